@@ -1,4 +1,4 @@
-//! A subscriber to a query that checks each delivery against the one before.
+//! A subscriber to a query that compares each delivery with the one before.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -5,7 +5,7 @@
 //! - [`model`] is the oracle: a vector of plain structs, which knows nothing of plans, payloads or
 //!   SQL.
 //! - [`history`] records concurrent transactions and checks that some order explains them.
-//! - [`workload`] does random things to a workspace and to the model, and compares the two.
+//! - [`workload`] makes random operations on a workspace and on the model, and compares the two.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -52,7 +52,8 @@ pub mod trash {
     }
 }
 
-/// A type before and after it got indexes, and after these and defaults changed, one table for all.
+/// Versions of a type with one table: without indexes, with indexes, and with changed indexes and
+/// defaults.
 #[allow(missing_docs, clippy::use_self, reason = "generated")]
 pub mod shelf {
     pub mod v1 {

@@ -30,7 +30,7 @@ impl Random {
         self.below(times) == 0
     }
 
-    /// One of these, which are not none.
+    /// One of these choices. There must be at least one.
     pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len())]
     }

@@ -1,18 +1,20 @@
-//! The cases that failed once, kept in files of the repository: one a line, `#` before a comment.
+//! The cases that failed before, in files of the repository: one case a line; a comment begins with
+//! `#`.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The lines of a file of cases, which is named from the test kit's folder.
+/// The lines of a file of cases. Its path is relative to the test kit's folder.
 #[must_use]
 pub fn kept(file: &str) -> Vec<String> {
     lines_of(&fs::read_to_string(path_of(file)).unwrap())
 }
 
-/// Adds a case that failed to its file, unless it is there; what happened, in words.
+/// Adds a case that failed to its file, unless the file has it. Returns a message that says what
+/// was done.
 ///
-/// The sources may be read-only where a test runs: then a person has to add the line.
+/// If the sources are read-only where a test runs, a person has to add the line.
 #[must_use]
 pub fn keep(file: &str, line: &str) -> String {
     match add(&path_of(file), line) {
@@ -21,7 +23,7 @@ pub fn keep(file: &str, line: &str) -> String {
     }
 }
 
-/// Runs a seed; one that panics is kept.
+/// Runs a seed. A seed that panics is added to the file.
 pub fn run(file: &str, seed: u64, one: impl FnOnce(u64)) {
     struct Kept<'f>(&'f str, u64);
     impl Drop for Kept<'_> {
@@ -52,7 +54,8 @@ fn add(path: &Path, line: &str) -> std::io::Result<()> {
         return Ok(());
     }
     let mut file = OpenOptions::new().append(true).open(path)?;
-    // One write: tests that fail at the same time must not mix their lines.
+    // The line is written with one call, so that tests that fail at the same time do not mix their
+    // lines.
     file.write_all(format!("{line}\n").as_bytes())
 }
 
@@ -71,7 +74,7 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(text, "# Comment.\n3 # why\nFull 17 Random 5\n");
         assert_eq!(lines_of(&text), ["3", "Full 17 Random 5"]);
-        // Absolute, the path is not that of the test kit's folder.
+        // An absolute path is not relative to the test kit's folder.
         assert!(keep(path.to_str().unwrap(), "4").starts_with("kept"));
         assert_eq!(kept(path.to_str().unwrap()).len(), 3);
     }

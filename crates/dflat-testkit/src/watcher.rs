@@ -1,4 +1,4 @@
-//! A subscriber to an object that checks each delivery against the one before.
+//! A subscriber to an object that compares each delivery with the one before.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use dflat::{Object, SubscribedObject, Subscription, Workspace};
 use crate::model::same;
 use crate::schema::Sample;
 
-/// An object as it was read once, a subscription to it, and the latest delivery.
+/// An object that was read before, a subscription to it, and the latest delivery.
 #[derive(Debug)]
 pub struct Watcher {
     known: Sample,
@@ -27,7 +27,7 @@ impl Watcher {
         }
     }
 
-    /// Subscribes to the object as it was read, which may be out of date. Later calls do nothing.
+    /// Subscribes to the object that was read, which may be out of date. Later calls do nothing.
     pub fn subscribe(&mut self, workspace: &Workspace) {
         if self.subscription.is_some() {
             return;

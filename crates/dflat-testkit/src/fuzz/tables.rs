@@ -17,7 +17,7 @@ use crate::fixture::bounded;
 use crate::random::Random;
 use crate::schema::{Sample, Task, TaskChangeRequest, TaskData};
 
-/// How many tasks the file has.
+/// The number of tasks in the file.
 const TASKS: i32 = 90;
 
 /// Runs a seed.
@@ -72,7 +72,7 @@ fn sound() -> &'static [u8] {
     })
 }
 
-/// Does one kind of damage. Statements that make no sense change nothing.
+/// Makes one kind of damage. Statements that fail change nothing.
 fn change(path: &Path, random: &mut Random) {
     let connection = Connection::open(path).unwrap();
     let triggers = DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER;
@@ -85,7 +85,7 @@ fn change(path: &Path, random: &mut Random) {
     let value = *random.pick(&VALUES);
     let statement = match (kind.as_str(), random.below(8)) {
         ("trigger", 0) => format!("DROP TRIGGER {name}"),
-        // One that says it is ours, and does something else.
+        // A trigger with the name of a trigger of this library and another body.
         ("trigger", 1..=4) => {
             let body = random.pick(&BODIES);
             let head = sql.rsplit_once("WHEN").map_or("", |(head, _)| head);
@@ -107,7 +107,7 @@ fn change(path: &Path, random: &mut Random) {
         }
         ("table", 6) => format!("DELETE FROM {name} WHERE rowid % 2 = 0"),
         ("table", _) => format!("INSERT OR REPLACE INTO {name} SELECT * FROM {name} LIMIT 3"),
-        // The schema itself says something else.
+        // The text of the SQL schema itself is changed.
         _ => {
             let from = *random.pick(&["INTEGER", "PRIMARY KEY", "NOT NULL", "dflat 2", "_", "ON"]);
             let to = *random.pick(&["", "BLOB", "dflat 3", "__", "COLLATE NOCASE"]);
@@ -144,7 +144,7 @@ const BODIES: [&str; 4] = [
     "SELECT raise(ABORT, 'no')",
 ];
 
-/// Something else that has a table's name.
+/// Another kind of schema item with a table's name.
 fn shape(name: &str, random: &mut Random) -> String {
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
     match random.below(6) {
@@ -161,7 +161,7 @@ fn shape(name: &str, random: &mut Random) -> String {
     }
 }
 
-/// Kind, name and definition of what the file has.
+/// The kind, name and definition of each schema item of the file.
 fn objects(connection: &Connection) -> Vec<(String, String, String)> {
     let sql = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL";
     let Ok(mut statement) = connection.prepare(sql) else {

@@ -1,5 +1,5 @@
-//! Random questions by fields that have an index, and by their twins that have none: each type of
-//! number, and values at its edges. Both must give the same, whatever state the indexes are in.
+//! Random queries by indexed fields, and by their twins without an index: each type of number, with
+//! values at its limits. Both must give the same result in every state of the indexes.
 
 use dflat::{Field, FieldType, Operand, Order, Predicate};
 
@@ -8,7 +8,7 @@ use crate::fixture::{Fixture, bounded};
 use crate::random::Random;
 use crate::schema::{Level, Twin, TwinData};
 
-/// How many questions are asked in each state.
+/// The number of queries in each state.
 const QUESTIONS: usize = 40;
 
 /// A condition or order on the indexed field and on its twin.
@@ -19,7 +19,7 @@ pub fn run_seed(seed: u64) {
     bounded(move || {
         let mut random = Random::new(seed);
         let (memory, file) = (Fixture::memory(), Fixture::sqlite());
-        // So many that a plan has a choice, now and then.
+        // Sometimes so many objects that a plan has a choice.
         let count = if random.one_in(4) { 600 } else { 60 };
         let data: Vec<TwinData> = (0..count).map(|id| twin(id, &mut random)).collect();
         memory.create::<Twin>(data.clone());
@@ -104,7 +104,7 @@ const F64S: [f64; 10] = [
 ];
 const TEXTS: [&str; 8] = ["", "\0", "a", "a\0", "ab", "1", "é", "\u{10FFFF}"];
 
-/// How many fields there are.
+/// The number of fields.
 const FIELDS: usize = 14;
 
 fn leaf(field: usize, r: &mut Random) -> (Pair<Predicate<Twin>>, Pair<Order<Twin>>) {

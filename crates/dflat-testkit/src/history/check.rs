@@ -4,12 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Event, History, Register};
 
-/// Checks a history: each committed transaction is there exactly once and nothing else is; some
-/// order of the transactions explains every read and is the order of the calls that did not
-/// overlap; completions and deliveries follow such an order, too.
+/// Checks a history. The final lists have each committed transaction exactly once and no other.
+/// Some order of the transactions explains every read, and agrees with the order of calls that did
+/// not overlap. Completions and deliveries follow such an order too.
 ///
 /// # Errors
-/// If two readings contradict each other, or no order of the transactions explains them.
+/// An error if two readings contradict each other, or if no order of the transactions explains
+/// them.
 pub fn check(history: &History) -> Result<(), String> {
     let lists = Lists::of(history)?;
     lists.check_reads(history)?;
@@ -21,7 +22,7 @@ pub fn check(history: &History) -> Result<(), String> {
     check_deliveries(history, &lists)
 }
 
-/// The final lists, in which every other is found.
+/// The final lists, of which every list that was read must be a prefix.
 struct Lists<'h> {
     last: HashMap<Register, &'h [u64]>,
 }
@@ -62,7 +63,7 @@ impl<'h> Lists<'h> {
         self.last.get(&register).copied().unwrap_or_default()
     }
 
-    /// Every list that a committed transaction read is the beginning of the final one.
+    /// Checks that every list that a committed transaction read is a prefix of the final list.
     fn check_reads(&self, history: &History) -> Result<(), String> {
         for event in history.events.iter().filter(|event| event.committed) {
             for reading in &event.reads {
@@ -126,7 +127,7 @@ fn add_real_time(history: &History, order: &mut Order) {
     }
 }
 
-/// Whose completion was called before another's comes before it.
+/// A transaction whose completion was called before that of another comes before the other.
 fn add_completions(history: &History, order: &mut Order) {
     let mut told: Vec<&Event> = committed(history).filter(|event| event.ordered).collect();
     told.sort_by_key(|event| event.told);
@@ -169,8 +170,9 @@ fn acyclic(order: &Order, what: &str) -> Result<(), String> {
     Err(format!("{what}: a cycle among or before {caught:?}"))
 }
 
-/// Each commit is delivered once for each object that it changed, before its completion, and in
-/// order: a list grows by one number a delivery, and deliveries of two commits never overlap.
+/// Checks that each commit is delivered once for each object that it changed, before its completion
+/// and in order: a list grows by one number in each delivery, and deliveries of two commits never
+/// overlap.
 fn check_deliveries(history: &History, lists: &Lists<'_>) -> Result<(), String> {
     let ordered = committed(history).filter(|event| event.ordered);
     let told: HashMap<u64, u64> = ordered.map(|event| (event.id, event.told)).collect();

@@ -14,25 +14,25 @@ pub use record::record;
 /// An object that holds a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Register {
-    /// Which of the types.
+    /// The number of the type.
     pub kind: usize,
-    /// Which of its objects.
+    /// The number of the object.
     pub key: usize,
 }
 
 /// A list that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Where.
+    /// The object that holds the list.
     pub register: Register,
-    /// The numbers of the transactions that had appended.
+    /// The numbers of the transactions that have appended to the list.
     pub list: Vec<u64>,
 }
 
 /// A transaction as its caller saw it.
 #[derive(Clone, Debug, Default)]
 pub struct Event {
-    /// Its number, which it appends to lists.
+    /// The transaction's number, which it appends to lists.
     pub id: u64,
     /// The moment before it was requested.
     pub called: u64,
@@ -44,17 +44,17 @@ pub struct Event {
     pub reads: Vec<Reading>,
     /// The lists to which it appended its number, each once.
     pub appends: Vec<Register>,
-    /// Whether its completion is ordered by commit: not that of a plain read, nor one that was
-    /// requested after the transaction had ended.
+    /// Whether the order of completions includes it: not for a plain read, and not if the
+    /// completion was requested after the end of the transaction.
     pub ordered: bool,
 }
 
 /// A list that a subscriber received.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// When.
+    /// The moment of the delivery.
     pub moment: u64,
-    /// Of what.
+    /// The delivered list.
     pub reading: Reading,
 }
 
@@ -65,6 +65,6 @@ pub struct History {
     pub events: Vec<Event>,
     /// The deliveries to subscribers of the objects, in order.
     pub deliveries: Vec<Delivery>,
-    /// The lists in the end.
+    /// The final lists.
     pub last: Vec<Reading>,
 }

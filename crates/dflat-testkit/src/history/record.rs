@@ -73,7 +73,7 @@ pub fn record(workspace: &Workspace, seed: u64) -> History {
     }
 }
 
-/// A thread's transactions: up to four are under way at a time.
+/// The transactions of a thread: up to four run at a time.
 fn run(workspace: &Workspace, clock: &Clock, mut random: Random, thread: u64) -> Vec<Event> {
     let mut pending: Vec<Receiver<Event>> = Vec::new();
     let mut done = Vec::new();
@@ -99,7 +99,7 @@ struct Work {
     ending: usize,
 }
 
-/// Performs a random transaction; its event comes with its completion.
+/// Performs a random transaction, whose event is recorded at its completion.
 fn start(workspace: &Workspace, clock: &Clock, random: &mut Random, id: u64) -> Receiver<Event> {
     let mut kinds: Vec<usize> = (0..=random.below(KINDS))
         .map(|_| random.below(KINDS))
@@ -176,7 +176,7 @@ impl Work {
     }
 }
 
-/// Reads everything in a snapshot, or in a transaction's order but outside of one.
+/// Reads all lists in a snapshot, or by single fetches in the order of a transaction.
 fn look(workspace: &Workspace, clock: &Clock, random: &mut Random, id: u64) -> Event {
     let called = clock.now();
     let snapshot = workspace.snapshot().unwrap();
@@ -347,7 +347,7 @@ fn subscribe(
         }
     });
     let subscriptions = subscriptions.collect();
-    // A subscription takes its turn: it is there when an empty transaction behind it has ended.
+    // A subscription takes its turn, so it is registered when a later empty transaction has ended.
     let turn = workspace.perform_changes(tables(0..KINDS), |_| Ok(()));
     turn.wait().unwrap();
     subscriptions

@@ -6,7 +6,7 @@ use dflat_model::Value;
 use crate::model::Cell;
 use crate::schema::{Level, Mark, Sample};
 
-/// Does something with the typed field of a path.
+/// Runs code with the typed field of a path.
 macro_rules! with_field {
     ($path:expr, $then:ident ( $($argument:expr),* )) => {{
         let note = || Sample::BODY.as_::<Note>();
@@ -37,13 +37,13 @@ macro_rules! with_field {
     }};
 }
 
-/// A field's type, and how its values are read off the model's.
+/// A field's type, and the conversion of its values from and to those of the model.
 pub(super) trait Readable: FieldType {
     type Value<'c>: Operand<Sample, Self>;
 
     fn read(cell: &Cell) -> Self::Value<'_>;
 
-    /// A value that was read, as the model has it.
+    /// A value that was read, in the form of the model.
     fn cell(owned: &Self::Owned) -> Cell;
 }
 

@@ -6,7 +6,7 @@ use super::compare;
 use crate::model::{Each, Share};
 use crate::schema::{Note, Photo, Sample};
 
-/// A condition on members, as a typed one.
+/// Converts a condition on members to a typed condition.
 pub(super) fn members(share: Share, each: &Each) -> Predicate<Sample> {
     match each {
         Each::Tag(crate::model::Operator::Equal, tag) if share == Share::Any => {

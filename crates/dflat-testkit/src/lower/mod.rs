@@ -111,7 +111,7 @@ pub fn condition(of: &Condition) -> Predicate<Sample> {
     }
 }
 
-/// Asks a question of the model through a typed query.
+/// Converts a query of the model to a typed query.
 pub fn fetch<'w>(mut fetch: Fetch<'w, Sample>, question: &Question) -> Fetch<'w, Sample> {
     if let Some(of) = &question.condition {
         fetch = fetch.filter(condition(of));

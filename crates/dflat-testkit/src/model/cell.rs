@@ -11,13 +11,13 @@ pub enum Cell {
     Missing,
     /// A whole number.
     Whole(i128),
-    /// A floating-point number that is one.
+    /// A floating-point number, never NaN.
     Real(f64),
     /// A string.
     Text(String),
 }
 
-/// A field of `Sample`, or one of what it holds.
+/// A field of `Sample`, or a field of a value inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are the schema's")]
 pub enum Path {
@@ -45,7 +45,7 @@ pub enum Path {
 }
 
 impl Path {
-    /// All of them.
+    /// All paths.
     pub const ALL: [Self; 21] = [
         Self::Id,
         Self::Rank,
@@ -161,7 +161,7 @@ pub(crate) fn compare(a: &Cell, b: &Cell) -> Option<Ordering> {
     }
 }
 
-/// How two values of one field stand in an order: the missing one first.
+/// The order of two values of one field: a missing value comes first.
 pub(crate) fn stand(a: &Cell, b: &Cell) -> Ordering {
     match (a, b) {
         (Cell::Missing, Cell::Missing) => Ordering::Equal,

@@ -23,19 +23,19 @@ pub enum Operator {
 pub enum Condition {
     /// A field compared with a value.
     Compare(Path, Operator, Cell),
-    /// A field among values.
+    /// A field is one of these values.
     In(Path, Vec<Cell>),
     /// A field without a value.
     IsNull(Path),
-    /// Both.
+    /// Both conditions hold.
     And(Box<Self>, Box<Self>),
-    /// Either.
+    /// One of the conditions holds.
     Or(Box<Self>, Box<Self>),
-    /// The opposite.
+    /// The condition does not hold.
     Not(Box<Self>),
-    /// A field among none of these values.
+    /// A field is none of these values.
     NotIn(Path, Vec<Cell>),
-    /// A field from one value to another.
+    /// A field is between two values, inclusive.
     Between(Path, Cell, Cell),
     /// A computed term compared with another.
     Weigh(Term, Operator, Term),
@@ -43,11 +43,11 @@ pub enum Condition {
     Text(Path, Test, String, Case),
     /// All of these bits, or one of them, are set.
     Marks(Share, u8),
-    /// All members of a vector, or one of them, are such.
+    /// All members of a vector, or one of them, meet a condition.
     Members(Share, Each),
 }
 
-/// All or one.
+/// All members, or one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Share {
@@ -81,7 +81,7 @@ pub enum Each {
     Tag(Operator, String),
     /// A score compared.
     Score(Operator, i32),
-    /// A note whose stars compare so, if its text is such too.
+    /// A note whose stars compare so, and whose text equals a string if one is given.
     Note(Operator, i32, Option<String>),
     /// A spot whose first coordinate compares so.
     SpotX(Operator, i32),
@@ -168,7 +168,7 @@ impl Share {
 }
 
 impl Each {
-    /// Whether each member of the vector is such.
+    /// Whether each member of the vector meets the condition.
     fn of(&self, data: &SampleData) -> Vec<Truth> {
         let whole = |number: i32| Cell::Whole(number.into());
         let text = |text: &Option<String>| text.clone().map_or(Cell::Missing, Cell::Text);
@@ -246,7 +246,7 @@ impl Test {
     }
 }
 
-/// A letter without its case: the small form of its capital form, where each is one letter.
+/// A letter without its case: the lower case of its upper case, if each is one character.
 fn letter(c: char) -> char {
     let one = |text: String, c: char| {
         let letters: Vec<char> = text.chars().collect();
@@ -256,7 +256,7 @@ fn letter(c: char) -> char {
     one(capital.to_lowercase().to_string(), capital)
 }
 
-/// By trying all there is.
+/// Tries all matches.
 fn like(text: &[char], pattern: &[char]) -> bool {
     match pattern {
         [] => text.is_empty(),

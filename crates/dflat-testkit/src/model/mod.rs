@@ -1,7 +1,8 @@
 //! The naive model: what a workspace of `Sample` objects should hold and answer.
 //!
-//! A vector of plain structs in the order of insertion. Conditions are evaluated on the structs, by
-//! rules written here once more: nothing of the planner, the evaluator or the codec is used.
+//! A vector of plain structs in the order of insertion. Conditions are evaluated on the structs by
+//! an independent implementation, which shares no code with the planner, the evaluator or the
+//! codec.
 
 mod cell;
 mod condition;
@@ -24,7 +25,7 @@ pub struct Question {
     pub order: Vec<Key>,
     /// The number of objects to skip.
     pub offset: usize,
-    /// The most objects to return.
+    /// The largest number of objects to return.
     pub limit: Option<usize>,
 }
 
@@ -35,7 +36,7 @@ pub struct Key {
     pub term: Term,
     /// From the largest.
     pub descending: bool,
-    /// Whether missing values come first; else as if they were the smallest.
+    /// Whether missing values come first or last; `None` orders them as the smallest values.
     pub missing_first: Option<bool>,
 }
 
@@ -116,7 +117,7 @@ impl Model {
     /// Inserts an object.
     ///
     /// # Errors
-    /// If the key or the unique value is taken.
+    /// An error if the key or the unique value is taken.
     pub fn insert(&mut self, data: SampleData) -> Result<Effect, Refusal> {
         self.refuse_taken(&data, None)?;
         self.rows.push(data);
@@ -126,7 +127,7 @@ impl Model {
     /// Replaces the values of the object with a key.
     ///
     /// # Errors
-    /// If there is none, or what it is to have is taken.
+    /// An error if there is no such object, or if its new key or unique value is taken.
     pub fn update(&mut self, id: i32, data: SampleData) -> Result<Effect, Refusal> {
         let place = self.rows.iter().position(|row| row.id == id);
         let place = place.ok_or(Refusal::Missing)?;
@@ -141,7 +142,7 @@ impl Model {
     /// Inserts an object, or replaces the values of the one with its key.
     ///
     /// # Errors
-    /// If the unique value is taken.
+    /// An error if the unique value is taken.
     pub fn upsert(&mut self, data: SampleData) -> Result<Effect, Refusal> {
         match self.get(data.id) {
             Some(_) => self.update(data.id, data),
@@ -152,7 +153,7 @@ impl Model {
     /// Deletes the object with a key.
     ///
     /// # Errors
-    /// If there is none.
+    /// An error if there is no such object.
     pub fn delete(&mut self, id: i32) -> Result<Effect, Refusal> {
         let place = self.rows.iter().position(|row| row.id == id);
         self.rows.remove(place.ok_or(Refusal::Missing)?);

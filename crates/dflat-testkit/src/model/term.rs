@@ -32,7 +32,7 @@ pub enum Vector {
     Bodies,
 }
 
-/// The numbers that a term is computed in.
+/// The domain in which a term is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Domain {
@@ -42,7 +42,7 @@ pub enum Domain {
 }
 
 impl Term {
-    /// The domain; of a literal the first that has it.
+    /// The domain; for a literal, the first domain that contains it.
     #[must_use]
     pub fn domain(&self) -> Domain {
         match self {
@@ -100,7 +100,7 @@ fn computed(domain: Domain, left: &Cell, operator: char, right: &Cell) -> Cell {
             let result = match operator {
                 '+' => Some(left + right),
                 '-' => Some(left - right),
-                // Two numbers of 64 bits can be too large a product, which no domain has.
+                // The product of two 64-bit numbers may overflow; no domain contains it then.
                 '*' => left.checked_mul(*right),
                 '/' => left.checked_div(*right),
                 '%' => left.checked_rem(*right),

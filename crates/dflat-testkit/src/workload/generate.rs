@@ -36,7 +36,7 @@ pub(super) fn step(random: &mut Random) -> Step {
     }
 }
 
-/// A number of a few, so that they meet.
+/// One of a few numbers, so that equal ones are frequent.
 fn small(random: &mut Random) -> i32 {
     i32::try_from(random.below(16)).unwrap() - 4
 }
@@ -103,7 +103,7 @@ pub(super) fn question(random: &mut Random) -> Question {
     }
 }
 
-/// A condition of parts so deep.
+/// A condition of this depth.
 pub(super) fn condition(random: &mut Random, depth: usize) -> Condition {
     let kind = if depth == 0 {
         random.below(5)
@@ -133,7 +133,7 @@ fn operator(random: &mut Random) -> Operator {
     *random.pick(&[Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual])
 }
 
-/// A value to compare a field with: one that it may have.
+/// A value to compare a field with, which the field may have.
 fn cell(random: &mut Random, path: Path) -> Cell {
     loop {
         let mut data = sample(random);
@@ -144,7 +144,7 @@ fn cell(random: &mut Random, path: Path) -> Cell {
             }));
         }
         let cell = path.of(&data);
-        // Only a float can be compared with no value: NaN.
+        // Only a float can be compared with a missing value: NaN.
         if cell != Cell::Missing || matches!(path, Path::Weight | Path::Mass) {
             return cell;
         }

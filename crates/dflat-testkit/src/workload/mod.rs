@@ -23,26 +23,28 @@ mod generate;
 
 use generate::{condition, question, step};
 
-/// How many transactions a seed runs.
+/// The number of transactions of a seed.
 const TRANSACTIONS: usize = 25;
 
-/// Seeds from this one on do more in a transaction. Those below do what they did when they failed.
+/// Seeds from this one on make more operations in a transaction. Smaller seeds make the operations
+/// that they made when they failed.
 const WIDE_FROM: u64 = 1_000_000;
 
 /// Seeds from this one on also let another workspace write, and subscribe to pages and objects.
 const FAR_FROM: u64 = 2_000_000;
 
-/// Where seeds that failed are kept.
+/// The file of the seeds that failed.
 const SEEDS_FILE: &str = "tests/seeds.txt";
 
-/// Does something to a workspace between transactions that must not change its answers.
+/// An operation on a workspace between transactions, which must not change the results of queries.
 pub type Meddle = fn(&Fixture, &mut Random);
 
 /// Runs the seeds that failed before, then new ones until the time is over:
-/// `DFLAT_WORKLOAD_SECONDS`, or 3 seconds. It says how many they were.
+/// `DFLAT_WORKLOAD_SECONDS`, or 3 seconds. Prints the number of seeds.
 ///
 /// # Panics
-/// With the seed, if the workspace and the model disagree; it is added to `tests/seeds.txt`.
+/// Panics with the seed if the workspace and the model disagree; the seed is added to
+/// `tests/seeds.txt`.
 pub fn run(open: Open, meddle: Meddle) {
     let seconds = std::env::var("DFLAT_WORKLOAD_SECONDS");
     let seconds = seconds.ok().and_then(|text| text.parse().ok()).unwrap_or(3);
@@ -50,7 +52,7 @@ pub fn run(open: Open, meddle: Meddle) {
     for seed in seeds::kept(SEEDS_FILE) {
         run_seed(open, meddle, seed.parse().unwrap());
     }
-    // Those that do less find other things.
+    // Seeds with fewer operations find other defects.
     let seeds = (0..).flat_map(|n| [FAR_FROM + n, WIDE_FROM + n, 1 + n]);
     for (count, seed) in (1..).zip(seeds) {
         run_seed(open, meddle, seed);
@@ -74,7 +76,7 @@ struct Run {
     meddle: Meddle,
     model: Model,
     random: Random,
-    /// Whether transactions are queued several at a time, with nested groups and writes by query.
+    /// Whether transactions are queued several at a time, with savepoints and writes by query.
     is_wide: bool,
     /// Another workspace that writes to the file, as in another process.
     stranger: Option<Workspace>,
@@ -108,7 +110,7 @@ enum Step {
     Update(i32, SampleData),
     Upsert(SampleData),
     Delete(i32),
-    /// A nested group, and whether it fails and is undone.
+    /// A savepoint, and whether it fails and is undone.
     Nested(Vec<Self>, bool),
     UpdateWhere(Condition),
     DeleteWhere(Condition),
@@ -165,14 +167,14 @@ impl Run {
         self.workspace.shutdown().unwrap();
     }
 
-    /// Watches an object, or stops to.
+    /// Begins or stops watching an object.
     fn watch(&mut self) {
         let random = &mut self.random;
         if self.watched.len() < 6 {
             let objects = self.workspace.fetch::<Sample>().all().unwrap();
             if !objects.is_empty() {
                 let object = objects[random.below(objects.len())].clone();
-                // By the time that it is watched it may be out of date, or gone.
+                // When the watcher subscribes, the object may be out of date or deleted.
                 self.watched.push(Watcher::new(object));
             }
         }
@@ -212,7 +214,7 @@ impl Run {
         self.check_live();
     }
 
-    /// A place in the answer to a question, now and then, behind which to begin.
+    /// Sometimes, a cursor in the result of a query, after which the query is to begin.
     fn place(&mut self, question: &Question) -> Option<Cursor> {
         if !self.is_far || self.random.one_in(2) {
             return None;
@@ -222,7 +224,7 @@ impl Run {
         found.cursor_at(self.random.below(found.len() + 1))
     }
 
-    /// A live result equals the model's answer and a fresh fetch, row ids included.
+    /// Checks that a live result equals the model's result and a fresh fetch, including row ids.
     fn check_live(&self) {
         if self.stranger.is_some() {
             self.workspace.refresh().unwrap();
@@ -257,7 +259,7 @@ impl Run {
         self.model = model.lock().unwrap().clone();
     }
 
-    /// How a transaction is to fail, if it is.
+    /// The way in which a transaction is to fail, if it is to fail.
     fn failure(&mut self) -> Option<Failure> {
         let failures = [Failure::Aborts, Failure::Fails, Failure::Panics];
         let fails = self.random.one_in(6);
@@ -267,7 +269,7 @@ impl Run {
         }
     }
 
-    /// Queues a transaction; how it fails, if it is to.
+    /// Queues a transaction. Returns the way in which it is to fail.
     fn transaction(
         &mut self,
         writer: &Workspace,
@@ -297,7 +299,7 @@ impl Run {
                 None => *committed.lock().unwrap() = model,
                 Some(Failure::Aborts) => assert!(tx.abort()),
                 Some(Failure::Fails) => return Err(Error::user(std::fmt::Error)),
-                // Nothing is printed.
+                // This panic prints nothing.
                 Some(Failure::Panics) => std::panic::resume_unwind(Box::new("a handler")),
             }
             Ok(())
@@ -306,7 +308,7 @@ impl Run {
     }
 }
 
-/// Makes a group of some of the steps, which may be undone, and adds writes by query.
+/// Puts some of the steps behind a savepoint, which may be undone, and adds writes by query.
 fn widen(random: &mut Random, steps: &mut Vec<Step>) {
     if random.one_in(4) {
         let by_query = match random.below(2) {
@@ -322,7 +324,7 @@ fn widen(random: &mut Random, steps: &mut Vec<Step>) {
     }
 }
 
-/// Does a step in the workspace and the model, which do the same.
+/// Makes a step in the workspace and in the model, and compares the effects.
 fn agree_on(tx: &TransactionContext, model: &mut Model, step: Step) {
     let all = |model: &Model, condition: &Condition| -> Vec<SampleData> {
         let question = Question {

@@ -1,4 +1,4 @@
-//! Random queries on any paths, answered by rules written here once more.
+//! Random queries on any paths, answered by an independent implementation of the rules.
 
 use std::cmp::Ordering;
 
@@ -23,7 +23,7 @@ pub(super) const COMPARISONS: [Comparison; 7] = [
     Comparison::GreaterOrEqual,
 ];
 
-/// A query on a few paths, so that its parts meet.
+/// A query on a few paths, so that its result is not empty.
 pub(super) fn query(paths: &[Field], random: &mut Random) -> Query {
     let few: Vec<&Field> = (0..1 + random.below(3))
         .map(|_| random.pick(paths))
@@ -115,7 +115,7 @@ pub(super) fn compared(left: Expression, operator: Comparison, right: Expression
     }
 }
 
-/// A value to compare a field with; NULL only as a float that is no number.
+/// A value to compare a field with; NULL only in the form of NaN.
 pub(super) fn literal(field: &Field, random: &mut Random) -> Value {
     value(&match field.kind {
         FieldKind::Text => Cell::Text((*random.pick(&TEXTS)).to_owned()),
@@ -123,7 +123,8 @@ pub(super) fn literal(field: &Field, random: &mut Random) -> Value {
     })
 }
 
-/// The objects of a query, in order; before its window if it starts behind a place.
+/// The objects of a query, in order; if the query starts after a cursor, without its window
+/// applied.
 pub(super) fn answer<'n>(types: Types<'_>, objects: &'n [Node], query: &Query) -> Vec<&'n Node> {
     let holds = |object: &&Node| {
         let predicate = query.predicate.as_ref();
@@ -204,14 +205,14 @@ pub(super) fn truth(types: Types<'_>, object: &Node, predicate: &Predicate) -> O
         Predicate::Constant(value) => Some(*value),
         Predicate::Any { vector, condition } => {
             let members = types.members(object, vector)?.iter();
-            // A member has no parts, so that it is an object like another.
+            // A member has no parts, so it can be treated as an object.
             let leaves = members.map(|member| Node::Leaf(member.clone()));
             joined(leaves.map(|leaf| truth(types, &leaf, condition)), true)
         }
     }
 }
 
-/// Joins truth values: the deciding one if there is one, else unknown if there is one of these.
+/// Joins truth values: the deciding value if it occurs, otherwise unknown if that occurs.
 fn joined(truths: impl Iterator<Item = Option<bool>>, decides: bool) -> Option<bool> {
     let truths: Vec<_> = truths.collect();
     if truths.contains(&Some(decides)) {

@@ -1,4 +1,4 @@
-//! The bytes of an object that is a tree.
+//! Encodes an object, given as a tree, to bytes.
 
 use dflat_engine::object::{Slot, Writer};
 use dflat_model::{Element, Scalar, Shape, StructLayout, TableLayout, TypeDescriptor, TypeId};

@@ -1,5 +1,5 @@
-//! Random conditions that compute at the limits of types, test bits, and ask for the members of
-//! vectors, with what is computed by rules written here once more.
+//! Random conditions with arithmetic at the limits of types, tests of bits, and members of vectors,
+//! with an independent implementation of the arithmetic.
 
 use dflat_model::{
     Arithmetic, Comparison, Direction, Domain, Expression, Field, FieldKind, Nulls, Order,
@@ -22,7 +22,7 @@ const OPERATORS: [Arithmetic; 6] = [
     Arithmetic::BitAnd,
 ];
 
-/// A query with a condition that computes, alone or beside what it had, and now and then an order.
+/// Adds a condition with arithmetic to a query, and sometimes an order.
 pub(super) fn computing(mut query: Query, paths: &Paths, random: &mut Random) -> Query {
     let part = part(paths, random);
     let before = query.predicate.take().filter(|_| random.one_in(2));
@@ -88,7 +88,7 @@ fn bits(paths: &Paths, random: &mut Random) -> Predicate {
     }
 }
 
-/// A condition on the members of a vector. The path of a member is one without a step.
+/// A condition on the members of a vector. The path of a member has no step.
 fn any(vector: &VectorField, random: &mut Random) -> Predicate {
     let kind = match vector.member {
         VectorMember::Scalar(scalar) => FieldKind::Scalar(scalar),
@@ -127,7 +127,7 @@ fn any(vector: &VectorField, random: &mut Random) -> Predicate {
     }
 }
 
-/// Something computed, and whether that is a floating-point number.
+/// A computed expression, and whether its value is a floating-point number.
 fn expression(paths: &Paths, depth: usize, random: &mut Random) -> (Expression, bool) {
     let field = random.pick(&paths.fields);
     match random.below(6) {
@@ -168,7 +168,8 @@ fn expression(paths: &Paths, depth: usize, random: &mut Random) -> (Expression, 
     }
 }
 
-/// A field that has numbers of a domain; now and then any, because what does not fit is NULL.
+/// A field with numbers of a domain; sometimes any field, because a value that does not fit is
+/// NULL.
 fn number(paths: &Paths, domain: Domain, random: &mut Random) -> Expression {
     let fits = |field: &&Field| match field.kind {
         FieldKind::Text => false,
@@ -200,7 +201,7 @@ fn limit(is_float: bool, random: &mut Random) -> Value {
     })
 }
 
-/// The value of something computed.
+/// The value of an expression.
 pub(super) fn value(types: Types<'_>, object: &Node, expression: &Expression) -> Cell {
     let whole = |number: usize| Cell::Whole(i128::try_from(number).unwrap());
     match expression {
@@ -235,7 +236,7 @@ pub(super) fn value(types: Types<'_>, object: &Node, expression: &Expression) ->
     }
 }
 
-/// Two numbers computed; `None` where there is no result, or none that the domain has.
+/// The result of an operation on two numbers; `None` if there is no result, or none in the domain.
 fn computed(operator: Arithmetic, domain: Domain, left: &Cell, right: &Cell) -> Option<Cell> {
     if domain == Domain::Float {
         let (left, right) = (real(left)?, real(right)?);
@@ -264,7 +265,7 @@ fn computed(operator: Arithmetic, domain: Domain, left: &Cell, right: &Cell) -> 
     let result = match operator {
         Arithmetic::Add => left + right,
         Arithmetic::Subtract => left - right,
-        // Too large for both kinds of numbers, if it is for these.
+        // A product that overflows `i128` is too large for both integer domains.
         Arithmetic::Multiply => left.checked_mul(*right)?,
         Arithmetic::Divide => left.checked_div(*right)?,
         Arithmetic::Remainder => left.checked_rem(*right)?,

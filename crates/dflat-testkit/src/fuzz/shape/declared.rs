@@ -1,4 +1,4 @@
-//! Random indexes over several fields, and of some objects.
+//! Random indexes over several fields, and indexes with a condition.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,10 @@ use dflat_model::{
 use super::ask::literal;
 use crate::random::Random;
 
-/// The most such indexes of a table.
+/// The largest number of such indexes of a table.
 const INDEXES_MAX: usize = 4;
 
-/// Indexes that hold different things, over any paths.
+/// Indexes over any paths, no two of them equal.
 pub(super) fn indexes(paths: &[Field], random: &mut Random) -> Vec<IndexDescriptor> {
     let mut indexes: Vec<IndexDescriptor> = Vec::new();
     for _ in 0..random.below(INDEXES_MAX + 1) {
@@ -107,7 +107,7 @@ pub(super) fn each_field(condition: &mut IndexCondition, visit: &mut dyn FnMut(&
     }
 }
 
-/// Makes a query one that an index can serve: it asks for the objects of its condition, and for
+/// Changes a query so that an index can serve it: the query gets the condition of the index, and
 /// some values or the order of its fields.
 pub(super) fn serve(query: &mut Query, index: &IndexDescriptor, random: &mut Random) {
     let mut parts = Vec::new();

@@ -1,5 +1,5 @@
-//! Queries that are given up while they run: each plan ends soon, and what it gave before is what
-//! it gives without.
+//! Queries that are cancelled while they run: each plan ends soon, and the rows before the end are
+//! those of the full query.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -16,11 +16,11 @@ use super::side::Side;
 use super::tree::Types;
 use crate::random::Random;
 
-/// The most rows that are visited after a query was given up, as its documentation says.
+/// The largest number of rows that are visited after a query was cancelled, as documented.
 const ROWS_MAX: usize = 64;
 
 impl Run {
-    /// Gives a query up at once, when its time is up, and after some of the rows that it visits.
+    /// Ends a query at once, by its deadline, and after some of the rows that it visits.
     pub(super) fn end_early(&self, query: &Query, random: &mut Random) {
         let expected = answer(Types(&self.table.types), &self.objects, query);
         let after = *random.pick(&[0, 1, 2, 7, 60, 130, 500]);
@@ -31,7 +31,7 @@ impl Run {
             };
             let found = side.run(query, &overdue, &mut Stop::never());
             match found {
-                // For nothing no row is waited for.
+                // A query for no rows visits no row, so it can't notice the end.
                 Ok(found) => assert!(found.is_empty() && query.limit == Some(0), "{query}"),
                 Err(error) => {
                     assert_eq!(
@@ -73,7 +73,7 @@ impl Side {
     }
 }
 
-/// Gives a query up after some rows.
+/// Cancels a query after some rows.
 struct Stop {
     cancellation: Cancellation,
     after: usize,

@@ -7,9 +7,9 @@ use crate::model::Cell;
 
 /// The paths of a schema.
 pub(super) struct Paths {
-    /// To values.
+    /// Paths to values.
     pub(super) fields: Vec<Field>,
-    /// To vectors, whose members are values.
+    /// Paths to vectors of values.
     pub(super) vectors: Vec<VectorField>,
 }
 
@@ -36,7 +36,7 @@ impl Types<'_> {
                     members.map(|m| (&*m.name, Step::Member(m.code), Shape::Single(m.element)));
                 members.collect()
             }
-            // No vector is in a struct.
+            // Structs have no vectors.
             TypeDescriptor::Struct(_) | TypeDescriptor::Enum(_) => Vec::new(),
         };
         for (name, step, shape) in parts {
@@ -68,7 +68,8 @@ impl Types<'_> {
         }
     }
 
-    /// The members that a query sees of a vector, unless what should hold it is absent.
+    /// The members of a vector as a query sees them; `None` if the table that holds the vector is
+    /// absent.
     pub(super) fn members<'n>(self, object: &'n Node, vector: &VectorField) -> Option<&'n [Cell]> {
         let (mut at, mut id) = (object, TypeId(0));
         for step in vector.steps.iter() {

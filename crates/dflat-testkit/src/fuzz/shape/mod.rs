@@ -1,6 +1,6 @@
 //! Random schemas: random objects of them and random queries, on each backend, with each index
 //! ready, half built, missing, or stale because another program has written to the file. The naive
-//! model, which knows no plan, must give the same.
+//! model, which has no plans, must give the same results.
 
 mod ask;
 mod bytes;
@@ -32,7 +32,7 @@ use crate::random::Random;
 
 pub use self::reopening::run_seed as run_reopening_seed;
 
-/// How many queries are run in each state of a schema that stays.
+/// The number of queries in each state of a schema that does not change.
 const QUERIES: usize = 16;
 
 /// Runs a seed.
@@ -40,7 +40,7 @@ pub fn run_seed(seed: u64) {
     bounded(move || {
         let mut random = Random::new(seed);
         let text = text::schema(&mut random);
-        // Shown if it fails.
+        // The output is shown if the test fails.
         eprintln!("{text}");
         let mut table = (*table(&text)).clone();
         let declared = declared::indexes(&Types(&table.types).paths(), &mut random);
@@ -67,7 +67,7 @@ struct Run {
     objects: Vec<Node>,
     sides: [Side; 2],
     file: File,
-    /// How many queries are run in each state.
+    /// The number of queries in each state.
     queries: usize,
 }
 
@@ -92,7 +92,7 @@ impl Run {
     }
 
     fn all(mut self) {
-        // So many that a plan has a choice, now and then.
+        // Sometimes so many objects that a plan has a choice.
         let count = if self.random.one_in(4) { 400 } else { 50 };
         self.fill(count, true);
         for state in STATES {
@@ -115,8 +115,8 @@ impl Run {
             .collect()
     }
 
-    /// A random object, its bytes, the place of the one that has its key, and whether another has a
-    /// unique value of it.
+    /// A random object, its bytes, the position of the object with the same key, and whether
+    /// another object has one of its unique values.
     fn made(&mut self) -> (Node, Vec<u8>, Option<usize>, bool) {
         let types = Types(&self.table.types);
         let object = types.object(&self.table, &mut self.random);
@@ -145,15 +145,16 @@ impl Run {
         (object, payload, at, taken)
     }
 
-    /// Whether the object at a place has these values, so that to write them writes nothing: where
-    /// its bytes leave a default out, they still do, and have another value with another default.
+    /// Whether the object at a position has these values, so that an update writes nothing. The
+    /// bytes are compared: bytes that leave a default out have another value if the default has
+    /// changed.
     fn is_stored(&self, at: usize, payload: &[u8]) -> bool {
         let stored = Types(&self.table.types).encode(&self.objects[at]);
         equal(&self.table.types, &stored, payload)
     }
 
-    /// Writes objects through the engines. Only while each index is there is a unique value
-    /// refused, so that none that is taken is written else.
+    /// Writes objects through the engines. A unique value is refused only while all indexes are
+    /// ready. So without them, no taken value is written.
     fn fill(&mut self, count: usize, refused: bool) {
         let mut changes = Vec::new();
         for _ in 0..count {
@@ -203,7 +204,7 @@ impl Run {
         }
     }
 
-    /// The row id that the object at a place has in the file.
+    /// The row id of the object at a position.
     fn row_id(&self, at: usize) -> RowId {
         let [_, file] = &self.sides;
         file.fetch(&Query::default())[at].row_id()
@@ -220,7 +221,7 @@ impl Run {
                 serve(&mut query, index, &mut random);
             }
             self.put(&query, &mut random, state);
-            // By numbers of its own, so that seeds that failed once still ask the same.
+            // With a separate generator, so that older failing seeds still make the same queries.
             let mut own = Random::new(!random.clone().number());
             if own.one_in(3) {
                 let computing = computing(query, &self.paths, &mut own);
@@ -233,12 +234,12 @@ impl Run {
         self.random = random;
     }
 
-    /// Asks one query in all ways.
+    /// Runs a query in all ways.
     fn put(&mut self, query: &Query, random: &mut Random, state: &str) {
         let fields = self.chosen(query, random);
         let expected = answer(Types(&self.table.types), &self.objects, query);
         let place = random.below(expected.len().max(1));
-        // So few that a plan may be given up, or gone on with, in so small a table.
+        // Small values, so that a plan may be given up even in a small table.
         let patience = *random.pick(&[1, 1, 5, 25, 512]);
         let sides = self.sides.iter_mut();
         sides.for_each(|side| side.set_patience(patience));
@@ -260,7 +261,7 @@ impl Run {
         }
     }
 
-    /// Fields to read, one at least: those of an index, one that the query names, or any.
+    /// At least one field to read: the fields of an index, a field of the query, or any field.
     fn chosen(&self, query: &Query, random: &mut Random) -> Vec<Expression> {
         let mut fields: Vec<Expression> = match query.order.first() {
             _ if !self.table.indexes.is_empty() && random.one_in(3) => {
@@ -283,7 +284,7 @@ impl Run {
             .iter()
             .map(|object| fields.iter().map(|field| of(object, field)).collect());
         let wanted: Vec<Vec<Value>> = wanted.collect();
-        // By its text, which distinguishes zeros by their sign.
+        // The text of a value distinguishes zeros by their sign.
         let text = |values: &[Vec<Value>]| format!("{values:?}");
         assert_eq!(
             text(&side.select(query, fields)),

@@ -1,8 +1,8 @@
 //! Random schemas that change between openings of a file: indexes come and go, become unique or
 //! not, have other columns or conditions; fields are renamed, deprecated or new, and even their
-//! defaults change. Other programs write meanwhile, and lose what indexes have. Whatever a program
-//! then finds, ready, half built, missing or of another definition, each query gives what the naive
-//! model gives.
+//! defaults change. Other programs write meanwhile, and damage indexes. In each state of an index
+//! (ready, half built, missing, or with another definition), each query gives the result of the
+//! naive model.
 
 use super::side::Side;
 use super::tree::{Node, Types};
@@ -12,10 +12,10 @@ use crate::fixture::bounded;
 use crate::fuzz::predicate::STATES;
 use crate::random::Random;
 
-/// How often the schema changes.
+/// The number of times that the schema changes.
 const OPENINGS: usize = 5;
 
-/// How many queries are run in each state.
+/// The number of queries in each state.
 const QUERIES: usize = 8;
 
 /// Runs a seed.
@@ -40,13 +40,13 @@ pub fn run_seed(seed: u64) {
 struct Reopening {
     run: Run,
     version: Version,
-    /// The version before, which may come back while objects have the same fields.
+    /// The previous version, which may come back as long as objects have the same fields.
     before: Option<Version>,
 }
 
 impl Reopening {
     fn all(mut self) {
-        // More than one batch of building, now and then.
+        // Sometimes more than one batch of index building.
         let count = if self.run.random.one_in(6) { 530 } else { 50 };
         self.run.fill(count, true);
         for _ in 0..OPENINGS {
@@ -55,7 +55,7 @@ impl Reopening {
             }
             self.change();
             if self.run.random.one_in(4) {
-                // The program goes on, and a newer version of it runs at the same time.
+                // The program continues while a newer version of it runs.
                 self.run.sides[1].set_table(&self.run.table);
             } else {
                 self.open();
@@ -65,7 +65,7 @@ impl Reopening {
             self.run.ask("written to by another");
             self.run.fill(6, false);
             if self.run.random.one_in(2) {
-                // While indexes may be half built.
+                // The file is opened while indexes may be half built.
                 self.open();
             }
             self.run.ask("written to");
@@ -74,7 +74,7 @@ impl Reopening {
         self.run.ask("built");
     }
 
-    /// Waits until indexes are built. Then another program may lose some.
+    /// Waits until indexes are built. Then another program may damage some.
     fn settle(&mut self) {
         self.run.sides.iter().for_each(Side::build);
         assert!(self.run.sides.iter().all(Side::is_indexed));
@@ -88,7 +88,7 @@ impl Reopening {
     /// Opens the file anew.
     fn open(&mut self) {
         let run = &mut self.run;
-        // Order: what its engine does in the background has ended before.
+        // Order: the background work of the old engine ends before the new one starts.
         run.sides[1].close();
         run.sides[1] = Side::on(&run.file, &run.table);
     }
@@ -104,7 +104,7 @@ impl Reopening {
         };
         self.before = Some(std::mem::replace(&mut self.version, version));
         let table = self.version.table();
-        // Shown if it fails.
+        // The output is shown if the test fails.
         eprintln!("{}", self.version);
         for object in &mut self.run.objects {
             let Node::Table(fields) = object else {

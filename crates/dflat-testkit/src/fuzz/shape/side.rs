@@ -52,12 +52,12 @@ impl Side {
         }
     }
 
-    /// Closes it, when what it does in the background has ended.
+    /// Closes the engine after its background work has ended.
     pub(super) fn close(&self) {
         self.engine.shutdown(CloseOptions::default()).unwrap();
     }
 
-    /// Lets queries reach so many rows by a key before they may give up.
+    /// Sets the number of rows that a query reads by a key before it may give the key up.
     pub(super) fn set_patience(&mut self, patience: usize) {
         self.control.rows_before_count = patience;
     }
@@ -82,7 +82,7 @@ impl Side {
             .unwrap();
     }
 
-    /// Writes objects; what is taken is refused.
+    /// Writes objects; checks that taken values are refused.
     pub(super) fn write(&self, changes: &[Change]) {
         self.perform(|tx| {
             for Change { payload, taken } in changes {
@@ -187,12 +187,12 @@ impl Side {
         self.settle();
     }
 
-    /// Goes on by what another version of the program knows.
+    /// Continues with the table of another version of the program.
     pub(super) fn set_table(&mut self, table: &Table) {
         self.table = table.clone();
     }
 
-    /// Whether each index has all that it is to have.
+    /// Whether each index is ready.
     pub(super) fn is_indexed(&self) -> bool {
         let states = self.engine.read(&self.table, View::Pinned, |snapshot, _| {
             snapshot.indexes(&self.table).map(|indexes| indexes.states)
@@ -204,7 +204,7 @@ impl Side {
     }
 }
 
-/// Refuses a second scan where the view was said to be the latest state.
+/// Fails at a second scan of a view of the latest state, because two scans may see two states.
 struct Once<'s> {
     snapshot: &'s mut dyn Snapshot,
     view: View,
@@ -246,7 +246,7 @@ impl Snapshot for Once<'_> {
     }
 }
 
-/// A file, and another program that knows its tables and nothing of indexes.
+/// A file, and another program that knows its tables but not its indexes.
 pub(super) struct File(TempDir);
 
 impl File {
@@ -258,7 +258,7 @@ impl File {
         Connection::open(self.0.path().join("test.db")).unwrap()
     }
 
-    /// Does a change to most of the indexes.
+    /// Makes a change to most of the indexes.
     pub(super) fn lose(&self, table: &Table, change: &str, random: &mut Random) {
         let sql = self.open();
         for index in table.indexes.iter() {

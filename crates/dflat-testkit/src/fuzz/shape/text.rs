@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::random::Random;
 
-/// The most fields of a table beside its key.
+/// The largest number of fields of a table beside its key.
 const FIELDS_MAX: usize = 8;
 
 /// The types of fields, each with a possible default.
@@ -26,7 +26,7 @@ pub(super) const LEAVES: [(&str, &str); 15] = [
     ("Bits", "Low"),
 ];
 
-/// The types of the parts of a key: those whose values equal themselves.
+/// The types of the parts of a key: those without NaN.
 const KEYS: [&str; 8] = [
     "string", "int", "long", "ulong", "ubyte", "short", "double", "Kind",
 ];
@@ -38,8 +38,8 @@ enum Far: ulong { None = 0, Large = 18446744073709551615 }
 enum Bits: ubyte (bit_flags) { Low, Middle, High }
 ";
 
-/// A schema with a root table. Its key has one to three parts; what it holds, and what of that is
-/// indexed, is random.
+/// A schema with a root table. Its key has one to three parts; its other fields and its indexes are
+/// random.
 pub(super) fn schema(random: &mut Random) -> String {
     let mut text = ENUMS.to_owned();
     structure(&mut text, "Inner", None, random);
@@ -113,7 +113,7 @@ fn structure(text: &mut String, name: &str, nested: Option<&str>, random: &mut R
     text.push_str("}\n");
 }
 
-/// Half of the fields have an index, and few of these are unique.
+/// Half of the fields have an index, and a few of the indexes are unique.
 fn attribute(random: &mut Random) -> &'static str {
     match random.below(12) {
         0 => " (unique)",

@@ -1,5 +1,5 @@
-//! Objects of any schema as trees: random ones, and what queries see of them by rules written here
-//! once more.
+//! Objects of any schema as trees: random objects, and the values that queries read from them, by
+//! an independent implementation.
 
 use std::borrow::Cow;
 
@@ -15,19 +15,19 @@ use crate::random::Random;
 /// A value. Absent fields are left out.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
-    /// A number, a string, or nothing at all.
+    /// A number, a string, or a missing value.
     Leaf(Cell),
     /// A struct's fields.
     Struct(Vec<Self>),
     /// A table's fields.
     Table(Vec<Option<Self>>),
-    /// A union's type code and what it holds.
+    /// A union's type code and its value.
     Union(u8, Box<Self>),
     /// Members of a vector: whole numbers or strings.
     Vector(Vec<Cell>),
 }
 
-/// The types that an object is made of.
+/// The types of an object and its parts.
 #[derive(Clone, Copy)]
 pub(super) struct Types<'t>(pub(super) &'t [TypeDescriptor]);
 
@@ -43,7 +43,7 @@ impl<'t> Types<'t> {
         }
     }
 
-    /// A random object. The parts of its key are there.
+    /// A random object. The parts of its key are present.
     pub(super) fn object(self, table: &TableDescriptor, random: &mut Random) -> Node {
         let root = self.root();
         let mut fields = self.table(root, random);
@@ -113,7 +113,7 @@ impl<'t> Types<'t> {
         }
     }
 
-    /// The paths that lead to what queries can use.
+    /// The paths to values that queries can use.
     pub(super) fn paths(self) -> Vec<Field> {
         let mut found = Vec::new();
         self.paths_of(TypeId(0), &mut (Vec::new(), Vec::new()), &mut found);
@@ -248,7 +248,7 @@ impl<'t> Types<'t> {
     }
 }
 
-/// A number of a type: one of a few, or at its edge.
+/// A number of a type: one of a few small numbers, or a limit of the type.
 pub(super) fn number(scalar: Scalar, random: &mut Random) -> Cell {
     let bits = u32::try_from(8 * scalar.size_bytes()).unwrap();
     let few: i128 = *random.pick(&[0, 1, 2, 3]);
@@ -267,7 +267,7 @@ pub(super) fn number(scalar: Scalar, random: &mut Random) -> Cell {
     }
 }
 
-/// A value as the model has it.
+/// A value in the form of the model.
 pub(super) fn cell(value: &Value) -> Cell {
     match value {
         Value::Null => Cell::Missing,
@@ -278,7 +278,7 @@ pub(super) fn cell(value: &Value) -> Cell {
     }
 }
 
-/// A value of the model as queries have it.
+/// A value of the model in the form of queries.
 pub(super) fn value(cell: &Cell) -> Value {
     match cell {
         Cell::Missing => Value::Null,

@@ -14,8 +14,8 @@ use crate::random::Random;
 pub(super) struct Version {
     text: String,
     declared: Vec<IndexDescriptor>,
-    /// How often fields have come and gone: objects of versions with the same number have the same
-    /// fields.
+    /// A number that changes when a field is added or removed: objects of versions with the same
+    /// number have the same fields.
     pub(super) shape: usize,
 }
 
@@ -32,9 +32,9 @@ impl fmt::Display for Version {
 /// The change of the fields of an object between two versions.
 pub(super) enum Fields {
     Same,
-    /// One came behind the last.
+    /// A field was appended.
     Appended,
-    /// That at this place is not known any more.
+    /// The field at this position was removed.
     Gone(usize),
 }
 
@@ -59,12 +59,12 @@ impl Version {
         Types(&super::table(&self.text).types).paths()
     }
 
-    /// The next version, which differs in one to three things.
+    /// The next version, with one to three changes.
     pub(super) fn next(&self, random: &mut Random) -> (Self, Vec<Fields>) {
         let mut next = self.clone();
         let changes = 1 + random.below(3);
         let fields = (0..changes).map(|_| next.change(random)).collect();
-        // Fields of a declared index may now have another name or default, or be gone.
+        // Fields of a declared index may now have another name or default, or be removed.
         let paths = next.paths();
         let current = |field: &Field| paths.iter().find(|path| path.steps == field.steps);
         next.declared.retain(|index| {
@@ -126,7 +126,7 @@ impl Version {
         Fields::Same
     }
 
-    /// Declares another index, or changes one that is declared.
+    /// Declares another index, or changes a declared index.
     fn declare(&mut self, random: &mut Random) {
         let paths = self.paths();
         if self.declared.is_empty() || random.one_in(3) {
@@ -146,7 +146,7 @@ impl Version {
         }
     }
 
-    /// Deprecates a field of the root, if it has one that is no part of the key.
+    /// Deprecates a field of the root that is not part of the key, if there is one.
     fn deprecate(&mut self, random: &mut Random) -> Fields {
         let root = self.text.find("table Root {").unwrap();
         let types = super::table(&self.text);
@@ -169,7 +169,7 @@ impl Version {
         Fields::Gone(place)
     }
 
-    /// Edits a field that is a number or a string, and no part of the key.
+    /// Edits a field that is a number or a string and not part of the key.
     fn edit(&mut self, random: &mut Random, change: impl Fn(Line<'_>, &mut Random)) {
         let mut lines: Vec<String> = self.text.lines().map(str::to_owned).collect();
         let is_leaf = |line: &str| {
