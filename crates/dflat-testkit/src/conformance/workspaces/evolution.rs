@@ -37,7 +37,7 @@ fn photo(size: u64) -> v3::Attachment {
     })
 }
 
-/// A note with something new in every place that can hold it.
+/// A note with newer values in every kind of field.
 pub(super) fn newest(id: &str) -> v3::NoteData {
     v3::NoteData {
         id: id.into(),
