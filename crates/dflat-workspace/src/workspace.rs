@@ -34,6 +34,15 @@ struct Owner {
 }
 
 impl Owner {
+    /// Never closes the file: in a child process that was forked, SQLite's connections are those of
+    /// the parent, and closing them could change the files that the parent uses.
+    fn leak(&self) {
+        std::mem::forget(self.engine.clone());
+        std::mem::forget(Arc::clone(&self.dictionary));
+        #[cfg(feature = "sqlite")]
+        std::mem::forget(self.sqlite.clone());
+    }
+
     /// Ends a suspension, because queued transactions have to run before the shutdown.
     #[allow(clippy::unused_self, reason = "in memory there is nothing to suspend")]
     fn end_suspension(&self) {
@@ -46,6 +55,10 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
+        if self.engine.is_of_parent() {
+            self.leak();
+            return;
+        }
         let options = CloseOptions::default();
         self.end_suspension();
         if callback::is_running() {
@@ -151,6 +164,9 @@ impl Workspace {
     /// - Otherwise, the errors of writing and closing the file.
     pub fn shutdown_with(&self, options: CloseOptions) -> Result<()> {
         callback::forbid_blocking("wait for the shutdown")?;
+        if self.engine().is_of_parent() {
+            return Ok(());
+        }
         self.owner.end_suspension();
         let written = self.owner.dictionary.close_and_wait();
         self.engine().shutdown(options)?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use super::snapshots::SnapshotCell;
-use super::{Completion, Engine, Inner, shut_down};
+use super::{Completion, Engine, Inner, made_by_parent, shut_down};
 use crate::callback;
 use crate::error::{Error, ErrorKind, Result};
 use crate::observe::{Subscription, SubscriptionEnd};
@@ -110,6 +110,13 @@ impl WeakEngine {
         Some(Engine { inner, client })
     }
 
+    /// Whether the engine was made by another process, which has forked this one.
+    #[must_use]
+    pub fn is_of_parent(&self) -> bool {
+        let inner = self.0.upgrade();
+        inner.is_some_and(|inner| inner.process != std::process::id())
+    }
+
     /// Whether there is a client that has not ended.
     #[must_use]
     pub fn is_open(&self) -> bool {
@@ -128,6 +135,13 @@ impl Engine {
     #[must_use]
     pub fn downgrade(&self) -> WeakEngine {
         WeakEngine(Arc::downgrade(&self.inner))
+    }
+
+    /// Whether the engine was made by another process, which has forked this one. Then this
+    /// process has none of the engine's threads, and must not use its connections.
+    #[must_use]
+    pub fn is_of_parent(&self) -> bool {
+        self.inner.process != std::process::id()
     }
 
     /// Whether this client has not ended.
@@ -162,13 +176,16 @@ impl Engine {
 
     /// Finishes the transactions queued so far, and ends this client: every later call through this
     /// client fails with [`ErrorKind::ShutDown`]. The last client to end releases every resource. A
-    /// second call does no harm.
+    /// second call does no harm. In a child process that was forked, the call does nothing.
     ///
     /// # Errors
     /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; otherwise the errors of closing
     /// the backend.
     pub fn shutdown(&self, options: CloseOptions) -> Result<()> {
         callback::forbid_blocking("wait for the shutdown")?;
+        if self.is_of_parent() {
+            return Ok(());
+        }
         if !self.leave() {
             // An error means that the last client is ending meanwhile; this call waits for that.
             if self.drain().is_err() {
@@ -235,11 +252,22 @@ impl Engine {
         Err(shut_down(operation))
     }
 
+    /// Fails if this client has ended, or belongs to the parent of this process.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`], with the operation in its message.
+    pub fn refuse_work(&self, operation: fmt::Arguments<'_>) -> Result<()> {
+        if self.is_of_parent() {
+            return Err(made_by_parent(operation));
+        }
+        self.refuse_if_closed(operation)
+    }
+
     /// Fails if this client has ended.
     ///
     /// # Errors
     /// [`ErrorKind::ShutDown`], with the operation in its message.
-    pub fn refuse_if_closed(&self, operation: fmt::Arguments<'_>) -> Result<()> {
+    pub(super) fn refuse_if_closed(&self, operation: fmt::Arguments<'_>) -> Result<()> {
         if self.client.is_closed.load(Ordering::Acquire) {
             return Err(shut_down(operation));
         }
@@ -258,6 +286,7 @@ impl Engine {
             .read()
             .unwrap_or_else(PoisonError::into_inner);
         match *gate {
+            Gate::Open if self.is_of_parent() => Err(made_by_parent(operation)),
             Gate::Open => queue(),
             Gate::Closed | Gate::Last => Err(shut_down(operation)),
         }

@@ -53,6 +53,8 @@ struct Inner {
     telemetry: Arc<Telemetry>,
     snapshots: Arc<Snapshots>,
     busy_timeout: Duration,
+    /// The process that made the engine. A child that this process forks has none of its threads.
+    process: u32,
     /// The clients that have not ended.
     clients: Mutex<usize>,
 }
@@ -147,6 +149,7 @@ impl Engine {
             telemetry,
             snapshots,
             busy_timeout: options.busy_timeout,
+            process: std::process::id(),
             clients: Mutex::new(1),
         };
         Self {
@@ -175,7 +178,7 @@ impl Engine {
     /// shutdown.
     pub fn settle(&self) -> Result<()> {
         callback::forbid_blocking("settle")?;
-        self.refuse_if_closed(format_args!("settle"))?;
+        self.refuse_work(format_args!("settle"))?;
         self.drain()?;
         self.inner.groups.indexer().wait();
         Ok(())
@@ -281,6 +284,14 @@ impl Calls for Publication {
     fn give_up(&self, quick: Duration) -> u64 {
         Self::give_up(self, quick)
     }
+}
+
+fn made_by_parent(operation: fmt::Arguments<'_>) -> Error {
+    let message = format!(
+        "cannot {operation}: the workspace was opened before this process was forked, and belongs \
+         to the parent process"
+    );
+    Error::new(ErrorKind::ShutDown, message)
 }
 
 fn shut_down(operation: fmt::Arguments<'_>) -> Error {

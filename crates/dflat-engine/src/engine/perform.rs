@@ -226,7 +226,7 @@ impl Engine {
         run: impl FnOnce(&Tables, Completion),
     ) -> Result<()> {
         callback::forbid_blocking("perform changes and wait for them")?;
-        self.refuse_if_closed(format_args!("perform changes"))?;
+        self.refuse_work(format_args!("perform changes"))?;
         let tables: Tables = tables.into_iter().collect();
         check_named(&tables)?;
         let (sender, receiver) = mpsc::channel();

@@ -36,6 +36,13 @@ pub(crate) fn on_file(
             .upgrade()
             .filter(|backend| backend.is_on(path));
         let Some(backend) = backend else { continue };
+        if entry.engine.is_of_parent() {
+            let message = format!(
+                "cannot open {}: the parent process had it open when this process was forked",
+                path.display()
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
         if !entry.engine.is_open() {
             continue;
         }

@@ -27,7 +27,7 @@ impl Workspace {
         work: impl FnOnce(&SqliteBackend) -> Result<R>,
     ) -> Result<R> {
         callback::forbid_blocking(verb)?;
-        self.engine().refuse_if_closed(format_args!("{verb}"))?;
+        self.engine().refuse_work(format_args!("{verb}"))?;
         self.sqlite()
             .map_or_else(|| Ok(R::default()), |sqlite| work(sqlite))
     }
@@ -75,7 +75,7 @@ impl Workspace {
     /// - Otherwise, the errors of reading the file and of writing the copy.
     pub fn backup(&self, to: &Path, progress: OnProgress<'_>) -> Result<()> {
         callback::forbid_blocking("back up")?;
-        self.engine().refuse_if_closed(format_args!("back up"))?;
+        self.engine().refuse_work(format_args!("back up"))?;
         let Some(sqlite) = self.sqlite() else {
             let message = "cannot back up: the workspace is in memory";
             return Err(Error::new(ErrorKind::InvalidArgument, message));

@@ -31,6 +31,9 @@ pub use table_copy::TableCopy;
 /// A database of typed objects: reads on any thread, transactions in the background, and
 /// subscribers that are notified of changes.
 ///
+/// A child process that was forked must not use the workspaces of its parent; `docs/concurrency.md`
+/// has the rules.
+///
 /// Clones share one workspace. Dropping the last clone finishes the transactions queued so far and
 /// releases all resources, as [`shutdown`](Self::shutdown) does.
 #[derive(Clone)]
