@@ -66,7 +66,7 @@ fn replay(target: &str, check: fn(&[u8])) {
     let inputs = archive::read(target).unwrap();
     assert!(!inputs.is_empty());
     for input in inputs {
-        // Shown if it fails.
+        // The output is shown if the test fails.
         eprintln!("{target}: {}", input.name);
         check(&input.bytes);
     }
@@ -77,7 +77,7 @@ fn kept_fuzz_inputs_never_panic() {
     replay("payload", payload::check_bytes);
     replay("file", file::check_bytes);
     replay("schema", |bytes| {
-        // As `cargo fuzz` makes it text: up to the first byte that is none.
+        // As in `cargo fuzz`: the text ends before the first byte that is not UTF-8.
         let end = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
         schema::check_text(str::from_utf8(&bytes[..end]).unwrap());
     });

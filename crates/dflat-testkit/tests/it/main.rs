@@ -1,4 +1,4 @@
-//! The laws and workloads on every backend, files that the original wrote, and invalid files.
+//! The laws and workloads on every backend, files of Dflat for Swift, and invalid files.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

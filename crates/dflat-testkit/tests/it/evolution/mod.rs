@@ -1,8 +1,8 @@
 //! The verdict of `dflatc diff` on two versions of a schema, compared with objects of both.
 //!
 //! Objects of either version are written and read with the other. If the verdict is that nothing
-//! breaks, all that both versions have must be the same; if it is that something does, some object
-//! must show it. Each pair is tried a second time with nothing deprecated.
+//! breaks, all parts that both versions have must be read equally; if the verdict is that something
+//! breaks, some object must show it. Each pair is tried a second time with nothing deprecated.
 
 mod value;
 mod version;
@@ -18,7 +18,7 @@ use dflat_testkit::random::Random;
 use value::{Codec, Value};
 use version::{Identity, Version};
 
-/// Objects of each version that are tried for each pair.
+/// The number of objects of each version that are tried for each pair.
 const OBJECTS: usize = 60;
 
 fn compiled(version: &Version, path: &str) -> Compilation {
@@ -54,12 +54,12 @@ impl Known {
         }
     }
 
-    /// Whether a reader that knows this has read what was written.
+    /// Whether a reader with this knowledge has read the written value correctly.
     fn agrees(&self, written: &Value, read: &Value) -> bool {
         match (written, read) {
             (Value::Fields(written), Value::Fields(read)) => written.iter().all(|(part, value)| {
                 match (self.fields.get(part), read.get(part)) {
-                    // Deprecated here, or newer.
+                    // The field is deprecated in this version, or newer than it.
                     (Some(false), _) => true,
                     (None, _) => false,
                     (Some(true), Some(read)) => self.agrees(value, read),
@@ -89,7 +89,7 @@ impl Known {
 fn readable(writer: &Codec<'_>, reader: &Codec<'_>, forward: bool, random: &mut Random) -> bool {
     let mut known = Known::of(reader.version);
     if !forward {
-        // An older program need not see what is newer.
+        // An older program need not see newer fields.
         for field in writer.version.tables.iter().flat_map(|table| &table.fields) {
             known.fields.entry(field.identity).or_insert(false);
         }
@@ -108,7 +108,7 @@ fn readable(writer: &Codec<'_>, reader: &Codec<'_>, forward: bool, random: &mut 
     })
 }
 
-/// Whether each version reads objects of the other as what they are.
+/// Whether each version reads objects of the other correctly.
 fn both_readable(old: &Version, new: &Version, random: &mut Random) -> bool {
     let [old_schema, new_schema] = [old, new].map(|version| {
         let compilation = compiled(version, "version.fbs");
@@ -140,7 +140,7 @@ fn check(old: &Version, new: &Version, random: &mut Random) -> Evolution {
             sources: &after.sources,
         },
     );
-    // Objects have what was deprecated, too, and it may come back.
+    // Objects have deprecated fields too, and a deprecated field may come back.
     let same =
         both_readable(old, new, random) && both_readable(&old.revived(), &new.revived(), random);
     let changes = evolution.changes.iter();

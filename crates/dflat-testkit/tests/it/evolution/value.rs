@@ -1,4 +1,4 @@
-//! Objects as trees of what they mean; written and read by the untyped codec.
+//! Objects as trees of values, written and read by the untyped codec.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ impl Codec<'_> {
         (found.size as usize, found.align as usize, offsets.collect())
     }
 
-    /// A random table as this version's programs make one.
+    /// A random table, as programs of this version write it.
     pub(crate) fn any(&self, table: usize, depth: usize, random: &mut Random) -> Value {
         let fields = self.version.tables[table].fields.iter();
         let fields = fields.filter(|field| !field.deprecated);

@@ -1,4 +1,4 @@
-//! Versions of a schema whose parts are known by what they are, not by what they are called.
+//! Versions of a schema whose parts have identities, independent of their names.
 
 use std::fmt::Write as _;
 
@@ -36,7 +36,7 @@ impl Number {
     }
 }
 
-/// The type of a field; others by their positions in the version.
+/// The type of a field; declared types by their positions in the version.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Type {
     Number(Number),
@@ -55,13 +55,14 @@ pub(crate) struct Field {
     pub(crate) identity: Identity,
     pub(crate) name: String,
     pub(crate) ty: Type,
-    /// Of a number.
+    /// The default of a number.
     pub(crate) default: u8,
     pub(crate) required: bool,
     pub(crate) deprecated: bool,
     indexed: bool,
     unique: bool,
-    /// Leads to a type that must be reached for its changes to show.
+    /// The field leads to a type that would not be reached otherwise, so that changes of the type
+    /// show.
     anchor: bool,
 }
 
@@ -69,7 +70,7 @@ pub(crate) struct Field {
 pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) fields: Vec<Field>,
-    /// A field was removed: the next one could be taken for it under another name.
+    /// A field was removed. A later field could be mistaken for it under another name.
     closed: bool,
 }
 
@@ -220,7 +221,7 @@ impl Version {
         }
     }
 
-    /// Changes something that must be free.
+    /// Makes a change that must not break anything.
     pub(crate) fn change_freely(&mut self, random: &mut Random) {
         let table = random.below(3);
         let field = random.below(self.tables[table].fields.len());
@@ -278,7 +279,7 @@ impl Version {
         }
     }
 
-    /// Changes something that objects show, if it finds what it looks for.
+    /// Makes a change that breaks something, if the schema has a part to which it applies.
     pub(crate) fn break_something(&mut self, random: &mut Random) {
         let table = random.below(3);
         let position = random.below(self.tables[table].fields.len());

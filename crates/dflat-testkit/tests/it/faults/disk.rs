@@ -17,7 +17,7 @@ fn put(workspace: &Workspace, id: i32, length: usize) -> dflat::Result<()> {
     done.wait()
 }
 
-/// A small file system of its own, as long as it lives.
+/// A small file system, which is unmounted when this is dropped.
 struct Small(PathBuf);
 
 impl Small {
@@ -42,7 +42,7 @@ fn names_in(directory: &Path) -> Vec<std::ffi::OsString> {
     names
 }
 
-/// Past what captures the output of tests that pass.
+/// The test harness does not capture this output.
 fn tell(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
@@ -76,7 +76,7 @@ fn full_disk_loses_no_commit() {
             stored as usize
         );
     }
-    // Neither a copy nor what is saved fits, and nothing is left of them.
+    // Neither a backup nor a salvage fits, and no file of them is left.
     let before = names_in(&small.0);
     let copied = workspace.backup(small.0.join("copy.db")).unwrap_err();
     assert_eq!(copied.kind(), ErrorKind::StorageFull, "{copied}");
@@ -133,7 +133,7 @@ fn files_may_have_unusual_names() {
         assert!(workspace.get::<Other>(id).unwrap().is_some(), "{name}");
         workspace.shutdown().unwrap();
     }
-    // Nothing has another name, but for what SQLite puts beside.
+    // No file has another name, except the files that SQLite puts beside the database.
     for entry in fs::read_dir(directory.path()).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let is_beside = |suffix| {
@@ -164,7 +164,7 @@ fn error_of_opening_names_the_obstacle() {
     );
     let error = Workspace::open(at("none/a.db")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io, "{error}");
-    // A directory where the log is to be.
+    // A directory with the name of the log.
     fs::create_dir(at("b.db-wal")).unwrap();
     let workspace = Workspace::open(at("b.db")).unwrap();
     let error = put(&workspace, 1, 1).unwrap_err();
@@ -192,7 +192,7 @@ fn links_lead_to_the_file_or_are_an_error() {
     let by_link = Workspace::open(at("link.db")).unwrap();
     put(&by_link, 2, 1).unwrap();
     assert_eq!(workspace.fetch::<Other>().all().unwrap().len(), 2);
-    // A link that leads nowhere makes no file somewhere else.
+    // A link without a target creates no file elsewhere.
     symlink(at("elsewhere.db"), at("nowhere.db")).unwrap();
     let opened = Workspace::open(at("nowhere.db"));
     let error = opened

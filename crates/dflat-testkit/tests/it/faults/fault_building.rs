@@ -1,11 +1,12 @@
-//! Building indexes: each call fails, and the power at each sync.
+//! Building indexes while each call fails, and while the power is lost at each sync.
 
 use dflat_testkit::fault::{
     self, Action, Device, Durability, Failure, Operation, Outcome, check_building,
     prepare_building, run_building,
 };
 
-/// All three transactions of the workload are there in the end, and the indexes are ready.
+/// Checks that all three transactions of the workload are stored in the end, and that the indexes
+/// are ready.
 fn workload(device: &Device) -> Outcome {
     prepare_building(device);
     run_building(device)?;

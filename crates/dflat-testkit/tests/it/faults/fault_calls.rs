@@ -1,4 +1,4 @@
-//! Every call fails once, and from some moment on.
+//! Every call fails, once or from that call on.
 
 // Promise: compatibility#P25
 use std::time::Duration;
@@ -58,7 +58,7 @@ fn compare(device: &Device, found: u64) -> Outcome {
     ))
 }
 
-/// As [`workload`], for faults that stay: a commit that failed may turn up whole.
+/// As [`workload`], for lasting faults: a failed commit may be in the file, as a whole.
 fn workload_to_the_end(device: &Device) -> Outcome {
     let (_, found) = run(device, false)?;
     if found == device.acknowledged() + 1 {
@@ -132,7 +132,7 @@ fn failed_write_in_place_loses_no_commit() {
                 })
             });
             replaced.wait()?;
-            // Another workspace has no page in its memory.
+            // Another workspace reads the file without cached pages.
             let _ = workspace.shutdown();
             Ok(())
         };
@@ -179,8 +179,9 @@ fn failed_checkpoint_loses_no_commit() {
     let large = |device: &Device| workload_of(device, true);
     fault::each_checkpointing(&LOOKING, &IO, 8, large);
     let met = fault::each_checkpointing(&operations, &FAILURES, 8, large);
-    // However late checkpoints are made, all that was written is taken into the file in the end: a
-    // call of each met a fault, and of the writes more than the first, which makes the file.
+    // Checkpoints copy all writes into the file in the end, however late they are made. So a call
+    // of each operation met a fault, and more writes did than the first one, which creates the
+    // file.
     let times = |kind, operation| met.iter().filter(|met| **met == (kind, operation)).count();
     assert!(
         times(FileKind::Main, Operation::Write) > FAILURES.len(),
@@ -290,7 +291,7 @@ fn errors_have_the_kind_of_the_failed_call() {
     }
 }
 
-/// The canary: a commit that is acknowledged and not there must be noticed.
+/// A canary: the check must notice an acknowledged commit that is missing.
 #[test]
 fn an_acknowledgement_without_a_commit_is_noticed() {
     let device = Device::new(Durability::Normal);
@@ -304,7 +305,8 @@ fn an_acknowledgement_without_a_commit_is_noticed() {
     assert!(lost.contains("10 was the last acknowledged"), "{lost}");
 }
 
-/// The canary: a write that the device reports, and does not do or does in part, must be noticed.
+/// A canary: the check must notice a write that the device reports but does not make, or makes in
+/// part.
 #[test]
 fn a_forgotten_write_is_noticed() {
     for action in [Action::Pretend, Action::Tear] {

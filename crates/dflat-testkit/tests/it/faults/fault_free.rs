@@ -1,4 +1,4 @@
-//! A workspace whose I/O is counted, on a device that is well.
+//! A workspace whose I/O is counted, on a device without faults.
 
 use std::sync::mpsc;
 
@@ -60,7 +60,8 @@ fn after_shutdown_there_is_no_maintenance() {
     assert_eq!(workspace.purge().unwrap_err().kind(), ErrorKind::ShutDown);
 }
 
-/// Creates 100 objects in so many transactions, which are all queued before the first one goes on.
+/// Creates 100 objects in this many transactions, which are all queued before the first one
+/// continues.
 fn create_queued(workspace: &Workspace, first: i32, transactions: i32) -> IoReport {
     let before = workspace.io_report().unwrap();
     let (go, all_queued) = mpsc::channel::<()>();
@@ -88,7 +89,7 @@ fn create_queued(workspace: &Workspace, first: i32, transactions: i32) -> IoRepo
     workspace.io_report().unwrap().since(&before)
 }
 
-/// Figures C2 and C3: what is queued shares its commit.
+/// Figures C2 and C3: queued transactions share their commit.
 #[test]
 fn queued_transactions_cost_little_more_than_one() {
     let device = Device::new(Durability::Normal);
@@ -98,7 +99,8 @@ fn queued_transactions_cost_little_more_than_one() {
     let [one_writes, one_bytes] = [one.count(Operation::Write), one.bytes(Operation::Write)];
     assert!(one_writes <= 20 && one_bytes <= 40 << 10, "{one}");
     assert_eq!(one.syncs(), 0);
-    // A group ends when it is some milliseconds old: on a busy machine not all get into one.
+    // A group ends after some milliseconds, so on a busy machine not all transactions join one
+    // group.
     let mut attempts = (2..40).map(|n| create_queued(&workspace, n * 100, 100));
     let queued = attempts.find(|report| report.commits == 1).unwrap();
     assert!(queued.count(Operation::Write) <= 2 * one_writes, "{queued}");

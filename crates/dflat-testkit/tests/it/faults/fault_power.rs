@@ -5,7 +5,8 @@ use dflat_testkit::fault::{
     PowerCut, check, run_maintenance, run_workload,
 };
 
-/// Runs the workload with a device that may lie, then cuts the power everywhere.
+/// Runs the workload on a device that may report a false success, then cuts the power at each
+/// point.
 fn cut_power(durability: Durability, lie: Option<Fault>) -> Outcome {
     let device = Device::new(durability);
     device.record();
@@ -16,7 +17,7 @@ fn cut_power(durability: Durability, lie: Option<Fault>) -> Outcome {
     assert_eq!(run_workload(&device, &mut ledger), Ok(()));
     assert_eq!(device.acknowledged(), 9);
     let recording = device.take_recording();
-    // A device that lies is a canary: what it loses is not kept.
+    // A device that reports a false success is a canary: its failing cases are not stored.
     let name = lie.is_none().then(|| format!("{durability:?}"));
     fault::cut_power(name.as_deref(), &recording, |image| {
         survives(durability, image, &ledger)

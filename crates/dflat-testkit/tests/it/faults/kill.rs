@@ -13,13 +13,13 @@ use dflat_testkit::schema::{
     Item, ItemChangeRequest, ItemData, Other, OtherChangeRequest, OtherData,
 };
 
-/// Where the program to be killed finds its file.
+/// The variable with the path of the file of the killed program.
 const PATH: &str = "DFLAT_KILL_PATH";
 
-/// How often it is killed, if not as often as the usual tests do it.
+/// The variable with the number of kills, if it differs from that of the usual tests.
 const KILLS: &str = "DFLAT_KILLS";
 
-/// The transactions that are queued at a time.
+/// The number of transactions that are queued at a time.
 const QUEUED: usize = 8;
 
 fn open(path: &Path) -> Workspace {
@@ -41,7 +41,7 @@ fn item(number: u32) -> ItemData {
     }
 }
 
-/// How many keys there are.
+/// The number of keys.
 const KEYS: u32 = 40;
 
 /// The key that a transaction deletes.
@@ -52,7 +52,7 @@ fn deleted(number: u32) -> String {
 /// The stored items after this many transactions.
 fn model(count: u32) -> BTreeMap<String, ItemData> {
     let mut items = BTreeMap::new();
-    // Each key was written by one of the last ones.
+    // Each key was written by one of the last transactions.
     for number in count.saturating_sub(KEYS - 1).max(1)..=count {
         items.remove(&deleted(number));
         let data = item(number);
@@ -61,7 +61,7 @@ fn model(count: u32) -> BTreeMap<String, ItemData> {
     items
 }
 
-/// The transaction of a number, which a row names.
+/// Performs the transaction with a number, which it writes to a row.
 fn perform(workspace: &Workspace, number: u32) -> TransactionHandle<()> {
     let types = [Item::TABLE, Other::TABLE, Dictionary::TABLE];
     workspace.perform_changes(types, move |tx| {
@@ -78,13 +78,13 @@ fn perform(workspace: &Workspace, number: u32) -> TransactionHandle<()> {
     })
 }
 
-/// The number of the last transaction that is there.
+/// The number of the last stored transaction.
 fn last(workspace: &Workspace) -> u32 {
     let counter = workspace.get::<Other>(0).unwrap();
     counter.map_or(0, |counter| counter.note().unwrap().parse().unwrap())
 }
 
-/// Not a test by itself: the program that is killed by the one below, which starts it.
+/// Not a test by itself: the program that the test below starts and kills.
 #[test]
 fn killed_program() {
     let Some(path) = std::env::var_os(PATH) else {
@@ -100,7 +100,7 @@ fn killed_program() {
         }
         let (number, handle) = queued.pop_front().unwrap();
         handle.wait().unwrap();
-        // Past what captures the output of tests.
+        // The test harness does not capture this output.
         writeln!(std::io::stdout(), "\nacknowledged {number}").unwrap();
     }
 }
@@ -129,14 +129,14 @@ fn killed_program_leaves_all_acknowledged_commits() {
             }
             Some(())
         };
-        // At any moment, between two acknowledgements as a rule.
+        // The kill comes at a random moment, usually between two acknowledgements.
         for _ in 0..2 + random.below(120) {
             heard(&mut lines).expect("the program ended by itself");
         }
         std::thread::sleep(Duration::from_micros(random.below(3000) as u64));
         child.kill().unwrap();
         child.wait().unwrap();
-        // Lines that the program wrote before its end and that were not read yet.
+        // The rest of the lines that the program wrote before its end.
         while heard(&mut lines).is_some() {}
 
         let workspace = open(&path);

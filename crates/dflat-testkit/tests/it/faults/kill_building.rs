@@ -9,13 +9,13 @@ use dflat_testkit::random::Random;
 use dflat_testkit::shelf::{v1::library as v1, v2::library as v2};
 use rusqlite::Connection;
 
-/// Where the program to be killed finds its file.
+/// The variable with the path of the file of the killed program.
 const PATH: &str = "DFLAT_KILL_BUILDING_PATH";
 
-/// How often it is killed, if not as often as the usual tests do it.
+/// The variable with the number of kills, if it differs from that of the usual tests.
 const KILLS: &str = "DFLAT_KILLS";
 
-/// The books in the file, for each time that the program is killed: some batches.
+/// The number of books in the file for each kill: some batches.
 const BOOKS_A_KILL: i32 = 2000;
 
 /// The line that the program prints when it is done.
@@ -25,12 +25,12 @@ fn pages(id: i32) -> i32 {
     id % 7
 }
 
-/// The book that a transaction between the batches writes, and what is stored of it.
+/// The id and the pages of the book that a transaction between the batches writes.
 fn written(number: i32, books: i32) -> (i32, i32) {
     (number * 37 % books, 1000 + number)
 }
 
-/// Not a test by itself: the program that is killed by the one below, which starts it.
+/// Not a test by itself: the program that the test below starts and kills.
 #[test]
 fn index_building_program() {
     let Some(path) = std::env::var_os(PATH) else {
@@ -43,7 +43,7 @@ fn index_building_program() {
         .filter(v2::Book::PAGES.ge(1000));
     let mut number = i32::try_from(all.count().unwrap()).unwrap();
     workspace.build_indexes([v2::Book::TABLE]).unwrap();
-    // Past what captures the output of tests.
+    // The test harness does not capture this output.
     let say = |text: &str| writeln!(std::io::stdout(), "\n{text}").unwrap();
     let built = workspace.indexes_ready();
     let (done, ready) = std::sync::mpsc::channel();
@@ -105,13 +105,14 @@ fn heavy(workspace: &Workspace, pages: i32) -> Fetch<'_, v2::Book> {
     fetch.filter(v2::Book::PAGES.eq(pages) & v2::Book::WEIGHT.gt(3))
 }
 
-/// All that was acknowledged is there, answers by index are right, and indexes sound.
+/// Checks that all acknowledged changes are stored, that queries by index are right, and that the
+/// indexes are sound.
 fn compare(path: &Path, books: i32, acknowledged: i32) {
     let workspace = Workspace::open(path).unwrap();
     let all = workspace.fetch::<v2::Book>().all().unwrap();
     let mut model: Vec<i32> = (0..books).map(pages).collect();
     let last = all.iter().map(|book| book.pages()).max().unwrap();
-    // The transaction that was under way may be there or not.
+    // The transaction that was running may be stored or not.
     let count = (last - 999).max(0);
     assert!(
         (acknowledged..=acknowledged + 1).contains(&count),
@@ -129,7 +130,7 @@ fn compare(path: &Path, books: i32, acknowledged: i32) {
             .filter(v2::Book::PAGES.eq(wanted));
         let expected = model.iter().filter(|pages| **pages == wanted).count();
         assert_eq!(by_index.count().unwrap(), expected, "of {wanted} pages");
-        // Only what was written later is heavy.
+        // Only the books that were written later are heavy.
         let expected = if wanted < 1000 { 0 } else { expected };
         let found = heavy(&workspace, wanted).count().unwrap();
         assert_eq!(found, expected, "heavy, of {wanted} pages");
@@ -143,9 +144,9 @@ fn compare(path: &Path, books: i32, acknowledged: i32) {
 #[test]
 fn index_building_survives_kills_and_finishes() {
     let kills: i32 = std::env::var(KILLS).map_or(20, |text| text.parse().unwrap());
-    // More would make a file that takes longer to compare than to build.
+    // With more kills, comparing the file would take longer than building.
     let kills = (kills / 4).clamp(1, 50);
-    // Fewer are indexed before the first kill.
+    // Fewer books would all be indexed before the first kill.
     let books = kills.max(5) * BOOKS_A_KILL;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("killed.db");
@@ -183,7 +184,7 @@ fn index_building_survives_kills_and_finishes() {
             }
             child.kill().unwrap();
         }
-        // To its end, or what it said before.
+        // The rest of the program's lines, up to its end.
         while hear(&mut lines).is_some() {}
         let status = child.wait().unwrap();
         assert!(status.success() || midway < kills, "{status}");

@@ -12,13 +12,14 @@ use dflat::{ErrorKind, Result, Workspace};
 use dflat_testkit::random::Random;
 use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
 
-/// Where a short-lived program finds its file.
+/// The variable with the path of the file of a short-lived program.
 const PATH: &str = "DFLAT_SHORT_LIVED_PATH";
 
-/// The task of a short-lived program.
+/// The variable with the task of a short-lived program.
 const TASK: &str = "DFLAT_SHORT_LIVED_TASK";
 
-/// How many programs each loop starts, if not as many as in the usual tests.
+/// The variable with the number of programs that each loop starts, if it differs from that of the
+/// usual tests.
 const PROGRAMS: &str = "DFLAT_SHORT_LIVED_PROGRAMS";
 
 /// The task of the loop that adds rows, and the number of its programs.
@@ -27,11 +28,11 @@ const ADD: &str = "add";
 /// The tasks of the loops that only read.
 const READS: [&str; 2] = ["list", "look"];
 
-/// How often a program opens and closes the file. One process does that several times, because to
-/// start a process takes longer.
+/// The number of times that a program opens and closes the file: several, because starting a
+/// process takes longer.
 const OPENINGS: usize = 10;
 
-/// One program of so many is killed.
+/// One in this many programs is killed.
 const KILLED: usize = 8;
 
 fn ids(program: u32) -> Range<i32> {
@@ -41,7 +42,7 @@ fn ids(program: u32) -> Range<i32> {
 
 /// Adds rows, each in a workspace of its own.
 fn add(path: &Path, program: u32) -> Result<()> {
-    // Past what captures the output of tests.
+    // The test harness does not capture this output.
     let mut stdout = std::io::stdout();
     for id in ids(program) {
         let workspace = Workspace::open(path)?;
@@ -57,7 +58,7 @@ fn add(path: &Path, program: u32) -> Result<()> {
     Ok(())
 }
 
-/// Reads with default options, in all ways.
+/// Reads in all ways, with default options.
 fn list(path: &Path, program: u32) -> Result<()> {
     for opening in 0..OPENINGS {
         let workspace = Workspace::open(path)?;
@@ -84,7 +85,7 @@ fn list(path: &Path, program: u32) -> Result<()> {
             3 => workspace.refresh()?,
             _ => {}
         }
-        // Most programs end without.
+        // Half of the workspaces are dropped without a shutdown.
         if opening % 2 == 0 {
             workspace.shutdown()?;
         }
@@ -92,7 +93,7 @@ fn list(path: &Path, program: u32) -> Result<()> {
     Ok(())
 }
 
-/// Reads a file that was opened to be read only. A read that a commit overlaps may be refused.
+/// Reads a file that was opened read-only. A read that overlaps a commit may be refused.
 fn look(path: &Path) -> Result<()> {
     for _ in 0..OPENINGS {
         let workspace = Workspace::builder(path).read_only(true).open()?;
@@ -119,7 +120,7 @@ fn the_program_that_lives_shortly() {
         "list" => list(path, program),
         _ => look(path),
     };
-    // With the causes.
+    // The message has the causes of the error.
     outcome.unwrap_or_else(|error| panic!("{task}: {error:?}"));
 }
 

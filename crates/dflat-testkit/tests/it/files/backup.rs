@@ -131,7 +131,7 @@ fn cancelled_backup_leaves_no_file() {
     workspace.shutdown().unwrap();
 }
 
-/// The backup would wait for the work that called it.
+/// A shutdown inside the callback would wait for the backup that called it.
 #[test]
 fn a_progress_callback_cannot_shut_down() {
     let directory = tempfile::tempdir().unwrap();
@@ -248,7 +248,7 @@ fn left_partial_files_are_deleted() {
     let workspace = Workspace::open(at("a.db")).unwrap();
     put(&workspace, 0..2000);
     workspace.backup(at("other.db")).unwrap();
-    // One that was whole, one that had begun, one that is no database.
+    // A complete partial file, an incomplete one, and one that is not a database.
     let stale = [0, 1, 17].map(|number: u64| format!("copy.db-dflat-part-{number:016x}"));
     fs::rename(at("other.db"), at(&stale[0])).unwrap();
     fs::write(at(&stale[1]), []).unwrap();
@@ -265,7 +265,7 @@ fn left_partial_files_are_deleted() {
     }
     let folder = "copy.db-dflat-part-0000000000000002";
     fs::create_dir(at(folder)).unwrap();
-    // Nothing is done where there can be no copy.
+    // If the copy can't be made, no partial file is deleted.
     fs::write(at("copy.db"), []).unwrap();
     let before = parts();
     let refused = workspace.backup(at("copy.db")).unwrap_err();

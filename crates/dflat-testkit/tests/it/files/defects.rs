@@ -25,7 +25,7 @@ fn full_disk_undoes_a_transaction_that_ignores_the_error(rig: &Rig) {
         insert(tx, "b")?;
         let error = insert(tx, "c").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StorageFull);
-        // Swallowing the error keeps nothing of the transaction.
+        // Ignoring the error does not keep a part of the transaction.
         Ok(())
     });
     assert_eq!(kind(full), Some(ErrorKind::StorageFull));
@@ -69,7 +69,7 @@ fn is_corrupt(path: &Path) {
     );
     let inside = workspace.perform_changes([Item::TABLE], |tx| tx.get::<Item>("a").map(drop));
     assert_eq!(kind(inside), Some(ErrorKind::Corrupt));
-    // The other objects are there.
+    // The other objects are still found.
     assert!(workspace.get::<Item>("b").unwrap().is_some());
 }
 
@@ -128,7 +128,7 @@ fn reader_notices_that_an_index_was_built() {
             assert_eq!(find(), 2);
         }
         assert_eq!(commits(), before, "a fetch queues no transaction");
-        // And readers that saw it incomplete see it ready.
+        // Readers that saw the incomplete index see the ready one.
         workspace.build_indexes([Item::TABLE]).unwrap();
         workspace.indexes_ready().wait().unwrap();
         assert_eq!(find(), 2);
@@ -203,7 +203,7 @@ fn live_query_that_cannot_be_fetched_delivers_the_error() {
     });
 }
 
-/// Damages the payload of the first item for as long as a step takes.
+/// Damages the payload of the first item during a step.
 fn while_damaged(path: &Path, step: impl FnOnce()) {
     let connection = rusqlite::Connection::open(path).unwrap();
     let table = Item::TABLE.name.to_string();
@@ -251,7 +251,7 @@ fn object_whose_first_delivery_fails_ends_its_subscription_with_the_error() {
         let change = |id| workspace.perform_changes([Item::TABLE], move |tx| insert(tx, id));
         change("c").wait().unwrap();
         let known = workspace.fetch::<Item>().first().unwrap().unwrap();
-        // It may have changed since, for all that is known.
+        // It is unknown whether the object has changed since.
         change("d").wait().unwrap();
         while_damaged(&path, || {
             let subscription = workspace.subscribe(&known, |_| {}).unwrap();

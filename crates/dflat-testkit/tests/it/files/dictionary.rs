@@ -1,4 +1,4 @@
-//! The dictionary in files: the original's, reopened, and on devices that fail.
+//! The dictionary in files: in files of Dflat for Swift, in reopened files, and on failing devices.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -88,7 +88,7 @@ fn dictionary_changes_survive_reopening() {
     let workspace = open();
     let d = workspace.dictionary();
     (0..1000).for_each(|n| d.set(&n.to_string(), n).unwrap());
-    // No shutdown: the end of the last workspace writes, too.
+    // Without a shutdown: dropping the last workspace writes the values too.
     drop(d);
     drop(workspace);
     let workspace = open();
@@ -96,7 +96,7 @@ fn dictionary_changes_survive_reopening() {
     for n in 0..500 {
         d.remove(&n.to_string()).unwrap();
     }
-    // More than are kept in memory, some of them not written yet.
+    // More keys than are kept in memory, some of them not written yet.
     for n in 0..1000 {
         let expected = (n >= 500).then_some(n);
         assert_eq!(d.get::<i64>(&n.to_string()).unwrap(), expected);
@@ -147,7 +147,7 @@ fn damaged_row_of_one_key_does_not_stop_writes_of_others() {
     assert!(rows(&path).contains_key("later"));
 }
 
-/// None of those that a transaction uses can be forgotten.
+/// The keys that a transaction uses stay in memory until it ends.
 #[test]
 fn a_transaction_may_use_more_keys_than_are_kept() {
     for keys_max in [0, 160] {
@@ -216,7 +216,7 @@ struct History {
     committed: Option<i64>,
 }
 
-/// Sets two keys, and a third by transactions. Afterwards all acknowledged values are there.
+/// Sets two keys, and a third in transactions. Afterwards all acknowledged values are stored.
 fn workload(device: &Device) -> Result<(), String> {
     let mut history = History::default();
     let opened = device.open().ok();
@@ -225,7 +225,7 @@ fn workload(device: &Device) -> Result<(), String> {
     }
     device.heal();
     if let Some(workspace) = opened {
-        // The device is well: what failed is written now.
+        // The device works again: the failed values are written now.
         let written = workspace.dictionary().synchronize();
         written.map_err(|error| format!("it is not written after all: {error}"))?;
         history.durable = history.last;
@@ -239,7 +239,7 @@ fn run(workspace: &Workspace, history: &mut History) -> Result<(), String> {
     let d = workspace.dictionary();
     for round in 1..=4 {
         history.last = round;
-        // One after the other, so that the calls are the same each time.
+        // One value after the other, so that the calls are the same in each run.
         let mut is_written = true;
         for key in ["a", "b"] {
             d.set(key, round).map_err(|error| error.to_string())?;
@@ -382,7 +382,7 @@ fn a_write_that_fails_is_counted_reported_and_tried_again() {
     assert_eq!(again.dictionary().get("n").unwrap(), Some(1_i64));
 }
 
-/// Has every write to the device fail, after one of the dictionary.
+/// Makes every write to the device fail, after a write of the dictionary.
 fn fill_device(device: &Device, d: &Dictionary) {
     d.set("before", 1).unwrap();
     d.synchronize().unwrap();
@@ -405,7 +405,7 @@ fn a_write_that_fails_is_tried_again_without_a_call() {
     fill_device(&device, &d);
     let groups = workspace.stats().groups;
     d.set("n", 1).unwrap();
-    // One of these is the thread's own.
+    // One of these failures is that of the dictionary's own thread.
     assert_eq!(next(&told), ErrorKind::StorageFull);
     assert_eq!(next(&told), ErrorKind::StorageFull);
     device.heal();
@@ -413,7 +413,7 @@ fn a_write_that_fails_is_tried_again_without_a_call() {
     assert_eq!(d.get("n").unwrap(), Some(1_i64));
 }
 
-/// A check of the check: an acknowledged value that is missing must be found.
+/// A canary: the check must notice an acknowledged value that is missing.
 #[test]
 fn a_lost_value_is_noticed() {
     let device = Device::new(Durability::Normal);

@@ -1,4 +1,4 @@
-//! Files that the original wrote: read, queried, changed, and read by plain SQL.
+//! Files that Dflat for Swift wrote: read, queried, changed, and read by plain SQL.
 
 use dflat::{ChangeRequest, Object, Workspace};
 use dflat_testkit::fixture::bounded;
@@ -12,7 +12,7 @@ use crate::files::original::monsters::my_game::sample::{
 };
 use crate::files::original::{FILES, contents, copy, doc, monster};
 
-/// Does something with a copy of each file.
+/// Runs a check with a copy of each file.
 fn each(check: fn(&Workspace, &std::path::Path)) {
     for file in FILES {
         bounded(move || {
@@ -204,7 +204,7 @@ fn file_of_dflat_for_swift_changed_by_this_library_is_read_back() {
         assert!(ids.eq(expected.iter().map(|m| (m.name.clone(), m.color))));
         assert_eq!(found.last().unwrap().row_id().0, 201);
         check_monsters(workspace, &expected);
-        // Indexes that were not ours are built anew after the first write.
+        // Indexes that Dflat for Swift made are built anew after the first write.
         workspace.indexes_ready().wait().unwrap();
         let fetch = workspace.fetch::<Monster>().filter(Monster::MANA.gt(300));
         let plan = fetch.explain().unwrap().to_string();
@@ -214,7 +214,7 @@ fn file_of_dflat_for_swift_changed_by_this_library_is_read_back() {
     });
 }
 
-/// Checks with plain SQL that each row has its index rows, and what they hold.
+/// Checks with plain SQL that each row has its index rows, with the right values.
 fn check_by_sql(path: &std::path::Path) {
     let sql = Connection::open(path).unwrap();
     let one = |text: &str| -> i64 { sql.query_row(text, [], |row| row.get(0)).unwrap() };

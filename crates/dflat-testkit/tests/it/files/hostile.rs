@@ -12,7 +12,7 @@ use dflat_testkit::schema::{Bag, BagChangeRequest, BagData, Body, Note, Point, T
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
-/// An object with something in most places where bytes can be wrong.
+/// An object with a value of most kinds whose bytes can be wrong.
 fn bag() -> BagData {
     let tree = |name: &str| Tree {
         name: Some(name.into()),
@@ -83,7 +83,7 @@ impl Damaged {
         assert_eq!(changed.unwrap(), 1);
     }
 
-    /// Reads the row: its value, or that it is corrupt; touches all that a value has.
+    /// Reads the row and all of its values; `None` if the row is corrupt.
     fn read(&self) -> Option<Bag> {
         match self.workspace.get::<Bag>(1) {
             Ok(object) => {

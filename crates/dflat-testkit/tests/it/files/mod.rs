@@ -1,4 +1,4 @@
-//! Files of the original, files of older code, damaged files, and copies of files.
+//! Files of Dflat for Swift, files of older code, damaged files, and copies of files.
 
 mod backup;
 mod defects;

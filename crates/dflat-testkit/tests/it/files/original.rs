@@ -1,4 +1,4 @@
-//! The contents of the original's files, as the original read them.
+//! The contents of the files of Dflat for Swift, as Dflat for Swift read them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

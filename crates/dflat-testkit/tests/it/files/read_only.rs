@@ -1,4 +1,4 @@
-//! Files that are only read: because that was asked for, or because they can't be written.
+//! Files that are only read: because an option says so, or because they can't be written.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -16,23 +16,23 @@ use dflat_testkit::note::v3::diary as v3;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-/// The files that a program has left: the database and those beside it.
+/// The files that a program has left: the database, and the files beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
-    /// It was closed.
+    /// The program has closed the file.
     NoLog,
     EmptyLog,
-    /// The log is there, and the index of it was not copied.
+    /// The file was copied with its log, but without the index of the log.
     LogAlone,
-    /// It crashed.
+    /// The program crashed.
     LogAndIndex,
-    /// It crashed before the first frame.
+    /// The program crashed before it wrote the first frame of the log.
     HeaderAndIndex,
     /// The file with the name of the log is not a log.
     JunkAndIndex,
-    /// It was closed for good.
+    /// The program has closed the file without a log.
     RollbackJournal,
-    /// It was closed, and so was a journal from before.
+    /// The program has closed the file, and has left a finished rollback journal.
     SpentJournal,
 }
 
@@ -69,13 +69,13 @@ fn write(workspace: &Workspace, numbers: std::ops::Range<i32>) {
     workspace.dictionary().synchronize().unwrap();
 }
 
-/// A directory with a file `a.db`, as it was left.
+/// A directory with a file `a.db`, left in this way.
 fn make(left: Left) -> TempDir {
     let made = tempfile::tempdir().unwrap();
     let path = made.path().join("a.db");
     let workspace = Workspace::open(&path).unwrap();
     write(&workspace, 0..40);
-    // Most is in the file, the rest in the log.
+    // Most objects are in the file, the others in the log.
     Connection::open(&path)
         .unwrap()
         .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
@@ -104,7 +104,8 @@ fn make(left: Left) -> TempDir {
     };
     let directory = tempfile::tempdir().unwrap();
     for name in copies {
-        // By another process: to close the file in this one would drop the workspace's locks.
+        // Another process copies, because closing the file in this process would drop the
+        // workspace's locks.
         let copied = Command::new("cp")
             .arg(made.path().join(name))
             .arg(directory.path().join(name))
@@ -141,7 +142,7 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, (SystemTime, Vec<u8>)> {
     entries.collect()
 }
 
-/// All that can be read, by code older and newer than what wrote it.
+/// The results of all reads, by code that is older and by code that is newer than the writer.
 fn answers(workspace: &Workspace) -> String {
     let snapshot = workspace.snapshot().unwrap();
     let old = v1::Note::RANK.eq(3);
@@ -203,7 +204,7 @@ fn file_opened_read_only_is_not_written() {
     }
 }
 
-/// Set for the process that writes.
+/// The variable that is set for the process that writes.
 const PATH: &str = "DFLAT_READ_ONLY_PATH";
 const SQL: &str = "DFLAT_READ_ONLY_SQL";
 
@@ -240,7 +241,7 @@ fn commits_of_another_process_are_seen_read_only() {
         let workspace = Workspace::builder(&path).read_only(true).open().unwrap();
         let count = || workspace.fetch::<v2::Note>().count().unwrap();
         assert_eq!(count(), 60, "{left:?}");
-        // One that holds a lock would keep the other from writing.
+        // A reader that holds a lock would block the other process.
         let held = (left != Left::RollbackJournal).then(|| workspace.snapshot().unwrap());
         for expected in (0..60).rev().step_by(13) {
             let table = &v2::Note::TABLE.name;
@@ -268,7 +269,7 @@ fn commits_of_another_process_are_seen_read_only() {
     }
 }
 
-/// Set for the process that may not write.
+/// The variable that is set for the process that may not write.
 const DIRECTORY: &str = "DFLAT_READ_ONLY_DIRECTORY";
 const EXPECTED: &str = "DFLAT_READ_ONLY_EXPECTED";
 
@@ -278,7 +279,7 @@ fn file_without_write_permission_is_read() {
         return read_without_permission(Path::new(&directory), &expected);
     }
     let expected = expected();
-    // In a folder where every user may run it.
+    // The program is copied to a folder where every user may run it.
     let programs = tempfile::tempdir().unwrap();
     let program = programs.path().join("read_only");
     fs::copy(env::current_exe().unwrap(), &program).unwrap();
@@ -300,7 +301,7 @@ fn file_without_write_permission_is_read() {
             ])
             .env(DIRECTORY, directory.path())
             .env(EXPECTED, &expected);
-        // The file modes do not hold root back.
+        // File modes do not restrict root.
         let probe = directory.path().join("probe");
         if fs::write(&probe, []).is_ok() {
             fs::remove_file(&probe).unwrap();

@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 
 const ITEMS: i32 = 3000;
 
-/// A file in which an item can't be read, and an index lies.
+/// A file in which an item can't be read, and an index has wrong entries.
 fn damaged(path: &Path) {
     let workspace = Workspace::open(path).unwrap();
     let created = workspace.perform_changes([Item::TABLE], |tx| {
@@ -50,7 +50,7 @@ fn a_repair_reports_its_progress_and_can_be_cancelled() {
     let path = directory.path().join("a.db");
     damaged(&path);
     let workspace = Workspace::open(&path).unwrap();
-    // At once: nothing was changed.
+    // Cancelled at once, so nothing was changed.
     let cancelled = workspace.repair_with([Item::TABLE], |_| ControlFlow::Break(()));
     assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
     let found = workspace.check([Item::TABLE]).unwrap();
@@ -89,7 +89,7 @@ fn cancelled_repair_keeps_its_finished_parts() {
     let total = u64::try_from(ITEMS).unwrap();
     let mut told_before = 0;
     let cancelled = workspace.repair_with([Item::TABLE], |_| {
-        // The one that can't be read was moved to `dflat__unreadable`.
+        // The item that can't be read was moved to `dflat__unreadable`.
         if items(&workspace) < total {
             return ControlFlow::Break(());
         }
@@ -239,7 +239,7 @@ fn ten(path: &Path) {
     workspace.shutdown().unwrap();
 }
 
-/// Changes a part of the bytes of a row; what they are now.
+/// Changes a part of the bytes of a row. Returns the changed bytes.
 fn change(path: &Path, row: u32, (from, to): (&str, &str)) -> Vec<u8> {
     let read = "SELECT p FROM item WHERE rowid = ?";
     let sql = Connection::open(path).unwrap();
@@ -257,12 +257,12 @@ fn change(path: &Path, row: u32, (from, to): (&str, &str)) -> Vec<u8> {
     bytes
 }
 
-/// Two bytes of a file as the number that they are.
+/// Two bytes of a file as a number.
 fn number(bytes: &[u8], at: usize) -> usize {
     u16::from_be_bytes([bytes[at], bytes[at + 1]]).into()
 }
 
-/// The bytes of a file, and where in it the root page of a table begins.
+/// The bytes of a file, and the offset of the root page of a table.
 fn root_page(path: &Path, table: &str) -> (Vec<u8>, usize) {
     let sql = Connection::open(path).unwrap();
     let root = "SELECT rootpage FROM sqlite_schema WHERE name = ?";
@@ -273,12 +273,13 @@ fn root_page(path: &Path, table: &str) -> (Vec<u8>, usize) {
     (bytes, page)
 }
 
-/// Gives a row of a small table the id of another, as damage of one byte does.
+/// Gives a row of a small table the id of another row, as damage to one byte may do.
 fn rename_row(path: &Path, table: &str, (from, to): (u8, u8)) {
     let (mut bytes, page) = root_page(path, table);
     assert_eq!(bytes[page], 13, "all rows are on one page");
     let cells = (0..number(&bytes, page + 3)).map(|n| page + number(&bytes, page + 8 + 2 * n));
-    // Behind the size of the row, each byte of which but the last has its highest bit.
+    // The row id follows the size of the row, a varint whose bytes have the highest bit except the
+    // last.
     let ids = cells.map(|cell| cell + 1 + bytes[cell..].iter().take_while(|b| **b > 127).count());
     let at = ids.into_iter().find(|at| bytes[*at] == from).unwrap();
     bytes[at] = to;
@@ -286,8 +287,8 @@ fn rename_row(path: &Path, table: &str, (from, to): (u8, u8)) {
 }
 
 // Promise: durability#D60
-/// Whether the other has the larger row id or the smaller: what is read then is out of order, and
-/// one of both can't be looked up.
+/// The other row may have the larger or the smaller row id. The rows are then read out of order,
+/// and one of the two can't be looked up.
 #[test]
 fn rows_with_a_duplicated_row_id_are_salvaged() {
     let directory = tempfile::tempdir().unwrap();
@@ -307,7 +308,7 @@ fn rows_with_a_duplicated_row_id_are_salvaged() {
 }
 
 // Promise: durability#D62
-/// Whichever of both comes first.
+/// The result does not depend on which of the two rows comes first.
 #[test]
 fn salvage_keeps_the_row_whose_key_columns_match() {
     let directory = tempfile::tempdir().unwrap();
@@ -356,7 +357,7 @@ fn objects_made_equal_in_a_unique_index_by_damage_are_all_salvaged() {
         let ids: Vec<&str> = found.as_ref().unwrap().iter().map(Item::id).collect();
         assert_eq!(ids, items);
     }
-    // No third gets the value.
+    // No third object may get the value.
     let refused = workspace.perform_changes([Item::TABLE], |tx| {
         let mut request = ItemChangeRequest::creation(ItemData::default());
         request.code = Some("code08".to_owned());
@@ -375,7 +376,7 @@ fn first_leaf(path: &Path, table: &str) -> usize {
 }
 
 // Promise: durability#D61
-/// As many row ids are missing as are looked up in turn, or one more or less.
+/// The gap has as many row ids as are looked up one by one, or one more or less.
 #[test]
 fn rows_after_a_gap_are_all_salvaged() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Files that do not say what their newest code knows, or say nonsense.
+//! Files whose stored schema is missing or invalid.
 
 use dflat::{ChangeRequest, ErrorKind};
 use dflat_model::{Step, TableDescriptor};
@@ -20,7 +20,7 @@ fn file(change: fn(&Connection)) -> Fixture {
     w
 }
 
-/// Older code can read and delete, and gets an error if it updates.
+/// Checks that older code can read and delete, and gets an error if it updates.
 fn refuses_to_lose(w: &Fixture) {
     let note = w.get::<v1::Note>("a").unwrap().unwrap();
     assert_eq!(note.rank(), 0);
@@ -93,7 +93,7 @@ fn an_invalid_stored_schema_is_replaced_and_fails_no_transaction() {
             let update = format!("UPDATE dflat__schema SET descriptor = {damage}");
             sql.execute_batch(&update).unwrap();
             refuses_to_lose(&w);
-            // The next version writes again what it knows.
+            // The next version stores its schema again.
             w.create::<v2::Note>([v2::NoteData {
                 id: "b".into(),
                 tags: vec!["hidden".into()],
@@ -144,7 +144,8 @@ fn index_that_no_schema_lists_is_dropped_at_the_next_write() {
             ..v2::NoteData::default()
         }]);
         let sql = Connection::open(w.path().unwrap()).unwrap();
-        // As after a newer version of another implementation; and a table whose name looks alike.
+        // The file of a newer version of another implementation, with a table that has a similar
+        // name.
         sql.execute_batch("DROP TABLE dflat__schema; CREATE TABLE diary__note__f99 (p BLOB)")
             .unwrap();
         let note = w.get::<v1::Note>("a").unwrap().unwrap();

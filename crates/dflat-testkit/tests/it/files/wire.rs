@@ -1,5 +1,6 @@
-//! Every schema of the repository, both ways with Google's `flatc`: what we write it reads as the
-//! same JSON, and what it makes of our JSON we read as the same values.
+//! Every schema of the repository, compared with Google's `flatc` in both directions: `flatc` reads
+//! payloads of this library as the same JSON, and this library reads payloads that `flatc` makes of
+//! its JSON as the same values.
 //!
 //! Skipped without `flatc`, unless the environment says `DFLAT_REQUIRE_FLATC=1`.
 
@@ -21,7 +22,7 @@ use dflat_testkit::random::Random;
 use dflat_testkit::schema as conformance;
 use serde_json::{Map, Value, json};
 
-/// Payloads of each schema.
+/// The number of payloads of each schema.
 const PAYLOADS: usize = 24;
 
 fn folder() -> PathBuf {
@@ -177,7 +178,7 @@ impl Side<'_> {
     }
 }
 
-/// The schemas as `flatc` takes them: with Dflat's attributes declared.
+/// The schemas in a form that `flatc` accepts: with Dflat's attributes declared.
 fn prepared() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("conformance")).unwrap();
@@ -206,7 +207,7 @@ fn flatc(directory: &Path, arguments: &[&str], files: &[String]) {
     assert!(output.status.success(), "{arguments:?}: {said}{complained}");
 }
 
-/// Checks random payloads of the root of a schema; how many.
+/// Checks random payloads of the root of a schema. Returns their number.
 fn check(directory: &Path, path: &str, side: &Side<'_>, seed: u64) -> usize {
     let mut random = Random::new(seed);
     let mut expected = Vec::new();
@@ -233,7 +234,7 @@ fn check(directory: &Path, path: &str, side: &Side<'_>, seed: u64) -> usize {
             .map(|number| format!("{stem}{number}.{extension}"))
             .collect()
     };
-    // `flatc` writes no JSON of vectors of unions, unless the schema is compiled.
+    // `flatc` writes vectors of unions as JSON only with a compiled schema.
     flatc(directory, &["--binary", "--schema", path], &[]);
     let compiled = Path::new("out").join(Path::new(path).file_name().unwrap());
     let compiled = compiled.with_extension("bfbs");
@@ -277,7 +278,7 @@ fn untyped(directory: &Path, path: &str) -> usize {
     check(directory, path, &side, 1)
 }
 
-/// Through the generated types.
+/// Checks payloads with the generated types.
 fn typed<T: Object>(directory: &Path, path: &str) -> usize
 where
     T::Data: Payload + serde::Serialize + serde::de::DeserializeOwned,
@@ -291,7 +292,7 @@ where
     check(directory, path, &side, 2)
 }
 
-/// `serde_json::from_value`, with the reason why not.
+/// `serde_json::from_value`, with the error as text.
 trait FromJson: serde::de::DeserializeOwned {
     fn deserialize_value(value: &Value) -> Self {
         serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{error}: {value}"))

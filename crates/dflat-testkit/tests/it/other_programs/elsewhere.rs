@@ -37,7 +37,7 @@ fn a_commit_between_the_first_read_and_the_first_change_is_busy(rig: &Rig) {
         script.commit_elsewhere();
         let error = insert(tx, "b").unwrap_err();
         assert_eq!(error.kind(), BUSY);
-        // It is over, whatever the handler makes of the error.
+        // The transaction is lost, even if the handler ignores the error.
         assert_eq!(insert(tx, "c").unwrap_err().kind(), ErrorKind::Aborted);
         Ok(())
     });
@@ -78,8 +78,8 @@ fn a_transaction_that_changes_nothing_is_not_overtaken(rig: &Rig) {
     assert_eq!(transaction.wait().unwrap(), (0, 0));
 }
 
-/// The outcome of a transaction that reads the write of a group member before its commit, and once
-/// more after the commit and `between`.
+/// The outcome of a transaction that reads the write of a group member before its commit, and reads
+/// again after the commit and after `between`.
 fn read_twice(rig: &Rig, id: &'static str, between: impl FnOnce()) -> Result<usize> {
     let hold = rig.hold();
     let member = rig.insert(id);
@@ -97,7 +97,7 @@ fn reader_whose_commit_group_ended_is_busy_if_a_foreign_commit_followed(rig: &Ri
     for (before, id) in IDS.into_iter().enumerate() {
         assert_eq!(read_twice(rig, id, || {}).unwrap(), before + 1);
     }
-    // If the member was committed before the first read, that is of the committed state.
+    // If the member was committed before the first read, both reads are of the committed state.
     let is_busy = |id| {
         let read = read_twice(rig, id, || rig.script.commit_elsewhere());
         read.is_err_and(|error| error.kind() == BUSY)
@@ -121,7 +121,7 @@ fn a_member_that_is_written_again_after_a_commit_elsewhere_is_busy(rig: &Rig) {
     let script = Arc::clone(&rig.script);
     script.commit_elsewhere();
     go.send(()).unwrap();
-    // Unless the first was committed before the second wrote.
+    // This does not hold if the first was committed before the second wrote.
     match kind(second) {
         Some(kind) => assert_eq!((kind, rig.ids()), (BUSY, vec!["a".to_owned()])),
         None => assert_eq!(rig.ids(), ["a", "b", "c"]),
@@ -195,7 +195,7 @@ fn commit_after_an_unknown_state_is_read_again(rig: &Rig) {
     let beside = rig.beside();
     let written = beside.perform_changes([Item::TABLE], |tx| insert(tx, "a"));
     written.wait().unwrap();
-    // The state that was read first is the same with the first commit or without it.
+    // This commit follows an unknown state, so the subscribed result is read again.
     rig.insert_other(1).wait().unwrap();
     rig.workspace.settle().unwrap();
     assert_eq!(told.try_iter().last(), Some(1));
@@ -207,7 +207,7 @@ fn commit_after_an_unknown_state_is_read_again(rig: &Rig) {
     subscription.cancel();
 }
 
-/// Another process, as far as SQLite can tell.
+/// Commits through a connection that SQLite treats like another process.
 fn commit_elsewhere(path: &Path) {
     let connection = rusqlite::Connection::open(path).unwrap();
     let sql = "CREATE TABLE IF NOT EXISTS elsewhere (n); INSERT INTO elsewhere VALUES (1)";
@@ -339,7 +339,7 @@ fn internal_work_of_the_workspace_causes_no_conflict() {
     on_each_file(|_, w, excludes| {
         for round in 0..3 {
             if excludes {
-                // That of the transaction's own is the first.
+                // The transaction's own commit is the first one.
                 assert_eq!(read_then_write(w, || {}), None);
             }
             let (go, goes) = mpsc::channel::<()>();
@@ -352,7 +352,7 @@ fn internal_work_of_the_workspace_causes_no_conflict() {
                 Ok(seen)
             });
             next(&tells);
-            // Transactions of other types, some of which write nothing, and space given back.
+            // Transactions over other types, some of which write nothing, and a reclaim.
             for n in 0..5 {
                 let id = round * 10 + n;
                 w.perform_changes([Other::TABLE], move |tx| insert_other(tx, id))

@@ -14,7 +14,8 @@ fn twin(id: i32) -> TwinData {
     }
 }
 
-/// A transaction that has written looks objects up again that were fetched before a foreign write.
+/// Checks that a transaction that has written looks objects up again if they were fetched before a
+/// foreign write.
 fn after_a_foreign_write(
     write: impl FnOnce(&Connection),
     between: impl FnOnce(&Fixture),
@@ -70,7 +71,7 @@ fn an_object_with_a_foreign_deletion_is_gone() {
     });
 }
 
-/// Upkeep writes, too, and must not be the only one to notice.
+/// Upkeep writes too. If it notices the foreign write first, transactions must notice it as well.
 #[test]
 fn an_object_with_a_foreign_change_before_upkeep_is_looked_up_again() {
     bounded(|| {
@@ -109,7 +110,8 @@ fn foreign_writes_are_delivered_with_the_next_transaction() {
         sql.execute("DELETE FROM twin WHERE __pk0 = 1", []).unwrap();
         w.create::<Twin>([twin(9)]);
         assert_eq!(shown(), [0, 2, 3, 9]);
-        // A transaction on another type notices, too; and one that changes what was written.
+        // A transaction over another type notices the write too, and so does a transaction that
+        // changes the written object.
         sql.execute("DELETE FROM twin WHERE __pk0 = 2", []).unwrap();
         w.create::<Item>([ItemData::default()]);
         assert_eq!(shown(), [0, 3, 9]);
@@ -148,11 +150,11 @@ fn foreign_writes_are_delivered_with_the_first_transaction() {
     });
 }
 
-/// The ids of twins, and what they hold, if they have not been deleted.
+/// The ids of twins, with their values unless they were deleted.
 type Told = Receiver<(i32, Option<i32>)>;
 
-/// Subscriptions to twins, what they are told, and what another program does to the first two:
-/// the one gets new values, the other is deleted.
+/// Subscriptions to twins, their deliveries, and a function in which another program updates the
+/// first twin and deletes the second.
 fn watched(w: &Fixture) -> (Vec<Subscription>, Told, impl Fn()) {
     let rows = w.create::<Twin>((0..4).map(twin));
     let sql = Connection::open(w.path().unwrap()).unwrap();
@@ -237,7 +239,7 @@ fn is_read_again(w: &Workspace) -> impl FnMut() -> bool {
         w.settle().unwrap();
         let list = w.observe(w.fetch::<Twin>()).unwrap().watch().unwrap();
         w.settle().unwrap();
-        // Kept, so that each has its own start. A later subscription shares the live query.
+        // The subscription is kept, so that a later one shares its live query.
         let place = list.latest().unwrap().unwrap().as_ptr();
         let before = lists.last().map(|(before, _)| *before);
         lists.push((place, list));
@@ -287,7 +289,8 @@ fn commit_after_a_foreign_commit_is_delivered_once() {
         write();
         let first = w.fetch::<Twin>().first().unwrap().unwrap();
         assert_eq!(first.i32_b(), 0);
-        // The foreign state first, then ours; not the one before both again.
+        // The state after the foreign write is delivered first, then the state after the own
+        // commit, and no earlier state again.
         w.change(&first, |data| data.i32_b = 9);
         w.settle::<Twin>();
         let told = drained(&told);

@@ -17,7 +17,7 @@ fn shelf() -> Fixture {
     w
 }
 
-/// As another program does it.
+/// Runs SQL as another program.
 fn execute(w: &Fixture, sql: &str) {
     let connection = Connection::open(w.path().unwrap()).unwrap();
     connection.execute_batch(sql).unwrap();
@@ -36,7 +36,7 @@ fn insert(w: &Fixture, id: i32, isbn: &str) -> Option<ErrorKind> {
     inserted.wait().err().map(|error| error.kind())
 }
 
-/// Queries that indexes answer agree with what all objects say.
+/// Checks that queries by indexes agree with filtering all objects.
 fn assert_true(w: &Fixture, when: &str) {
     let all = w.fetch::<Book>().all().unwrap();
     let ids = |books: &[Book]| books.iter().map(Book::id).collect::<Vec<_>>();

@@ -1,5 +1,5 @@
-//! Whatever another program does to tables and indexes, and whenever: queries are right at once,
-//! and what our next write mends is right, too.
+//! Another program changes tables and indexes in all ways: queries are right at once, and right
+//! after the next write of this library, which mends the indexes.
 
 // Promise: storage-format#S11
 use std::sync::Arc;
@@ -105,7 +105,7 @@ fn with_numbers(statement: &str, (a, b, n): (usize, usize, usize)) -> String {
     text.replace("book", "library__book")
 }
 
-/// Each query gives what filtering and sorting all objects gives.
+/// Checks that each query gives the result of filtering and sorting all objects.
 fn check(w: &Workspace) {
     let all: Vec<Book> = w.fetch::<Book>().all().unwrap().iter().cloned().collect();
     let same = |predicate: fn(i32) -> dflat::Predicate<Book>, test: fn(&Book, i32) -> bool| {
@@ -158,7 +158,7 @@ fn check(w: &Workspace) {
     assert_eq!(ids(&mut top.iter()), ids(&mut expected.into_iter()));
 }
 
-/// For each index, how a query reaches its rows that the index can serve.
+/// For each index, the plan of a query that the index can serve.
 fn plans(w: &Workspace) -> [String; 4] {
     let plan = |predicate, order: Option<dflat::Order<Book>>| {
         let fetch = w.fetch::<Book>().filter(predicate);
@@ -185,7 +185,7 @@ const INDEXES: [&str; 4] = [
     "pages, isbn where weight > 3",
 ];
 
-/// A write of ours: by code of either version.
+/// A write of this library, by code of either version.
 fn write(w: &Fixture, random: &mut Random, next: &mut i32) {
     let books = w.fetch::<Book>().all().unwrap();
     let n = random.below(8) as i32;
@@ -344,8 +344,9 @@ const STATES: [(&str, [&str; 4]); 16] = [
     ("DROP INDEX dflat__PARTIAL__index", [USED, USED, USED, NOT]),
 ];
 
-/// In each state that another program's statement leaves an index in, plans use it or they do not,
-/// and queries are right; after our next write, and building, they use it again.
+/// After each statement of another program, plans use an index or not, as the table says, and
+/// queries are right. After the next write of this library, and after building, plans use all
+/// indexes again.
 #[test]
 fn plans_use_only_ready_indexes() {
     bounded(move || {

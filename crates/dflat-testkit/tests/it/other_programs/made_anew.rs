@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 const COUNT: i32 = 40;
 
-/// So many are updated, one after the other.
+/// The number of objects that are updated, one after the other.
 const UPDATED: i32 = 30;
 
 fn twin(id: i32) -> TwinData {
@@ -20,8 +20,8 @@ fn twin(id: i32) -> TwinData {
     }
 }
 
-/// Has SQL make the table anew, updates its first objects from the one with the id `first` on, and
-/// expects these changed and no other.
+/// Creates the table again with SQL, updates its first objects from the id `first` on, and checks
+/// that these and no other objects have changed.
 fn updated_as_before(sql: &'static str, first: i32) {
     bounded(move || {
         let w = Fixture::sqlite();
@@ -43,7 +43,7 @@ fn updated_as_before(sql: &'static str, first: i32) {
     });
 }
 
-/// Updates the first objects of a file; what there is then.
+/// Updates the first objects of a file. Returns all objects afterwards.
 fn update(path: &Path) -> Vec<TwinData> {
     let w = Workspace::open(path).unwrap();
     let updated = w.perform_changes([Twin::TABLE], |tx| {
@@ -67,7 +67,7 @@ fn update(path: &Path) -> Vec<TwinData> {
     all
 }
 
-/// Its `rowid` is a column like any other then.
+/// In such a table, `rowid` is an ordinary column.
 #[test]
 fn table_recreated_by_create_table_as_is_updated() {
     let sql = "DELETE FROM twin WHERE __pk0 = 0; ALTER TABLE twin RENAME TO old; \

@@ -10,10 +10,10 @@ use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 
 use crate::writing::groups::{Rig, insert, on_each_backend};
 
-/// Where a child process finds its file.
+/// The variable with the path of a child process's file.
 const PATH: &str = "DFLAT_RETRYING_PATH";
 
-/// The form that a child process uses.
+/// The variable with the form that a child process uses.
 const FORM: &str = "DFLAT_RETRYING_FORM";
 
 /// The number of child processes.

@@ -19,7 +19,7 @@ use rusqlite::Connection;
 /// The action to run after a read.
 type Meanwhile = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
 
-/// A backend whose next reader has something done before it goes on.
+/// A backend that runs an action after the next read.
 struct Interrupted {
     inner: Arc<dyn Backend>,
     meanwhile: Meanwhile,
@@ -115,8 +115,9 @@ impl Rig {
         self.directory.path().join("test.db")
     }
 
-    /// Subscribes to all twins or to their number, and has something done when these were read and
-    /// nobody is registered: how many twins are told in the end, after a commit of another type.
+    /// Subscribes to all twins or to their number, and runs `meanwhile` after the read and before
+    /// the registration. Returns the last delivered number of twins, after a commit of another
+    /// type.
     fn told(&self, is_counted: bool, meanwhile: impl FnOnce() + Send + 'static) -> usize {
         let (done, is_done) = mpsc::channel();
         *self.meanwhile.lock().unwrap() = Some(Box::new(move || {
@@ -124,7 +125,7 @@ impl Rig {
             done.send(()).unwrap();
         }));
         let settle = || {
-            // Before anything is queued that what is done would wait for.
+            // The action has ended before anything is queued for which it would wait.
             next(&is_done);
             self.workspace.settle().unwrap();
             insert_item(&self.workspace, "last");
@@ -182,7 +183,8 @@ fn a_foreign_commit_noticed_by_a_writer_of_another_type_is_delivered() {
             let (path, workspace) = (rig.path(), rig.workspace.clone());
             let told = rig.told(is_counted, move || {
                 delete_a_twin(&path);
-                // It notices, and all that follows from that is delivered when it has ended.
+                // This transaction notices the foreign commit, whose deliveries are made when it
+                // has ended.
                 insert_item(&workspace, "meanwhile");
             });
             assert_eq!(told, 2);

@@ -1,4 +1,4 @@
-//! A file that is left alone for a while.
+//! Suspension: a file without locks for a while.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -23,7 +23,7 @@ fn count(workspace: &Workspace) -> usize {
     workspace.fetch::<Other>().all().unwrap().len()
 }
 
-/// How many locks of this process are on the file and on those beside it.
+/// The number of locks of this process on the file and on the files beside it.
 #[cfg(target_os = "linux")]
 fn locks(directory: &Path) -> usize {
     use std::os::unix::fs::MetadataExt;
@@ -115,7 +115,7 @@ fn reads_wait_until_a_suspension_ends() {
             count(workspace)
         });
         started.recv().unwrap();
-        // Enough for it to fail at once, if it did: it has nothing else to do.
+        // Enough time for a wrong failure to show.
         for _ in 0..1000 {
             assert!(!reading.is_finished());
             std::thread::yield_now();

@@ -14,7 +14,7 @@ use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::fixture::Fixture;
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData, Task, TaskData};
 
-/// How many objects there are.
+/// The number of objects.
 pub(crate) const COUNT: i32 = 2000;
 
 /// A snapshot that counts the rows and entries that it reads.
@@ -22,7 +22,7 @@ pub(crate) struct Counting {
     inner: Box<dyn Snapshot>,
     /// Rows with their payloads.
     pub(crate) rows: usize,
-    /// Those of them that a key gave.
+    /// The number of these rows that were found by a key.
     pub(crate) reached: usize,
     /// Entries of keys, without payloads.
     pub(crate) entries: usize,
@@ -118,14 +118,15 @@ impl Costs {
         }
     }
 
-    /// A file of items, of which every third has the rank 1: so many behind each of these row ids.
+    /// A file of items, every third of which has the rank 1. Each cluster has a number of items
+    /// after a row id.
     pub(crate) fn in_clusters(clusters: &[(i64, i32)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("clusters.db");
         let mut first = 0;
         for (row_id, count) in clusters {
             let workspace = dflat::Workspace::open(&path).unwrap();
-            // The last row id is stored when there is one.
+            // SQLite stores the last row id once there is a row.
             if first > 0 {
                 let sql = rusqlite::Connection::open(&path).unwrap();
                 let text = "UPDATE sqlite_sequence SET seq = ? WHERE name = ? AND seq <= ?1";
@@ -222,8 +223,8 @@ pub(crate) fn by(condition: &dflat::Predicate<Item>, direction: Direction) -> Or
     }
 }
 
-/// The most of so many rows that are read by a key before all are: the last tells that there are
-/// too many.
+/// The largest number of rows that are read by a key before the query reads all rows; the last of
+/// them shows that there are too many.
 pub(crate) fn reached_max(rows: usize) -> usize {
     (rows / 8).max(512) + 1
 }

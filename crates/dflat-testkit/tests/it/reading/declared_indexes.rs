@@ -1,4 +1,4 @@
-//! Indexes over several fields and of some objects, in a file.
+//! Indexes over several fields and indexes with a condition, in a file.
 
 use dflat::{ChangeRequest, IoReport, Object, Operation, ProblemKind, Workspace};
 use dflat_testkit::fixture::bounded;
@@ -27,7 +27,8 @@ fn open(directory: &TempDir) -> Workspace {
     Workspace::builder(path).io_stats(true).open().unwrap()
 }
 
-/// Inserts, changes and deletes books outside of all conditions, a commit each; what that writes.
+/// Inserts, changes and deletes books outside of all conditions, each in a commit. Returns the
+/// counts of the writes.
 fn spent<B: Object + Send>(
     make: fn(i32) -> B::Data,
     change: fn(&mut ChangeRequest<B>, i32),
@@ -144,7 +145,8 @@ fn an_index_with_a_condition_has_the_objects_that_meet_it() {
         create(&w, (0..20).map(|id| book(id, id * 10)));
         let sql = Connection::open(directory.path().join("a.db")).unwrap();
         let found: Vec<i64> = tables().iter().map(|table| rows(&sql, table)).collect();
-        // More than 100 pages, a weight of 1000, and the unique one. Fields come first.
+        // The entries of the indexes: of books with more than 100 pages, of books with a weight of
+        // 1000, and of the unique index.
         assert_eq!(found, [9, 9, 20]);
         let seen = w.get::<v4::Book>(15).unwrap().unwrap();
         let changed = w.perform_changes([v4::Book::TABLE], move |tx| {
@@ -181,7 +183,7 @@ fn check_finds_damage_in_declared_indexes_and_repair_mends_it() {
                 .unwrap();
             let columns = damage.replace("TABLE0", &table);
             sql.execute_batch(&columns).unwrap();
-            // Another program, which is not noticed.
+            // Another program deletes entries, without running triggers.
             sql.execute_batch("DELETE FROM dflat__foreign").unwrap();
             drop(sql);
             let w = open(&directory);

@@ -6,7 +6,8 @@ use dflat_testkit::schema::Item;
 
 use crate::reading::costs::{Costs, filtered, reached_max};
 
-/// Asks for what a third of so many rows has, and for what all have: how many rows a key gave.
+/// Queries by a value that a third of this many rows have, and by a value that all have. Returns
+/// the number of rows that were found by a key.
 fn reached_of_many(costs: &Costs, n: usize) -> usize {
     let either = Item::RANK.eq(1) | Item::ID.lt("1");
     let conditions = [
@@ -22,15 +23,15 @@ fn reached_of_many(costs: &Costs, n: usize) -> usize {
         let ids = objects.iter().map(|object| object.row_id());
         assert!(ids.is_sorted_by(|a, b| a < b), "{condition}");
         assert_eq!(objects.len(), found, "{condition}");
-        // Whatever the ids are: each once by its key, and once among all; a row at which the key
-        // is followed no further is read twice.
+        // With any row ids, each row is read once by its key and once in the full scan; the row at
+        // which the query gives the key up is read twice.
         assert!(spent.reached <= n + 8, "{condition}: {}", spent.reached);
         assert!(
             spent.rows <= n + spent.reached,
             "{condition}: {}",
             spent.rows
         );
-        // All are counted once, two ranges are, and some hundred ids are looked at.
+        // All rows are counted once, two ranges are counted, and some hundred row ids are sampled.
         assert!(
             spent.entries <= 5 * n + 512,
             "{condition}: {}",
@@ -46,7 +47,7 @@ fn gap_between_row_ids_is_not_counted_as_rows() {
     let n = 6010;
     for behind in [1 << 17, 1 << 20, 1 << 40, i64::MAX - 6000] {
         let reached = reached_of_many(&Costs::in_clusters(&[(0, 6000), (behind, 10)]), n);
-        // Rows at which it was asked how many there are were read twice.
+        // The rows at which the engine estimated the number of rows are read twice.
         assert!(reached <= reached_max(n) + 3, "{behind}: {reached}");
         let reached = reached_of_many(&Costs::in_clusters(&[(0, 10), (behind, 6000)]), n);
         assert!(reached <= reached_max(n) + 3, "{behind}: {reached}");
@@ -58,7 +59,7 @@ fn gap_between_row_ids_is_not_counted_as_rows() {
 
 #[test]
 fn gaps_between_sampled_row_ids_count_as_rows_up_to_the_last_id() {
-    // Rows at the places alone.
+    // There are rows only near the sampled row ids.
     for ids in [10_000_i64, 20_000, 1 << 40] {
         let width = ids / 16 + 1;
         let place = |n: i64| width * n + (width as f64 * (n as f64 * 0.618).fract()) as i64;

@@ -25,7 +25,7 @@ fn twins(range: std::ops::Range<i32>) -> impl Iterator<Item = TwinData> {
     })
 }
 
-/// Queries by fields with an index and by their twins without give the same.
+/// Checks that queries by indexed fields and by their unindexed twins give the same result.
 fn agree(workspace: &Workspace, count: usize) {
     let keys = |predicate| -> Vec<i32> {
         let found = workspace.fetch::<Twin>().filter(predicate).all().unwrap();
@@ -97,7 +97,7 @@ fn with_each_index(change: fn(&str) -> String) {
                 .unwrap();
             assert_eq!(rows, 70, "{table}");
         }
-        // The tables of all indexed fields are there again.
+        // The tables of all indexed fields exist again.
         assert_eq!(index_tables(&sql).len(), 14);
     });
 }
@@ -192,7 +192,7 @@ fn file_is_the_same_after_it_was_closed_and_opened() {
     });
 }
 
-/// Each object is passed once, in whatever pieces, and opening alone builds nothing.
+/// Each object is processed once, in any number of parts, and opening alone builds nothing.
 #[test]
 fn index_building_resumes_where_it_was_interrupted() {
     bounded(|| {

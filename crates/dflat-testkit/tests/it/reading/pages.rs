@@ -1,4 +1,4 @@
-//! Pages of one moment, and unusual row ids.
+//! Pages of one state, and unusual row ids.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -34,7 +34,7 @@ fn row_with_the_smallest_row_id_is_read() {
     assert_eq!(found.len(), 600);
 }
 
-/// In each transaction an object goes and another comes, so that there is always one.
+/// Each transaction deletes an object and inserts another, so that there is always one object.
 #[test]
 fn page_has_one_state() {
     let directory = tempfile::tempdir().unwrap();

@@ -18,7 +18,7 @@ fn limit_ends_the_scan() {
         ..query
     };
     assert_eq!(costs.fetch(&limited(Query::default())), cost(10, 10, 0));
-    // Every hundredth has this size.
+    // Every hundredth object has this size.
     assert_eq!(
         costs.fetch(&limited(filtered(&Item::SIZE.eq(3)))),
         cost(10, 904, 0)
@@ -85,7 +85,7 @@ fn range_reads_only_its_own_rows() {
     let either = Item::RANK.eq(1) | Item::RANK.gt(98);
     assert_eq!(costs.fetch(&filtered(&either)), cost(40, 40, 0));
     let keys = Item::ID.in_((0..10_000).map(|n| format!("{n:05}")));
-    // All have such a key: after some hundreds of look-ups all rows are read.
+    // All objects have one of these keys: after some hundreds of look-ups the query reads all rows.
     let spent = costs.fetch(&filtered(&keys));
     assert_eq!(spent.found, 2000);
     assert!(spent.rows <= 2000 + reached_max(2000), "{spent:?}");
@@ -200,7 +200,7 @@ fn index_over_several_fields_serves_the_values_of_each() {
     // Both indexes that start with the list were counted.
     let counted = 2 * 100;
     assert_eq!((rows, entries), (0, counted + 30));
-    // One of a pair is in no index that has the order.
+    // No index with this order has both fields.
     let (found, rows, entries) = select(&by_due, &[&due, &rank]);
     assert_eq!((found.len(), rows, entries), (30, 30, counted));
     let by_title = Query {
@@ -215,16 +215,16 @@ fn index_over_several_fields_serves_the_values_of_each() {
 #[test]
 fn choice_of_an_index_reads_entries_and_saves_rows() {
     let costs = Costs::new();
-    // 600 and 800 rows, of which 240 are in both: counted, then read.
+    // The ranges have 600 and 800 rows, 240 of them in both. The entries are counted, then read.
     let both = Item::RANK.lt(30) & Item::NAME.lt("200");
     let spent = costs.fetch(&filtered(&both));
     assert_eq!(spent.entries, 2 * (600 + 800));
     assert_eq!(spent.rows, spent.found);
-    // 20 and 4 rows: the fewer.
+    // The ranges have 20 and 4 rows; the query reads the smaller one.
     let few = Item::RANK.eq(7) & Item::NAME.eq("049");
     let spent = costs.fetch(&filtered(&few));
     assert_eq!((spent.rows, spent.entries), (4, 24));
-    // A row of each side.
+    // Each row of both sides is read once.
     let either = Item::RANK.eq(7) | Item::NAME.eq("049");
     let spent = costs.fetch(&filtered(&either));
     assert_eq!((spent.rows, spent.entries), (spent.found, 2 * 24));
@@ -249,7 +249,7 @@ fn no_plan_costs_much_more_than_reading_everything() {
             };
             let spent = costs.fetch(&query);
             assert!(spent.rows <= n + reached_max(n), "{condition} {spent:?}");
-            // Counted once and read once, for each of three keys at most.
+            // The entries are counted once and read once, for at most three keys.
             assert!(
                 spent.entries <= 2 * 3 * n.min(PROBE_MAX),
                 "{condition} {spent:?}"

@@ -33,7 +33,8 @@ fn watch(w: &Workspace) -> (Subscription, Receiver<Vec<String>>) {
     (w.subscribe(all, callback).unwrap(), told)
 }
 
-/// Whether both belong to one engine: commits of one are delivered to subscribers of the other.
+/// Whether both workspaces share an engine: commits of one are delivered to subscribers of the
+/// other.
 fn share(a: &Workspace, b: &Workspace) -> bool {
     let count = a.fetch::<Item>().all().unwrap().len();
     let (_subscription, told) = watch(a);
@@ -80,10 +81,11 @@ fn subscriptions_of_one_workspace_get_the_commits_of_the_other() {
         let [SubscribedObject::Updated(updated)] = &drained(&events)[..] else {
             panic!("one update");
         };
-        // Exactly as if it had been fetched, and with the same identity.
+        // The delivered object equals the fetched one, and has the same row id.
         assert_eq!(*updated, a.get::<Item>("1").unwrap().unwrap());
         assert_eq!(drained(&told).len(), 1);
-        // A result that one has fetched is current for the other: nothing comes first.
+        // A result fetched by one workspace is current for the other, so there is no first
+        // delivery.
         let fetched = b.fetch::<Item>().all().unwrap();
         let (tell, results) = mpsc::channel();
         let callback =
@@ -116,7 +118,7 @@ fn transactions_of_two_workspaces_run_in_the_order_of_calls() {
         for (n, handle) in handles.into_iter().enumerate() {
             assert_eq!(handle.wait().unwrap(), n);
         }
-        // A handler of the one that reads through the other reads in its transaction.
+        // A handler of one workspace that reads through the other reads in its own transaction.
         let inside = b.clone();
         let seen = a.perform_changes([Item::TABLE], move |tx| {
             insert(tx, "own")?;
@@ -183,7 +185,7 @@ fn recreated_file_gets_its_own_engine() {
         let new = Workspace::open(&path).unwrap();
         assert!(new.fetch::<Item>().all().unwrap().is_empty());
         create(&new, "new");
-        // The connections that the old one has are on the old file; it gets none on the new one.
+        // The connections of the old workspace are on the old file; it gets none on the new one.
         assert_eq!(ids(&kept.fetch::<Item>().all().unwrap()), ["old"]);
         let mut snapshots = Vec::new();
         let error = loop {
@@ -224,7 +226,7 @@ fn an_option_that_differs_is_an_error_that_names_it() {
         refused(open().threads_max(4), "threads_max");
         refused(open().readers_max(5), "readers_max");
         refused(open().io_stats(true), "io_stats");
-        // The same, or none, is no conflict.
+        // An equal value of the option, or none, is no conflict.
         let b = open()
             .threads_max(3)
             .durability(Durability::Full)
@@ -235,7 +237,7 @@ fn an_option_that_differs_is_an_error_that_names_it() {
         for w in [a, b, c] {
             w.shutdown().unwrap();
         }
-        // The engine has ended with the last.
+        // The engine has ended with the last workspace.
         let d = open().io_stats(true).open().unwrap();
         assert!(d.io_report().is_some());
     });

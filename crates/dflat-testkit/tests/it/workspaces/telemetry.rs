@@ -19,7 +19,7 @@ use tracing::{Event, Metadata, Subscriber};
 use crate::writing::groups::{Rig, insert, kind};
 use crate::writing::scripted::Call;
 
-/// Notes every span and event of ours in a line.
+/// Records every span and event of this library as a line.
 struct Recorder;
 
 /// The number of listening tests. Other tests of the process must not fill the memory.
@@ -86,7 +86,7 @@ fn listening(test: fn()) {
     LISTENERS.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// Whether a line says all of this.
+/// Whether a recorded line has all of these parts.
 fn told(parts: &[&dyn fmt::Display]) -> bool {
     let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
     let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,13 +125,13 @@ fn every_span_and_event_is_emitted() {
         subscription.cancel();
         workspace.purge().unwrap();
         assert!(told(&[&"DEBUG checkpoint", &"truncate"]));
-        // A snapshot keeps the log from being cut back.
+        // A snapshot keeps the log from starting again.
         let snapshot = workspace.snapshot().unwrap();
         assert_eq!(snapshot.fetch::<Item>().all().unwrap().len(), 1);
         for n in 0..6 {
             create(format!("{n}{}", "x".repeat(5 << 20)));
         }
-        // The thread that finds out ends with the workspace, at the latest.
+        // The background work that notices this ends here at the latest.
         workspace.settle().unwrap();
         while !workspace.stats().log_is_pinned {
             std::thread::yield_now();
@@ -164,7 +164,7 @@ fn an_old_snapshot_is_reported_with_its_age_and_ended_on_request() {
         assert!(workspace.stats().oldest_snapshot.is_some());
         drop(held);
         assert_eq!(workspace.stats().oldest_snapshot, None);
-        // It ends with the first commit after its time.
+        // The snapshot ends with the first commit after its time.
         let age_max = Duration::from_millis(500);
         let brief = open("brief.db").snapshot_age_max(age_max).open().unwrap();
         create(&brief, "a");
@@ -180,13 +180,13 @@ fn an_old_snapshot_is_reported_with_its_age_and_ended_on_request() {
         create(&brief, "b");
         let ended = held.fetch::<Item>().all().unwrap_err();
         assert_eq!(ended.kind(), dflat::ErrorKind::DeadlineExceeded);
-        // It keeps nothing, though it is still there.
+        // The ended snapshot keeps no state, although it is not dropped yet.
         brief.purge().unwrap();
         drop(held);
     });
 }
 
-/// A workspace that only reads still pins the log of the writers.
+/// A snapshot of a workspace that only reads pins the log of other processes.
 #[test]
 fn an_old_snapshot_is_reported_and_ended_if_only_other_processes_commit() {
     listening(|| {
@@ -208,7 +208,7 @@ fn an_old_snapshot_is_reported_and_ended_if_only_other_processes_commit() {
             }
             held
         };
-        // Whether the log can be taken in and begun anew: not while one holds on to its state.
+        // Whether the log can be copied and started again, which a held state prevents.
         let sql = rusqlite::Connection::open(&path).unwrap();
         sql.busy_timeout(Duration::ZERO).unwrap();
         let is_pinned = || -> bool {
@@ -228,7 +228,7 @@ fn an_old_snapshot_is_reported_and_ended_if_only_other_processes_commit() {
         assert!(is_pinned());
         workspace.refresh().unwrap();
         assert!(told(&[&"WARN event", &"old snapshot", &"millis="]));
-        // A reader at rest keeps its state for a moment.
+        // An idle reader keeps its state for a short time.
         until(|| !is_pinned());
         let second = old();
         assert!(is_pinned());
@@ -237,7 +237,7 @@ fn an_old_snapshot_is_reported_and_ended_if_only_other_processes_commit() {
             let error = ended.get::<Item>("a").unwrap_err();
             assert_eq!(error.kind(), dflat::ErrorKind::DeadlineExceeded);
         }
-        // Only their owners hold ended snapshots.
+        // Ended snapshots don't count as held.
         assert!(workspace.stats().oldest_snapshot.is_some());
         drop(third);
         assert_eq!(workspace.stats().oldest_snapshot, None);

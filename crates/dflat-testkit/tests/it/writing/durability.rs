@@ -18,7 +18,7 @@ fn open(durability: Durability) -> (tempfile::TempDir, Workspace) {
     (directory, workspace)
 }
 
-/// Writes an object; another one each time.
+/// Writes a new object.
 fn put(tx: &TransactionContext, id: i32) -> dflat::Result<()> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -27,7 +27,7 @@ fn put(tx: &TransactionContext, id: i32) -> dflat::Result<()> {
     tx.submit(OtherChangeRequest::upsert(data)).map(drop)
 }
 
-/// How often `work` waited for the device to have the log.
+/// The number of syncs of the log during `work`.
 fn syncs(workspace: &Workspace, work: impl FnOnce()) -> u64 {
     let before = flushes(workspace);
     work();
@@ -66,11 +66,11 @@ fn transaction_with_full_durability_waits_for_the_device() {
         (Full, None, false, 1),
         (Full, Some(Full), true, 1),
         (Full, Some(Normal), false, 0),
-        // It has begun with what the workspace asks for.
+        // The transaction begins with the durability of the workspace.
         (Full, Some(Normal), true, 1),
     ] {
         let (_directory, workspace) = open(workspace_is);
-        // The first write of a log is another matter.
+        // The first write of a log makes further syncs, which are not counted here.
         commit(&workspace, 0, None, false);
         commit(&workspace, 1, None, false);
         for id in 2..5 {
@@ -127,7 +127,7 @@ fn full_durability_of_one_member_applies_to_its_commit_group() {
     commit(&workspace, 1, None, false);
     for full_at in 0..4 {
         let found = syncs(&workspace, || {
-            // Queued behind one another, so that they share commits.
+            // The transactions are queued, so that they share commits.
             let (go, wait) = mpsc::channel::<()>();
             let first = workspace.perform_changes([Other::TABLE], move |_| {
                 let _ = wait.recv();

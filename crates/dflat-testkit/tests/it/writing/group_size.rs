@@ -1,4 +1,4 @@
-//! How many transactions share a commit, and what that costs them.
+//! The number of transactions that share a commit, and the cost.
 
 use dflat_testkit::schema::Item;
 

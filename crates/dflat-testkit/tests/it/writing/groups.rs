@@ -91,7 +91,7 @@ impl Rig {
         }
     }
 
-    /// Another workspace on the same data, which the first knows nothing of.
+    /// Another workspace on the same data, with an engine of its own.
     pub(crate) fn beside(&self) -> Workspace {
         Workspace::on_backend(Arc::clone(&self.inner), EngineOptions::default())
     }
@@ -248,7 +248,7 @@ fn after_a_failed_commit<R: Send + 'static>(
     rig.script.fail(Call::Commit, 0);
     drop(hold);
     next(&told);
-    // The group does not wait for the handler, but is committed under it.
+    // The group does not wait for the handler, and is committed while it runs.
     assert_eq!(kind(member), Some(FULL));
     go.send(()).unwrap();
     kind(handle)
@@ -292,8 +292,8 @@ fn members_that_read_uncommitted_changes_and_wrote_fail_too(rig: &Rig) {
 fn members_that_read_nothing_uncommitted_do_not_fail(rig: &Rig) {
     let (told, tells) = mpsc::channel();
     let (go, goes) = mpsc::channel();
-    // Two types: the member changes the one, the other transaction has the pen when its commit
-    // fails.
+    // The member changes one type. The other transaction changes another type, and has write access
+    // when the commit fails.
     let hold = rig.hold();
     let member = rig.insert("a");
     let next_item = rig.workspace.perform_changes([Item::TABLE], move |_| {
@@ -316,7 +316,7 @@ fn members_that_read_nothing_uncommitted_do_not_fail(rig: &Rig) {
     end.send(()).unwrap();
     assert_eq!(kind(other), None);
     go.send(()).unwrap();
-    // It names the items, so that it may have read them; but it did not.
+    // The transaction declares the type of the items, but has not read them.
     assert_eq!(kind(next_item), None);
     assert_eq!(rig.others(), [1, 2]);
     assert!(rig.ids().is_empty());
@@ -332,7 +332,8 @@ fn transaction_that_cannot_be_written_again_fails_only_its_readers_too(rig: &Rig
     let both = rig
         .workspace
         .perform_changes([Item::TABLE, Other::TABLE], |tx| insert_other(tx, 1));
-    // It loses the group's transaction; then the first member can't be written again either.
+    // This transaction loses the group's transaction; then the first member can't be written again
+    // either.
     let loser = rig.insert("b");
     rig.script.fail(Call::Write, 2);
     rig.script.fail(Call::Write, 3);
@@ -358,7 +359,8 @@ fn transaction_that_cannot_be_written_again_fails_only_its_readers_too(rig: &Rig
 fn a_transaction_that_cannot_be_written_again_leaves_nothing_behind(rig: &Rig) {
     let hold = rig.hold();
     let member = rig.insert("a");
-    // Behind the member, so that what it has written is undone when the member is committed.
+    // This transaction is queued after the member, so its changes are undone when the member is
+    // committed.
     let (slow, wrote, go) = rig.gated(
         [Item::TABLE, Other::TABLE],
         |tx| {
@@ -372,9 +374,9 @@ fn a_transaction_that_cannot_be_written_again_leaves_nothing_behind(rig: &Rig) {
     assert_eq!(kind(member), None);
     rig.script.fail(Call::Write, 1);
     go.send(()).unwrap();
-    // Unless the member was committed before it wrote at all.
+    // This does not hold if the member was committed before the transaction wrote.
     let was_undone = kind(slow) == Some(FULL);
-    // The next transaction must not commit the rest of it.
+    // The next transaction must not commit the rest of the changes.
     while let Some(kind) = kind(rig.insert_other(4)) {
         assert_eq!(kind, FULL);
     }
@@ -382,7 +384,7 @@ fn a_transaction_that_cannot_be_written_again_leaves_nothing_behind(rig: &Rig) {
     assert_eq!(rig.others(), expected);
 }
 
-/// Inserts an object in a nested group that is undone.
+/// Inserts an object behind a savepoint that is undone.
 fn insert_and_undo(tx: &TransactionContext, id: &str) -> Result<()> {
     let undone = tx.nested(|tx| {
         insert(tx, id)?;
@@ -396,11 +398,11 @@ fn insert_and_undo(tx: &TransactionContext, id: &str) -> Result<()> {
 
 // Promise: concurrency#C59
 fn full_disk_while_undoing_a_savepoint_loses_its_transaction(rig: &Rig) {
-    // The third write is the deletion of what the group inserted.
+    // The third write is the deletion of the object inserted behind the savepoint.
     rig.script.fail(Call::Write, 2);
     let lost = rig.workspace.perform_changes([Item::TABLE], |tx| {
         insert(tx, "a")?;
-        // Whatever the handler makes of the error.
+        // The handler ignores the error.
         let _ = insert_and_undo(tx, "b");
         Ok(())
     });
@@ -418,7 +420,7 @@ fn transaction_is_written_again_without_its_undone_savepoint(rig: &Rig) {
         insert(tx, "b")
     });
     let loser = rig.insert("loser");
-    // After the member's three insertions and one deletion.
+    // The write after the member's three insertions and one deletion fails.
     rig.script.fail(Call::Write, 4);
     drop(hold);
     assert_eq!(kind(member), None);

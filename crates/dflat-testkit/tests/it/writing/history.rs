@@ -95,7 +95,7 @@ fn delivery(moment: u64, reading: Reading) -> Delivery {
     Delivery { moment, reading }
 }
 
-/// Two transactions, one after the other: good, and a start for bad ones.
+/// A good history with two transactions, one after the other, from which tests make bad ones.
 fn good() -> History {
     History {
         events: vec![
@@ -171,7 +171,7 @@ fn checker_finds_a_read_that_is_out_of_date() {
 #[test]
 fn checker_finds_a_torn_read() {
     refuses("no order", |history| {
-        // Half of the second transaction; they overlap.
+        // This transaction overlaps the second one, and reads half of its appends.
         let reads = [at(A, &[1, 2]), at(B, &[])];
         history.events.push(event(3, (30, 60), &reads, &[]));
     });

@@ -8,7 +8,7 @@ use crate::writing::scripted::Call;
 
 const FULL: ErrorKind = ErrorKind::StorageFull;
 
-/// More than are listed.
+/// More objects than the engine lists.
 const MANY: usize = 600;
 
 on_each_backend! {
@@ -42,12 +42,13 @@ fn a_full_disk_after_a_large_transaction_does_not_harm_it(rig: &Rig) {
 fn a_full_disk_inside_a_large_transaction_leaves_nothing_of_it(rig: &Rig) {
     let hold = rig.hold();
     let handles = [rig.insert("a"), large(rig), rig.insert("c")];
-    // Some are written twice, because the first is committed while the transaction is small.
+    // Some rows are written twice, because the first group is committed while the transaction is
+    // small.
     rig.script.fail(Call::Write, MANY);
     drop(hold);
     assert_eq!(handles.map(kind), [None, Some(FULL), None]);
     assert_eq!(rig.ids(), ["a", "c"]);
-    // No object gets the identity of one that the handler may have let out.
+    // No later object gets the row id of an object that the handler may have passed on.
     let row_id = |id: &str| rig.workspace.get::<Item>(id).unwrap().unwrap().row_id().0;
     assert!(
         row_id("c") - row_id("a") > 400,
@@ -79,7 +80,7 @@ fn a_large_transaction_that_cannot_be_read_again_leaves_nothing_of_it(rig: &Rig)
             tx.set_durability(Durability::Full);
             insert(tx, "after")
         });
-        // In memory there is nothing to write again.
+        // The memory backend does not write again.
         let kept = match kind(handle) {
             None => MANY + 2,
             Some(error) => {
@@ -89,7 +90,7 @@ fn a_large_transaction_that_cannot_be_read_again_leaves_nothing_of_it(rig: &Rig)
         };
         rig.script.heal();
         assert_eq!(rig.ids().len(), kept, "after {fails_after}");
-        // No object gets the identity of one that the handler may have let out.
+        // No later object gets the row id of an object that the handler may have passed on.
         kind(rig.insert("next"));
         let between = row_id("next") - last;
         assert!(between > MANY as i64, "{between} after {fails_after}");

@@ -1,4 +1,4 @@
-//! Completions wait for callbacks, but not for ever.
+//! Completions wait for callbacks for a bounded time.
 
 use std::ops::Range;
 use std::sync::mpsc::{self, Sender};

@@ -17,13 +17,13 @@ pub(crate) enum Call {
     Begin,
     /// A change of a row; its failure loses the transaction, as a full disk does in SQLite.
     Write,
-    /// A scan in a write transaction, which loses the transaction, too.
+    /// A scan in a write transaction; its failure loses the transaction too.
     Scan,
     /// A commit.
     Commit,
 }
 
-/// The calls that are to fail, and those that were made.
+/// The calls that are to fail, and the counts of the calls that were made.
 #[derive(Default)]
 pub(crate) struct Script {
     state: Mutex<State>,
@@ -31,7 +31,7 @@ pub(crate) struct Script {
 
 #[derive(Default)]
 struct State {
-    /// The calls to fail, with how many of their kind come before.
+    /// The calls to fail, each with the number of calls of its kind that succeed before it.
     failures: Vec<(Call, usize)>,
     commits: usize,
     /// The changes of rows.
@@ -53,7 +53,7 @@ impl Script {
         self.lock().failures.push((call, before));
     }
 
-    /// Lets no call fail any more.
+    /// Removes all failures.
     pub(crate) fn heal(&self) {
         self.lock().failures.clear();
     }
@@ -87,12 +87,12 @@ impl Script {
         self.lock().commits
     }
 
-    /// The changes of rows, with those that were written again.
+    /// The number of changes of rows, including repeated ones.
     pub(crate) fn writes(&self) -> usize {
         self.lock().writes
     }
 
-    /// Sends when the backend is dropped.
+    /// Sends a message when the backend is dropped.
     pub(crate) fn on_drop(&self, dropped: Sender<()>) {
         self.lock().dropped = Some(dropped);
     }
@@ -201,7 +201,7 @@ impl Snapshot for ScriptedSnapshot {
 
 struct ScriptedTransaction {
     inner: Option<Box<dyn WriteTransaction>>,
-    /// Why every further call fails.
+    /// The error of every further call, after a failure.
     lost: Option<Error>,
     base: StateId,
     script: Arc<Script>,
@@ -215,12 +215,12 @@ impl ScriptedTransaction {
         }
     }
 
-    /// The same, unless this is the call that fails.
+    /// The wrapped transaction; an error if this is the call that fails.
     fn meet(&mut self, call: Call) -> Result<&mut dyn WriteTransaction> {
         if self.lost.is_none()
             && let Err(error) = self.script.meets(call)
         {
-            // As SQLite on a full disk: the transaction is rolled back.
+            // The transaction is rolled back, as by SQLite on a full disk.
             drop(self.inner.take());
             self.lost = Some(error);
         }
