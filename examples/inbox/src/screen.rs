@@ -62,8 +62,8 @@ impl Screen {
         }
         let bottom = u16::try_from(crate::mail::SHOWN + 3).unwrap_or(u16::MAX);
         let network = if is_paused { "paused" } else { "busy" };
-        let (unread, told) = (view.unread, view.deliveries);
-        let status = format!("{unread} unread   {told} deliveries shown   network {network}");
+        let (unread, shown) = (view.unread, view.deliveries);
+        let status = format!("{unread} unread   {shown} deliveries shown   network {network}");
         queue!(self.0, cursor::MoveTo(0, bottom), Print(status))?;
         let keys = "up, down, tab: go   r: read   s: star   d: delete   p: pause   q: quit";
         queue!(self.0, cursor::MoveTo(0, bottom + 1), Print(keys))?;

@@ -141,8 +141,8 @@ mod tests {
         }
         let code = "let a = \"What a\";\n/// A\n/// b. What c does.\nlet b; // Who calls.";
         assert_eq!(first("a.rs", code).map(|(line, _)| line), Some(3));
-        let apart = "let a; // The first\n\n// What b is.";
-        assert_eq!(first("a.rs", apart).map(|(line, _)| line), Some(3));
+        let separate = "let a; // The first\n\n// What b is.";
+        assert_eq!(first("a.rs", separate).map(|(line, _)| line), Some(3));
     }
 
     #[test]

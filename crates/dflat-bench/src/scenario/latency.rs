@@ -154,7 +154,7 @@ fn deliveries(
     })?;
     workspace.settle()?;
     let times = std::mem::take(&mut *times.lock().unwrap_or_else(PoisonError::into_inner));
-    check("somebody was told", &times.is_empty(), &false)?;
+    check("an object was delivered", &times.is_empty(), &false)?;
     Ok(times)
 }
 

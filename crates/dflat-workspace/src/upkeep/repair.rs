@@ -132,11 +132,11 @@ fn build(workspace: &Workspace, tables: &[Table], progress: OnProgress<'_>) -> R
             Err(mpsc::RecvTimeoutError::Timeout) => {}
         }
         let indexes = workspace.engine().index_progress();
-        let told = progress(Progress {
+        let flow = progress(Progress {
             done: indexes.iter().map(|index| index.rows_done).sum(),
             total: indexes.iter().map(|index| index.rows_total).sum(),
         });
-        if told.is_break() {
+        if flow.is_break() {
             let message = "cannot repair: it was cancelled";
             return Err(Error::new(ErrorKind::Cancelled, message));
         }

@@ -67,7 +67,7 @@ impl Dictionary {
     /// # fn main() -> dflat::Result<()> {
     /// let workspace = Workspace::in_memory();
     /// let settings = workspace.dictionary();
-    /// let (send, told) = mpsc::channel();
+    /// let (send, deliveries) = mpsc::channel();
     /// let subscription = settings.subscribe::<i64>("volume", move |value| {
     ///     let _ = send.send(value);
     /// })?;
@@ -76,9 +76,9 @@ impl Dictionary {
     /// settings.remove("volume")?;
     /// subscription.cancel();
     ///
-    /// let told: Vec<_> = told.iter().collect::<dflat::Result<_>>()?;
+    /// let delivered: Vec<_> = deliveries.iter().collect::<dflat::Result<_>>()?;
     /// use SubscribedValue::{Deleted, Initial, Updated};
-    /// assert_eq!(told, [Initial(None), Updated(7), Deleted]);
+    /// assert_eq!(delivered, [Initial(None), Updated(7), Deleted]);
     /// # Ok(())
     /// # }
     /// ```
@@ -109,7 +109,7 @@ impl Dictionary {
                 key: event.key,
                 value,
             });
-            callback(&key, told(entry, event.is_initial));
+            callback(&key, subscribed_value(entry, event.is_initial));
         };
         let pattern = Pattern::Prefix(prefix.into());
         let inner = self.inner.subscribe(pattern, Box::new(function))?;
@@ -151,10 +151,10 @@ impl Dictionary {
 fn typed<T: FromDictionary>(event: &Event) -> Result<SubscribedValue<T>> {
     let value = event.value.as_ref();
     let value = value.map(|value| value::read(&event.key, value));
-    Ok(told(value.transpose()?, event.is_initial))
+    Ok(subscribed_value(value.transpose()?, event.is_initial))
 }
 
-fn told<T>(value: Option<T>, is_initial: bool) -> SubscribedValue<T> {
+fn subscribed_value<T>(value: Option<T>, is_initial: bool) -> SubscribedValue<T> {
     match value {
         value if is_initial => SubscribedValue::Initial(value),
         Some(value) => SubscribedValue::Updated(value),
