@@ -110,7 +110,7 @@ impl WeakEngine {
         Some(Engine { inner, client })
     }
 
-    /// Whether the engine was made by another process, which has forked this one.
+    /// Whether the parent of this process made the engine, before it forked this process.
     #[must_use]
     pub fn is_of_parent(&self) -> bool {
         let inner = self.0.upgrade();
@@ -137,8 +137,8 @@ impl Engine {
         WeakEngine(Arc::downgrade(&self.inner))
     }
 
-    /// Whether the engine was made by another process, which has forked this one. Then this
-    /// process has none of the engine's threads, and must not use its connections.
+    /// Whether the parent of this process made the engine, before it forked this process. In this
+    /// case the process has none of the engine's threads, and must not use its connections.
     #[must_use]
     pub fn is_of_parent(&self) -> bool {
         self.inner.process != std::process::id()

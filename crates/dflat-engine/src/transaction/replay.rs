@@ -104,8 +104,8 @@ pub(super) fn overtaken(tables: &[Table]) -> Error {
         .map(|table| table.type_name.as_ref())
         .collect();
     let message = format!(
-        "cannot change {}: {Overtaken}; a handler that reads before it writes needs a retrying form \
-         (perform_changes_retrying, perform_changes_blocking_retrying) or write_first",
+        "cannot change {}: {Overtaken}; for a handler that reads before it writes, use \
+         perform_changes_retrying, perform_changes_blocking_retrying or write_first",
         names.join(", ")
     );
     Error::with_source(ErrorKind::Busy, message, Overtaken)
