@@ -1,9 +1,9 @@
 //! `cargo xtask package`: do the published crates compile from their archives, do their doc tests
 //! pass there, and do the archives have what a reader of crates.io needs?
 //!
-//! `cargo package` can verify that, but it keeps the sources of crates that depend on each other
-//! between runs, as if they were published, and then compiles against old ones. So this task only
-//! packs with it, and compiles the unpacked archives as a workspace of their own.
+//! `cargo package` can verify that. But between runs it keeps the sources of crates that depend on
+//! each other, as if they were published, and later compiles against old sources. So this task uses
+//! `cargo package` for packing only, and compiles the unpacked archives as a separate workspace.
 
 use std::fmt::Write;
 use std::fs;
@@ -29,8 +29,8 @@ const KEYS: [&str; 6] = [
 /// Packs every published crate, compiles the archives, and runs their doc tests.
 ///
 /// # Errors
-/// If a crate cannot be packed, lacks a file or a key of its manifest, does not compile from its
-/// archive, or fails a doc test there.
+/// An error if a crate cannot be packed, lacks a file or a key of its manifest, does not compile
+/// from its archive, or fails a doc test there.
 pub fn run(root: &Path) -> Result<()> {
     let packages = workspace::packages(root)?;
     let published: Vec<_> = packages

@@ -54,7 +54,7 @@ pub fn root() -> PathBuf {
 /// The text files that Git tracks or would track; without Git, all but hidden and built ones.
 ///
 /// # Errors
-/// When a directory can't be read.
+/// An error if a directory can't be read.
 pub fn files(root: &Path) -> Result<Vec<File>> {
     let mut paths = tracked(root).map_or_else(|| walk(root), Ok)?;
     paths.sort();
@@ -144,7 +144,7 @@ pub enum DependencyKind {
 /// The packages of the workspace, by name. Reads manifests only: no registry is needed.
 ///
 /// # Errors
-/// When Cargo can't be run or rejects a manifest.
+/// An error if Cargo can't be run or rejects a manifest.
 pub fn packages(root: &Path) -> Result<Vec<Package>> {
     let metadata = metadata(root, &["--no-deps", "--offline"])?;
     let mut packages: Vec<_> = elements(&metadata["packages"]).map(package).collect();
@@ -155,7 +155,7 @@ pub fn packages(root: &Path) -> Result<Vec<Package>> {
 /// The output of `cargo metadata`.
 ///
 /// # Errors
-/// When Cargo can't be run, rejects a manifest or lacks a package.
+/// An error if Cargo can't be run, rejects a manifest or lacks a package.
 pub fn metadata(root: &Path, options: &[&str]) -> Result<Value> {
     let output = cargo()
         .args(["metadata", "--format-version", "1"])

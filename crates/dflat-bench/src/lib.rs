@@ -3,9 +3,9 @@
 //! A [`scenario`] does a piece of work through the public interface (`ours`) and, in turn with
 //! that, the same work by the [`floor`], with as few calls of SQLite as possible. Each scenario
 //! checks its results. [`scaling`] runs some scenarios in small and in large tables. [`idle`]
-//! counts the memory of subscriptions. [`crossover`] measures from which number on live queries
-//! should be found by the values in their conditions. [`counts`] compares instruction counts with
-//! stored counts. [`measure`] defines the reported figures, [`workload`] the objects, and
+//! counts the memory of subscriptions. [`crossover`] measures the number of live queries from which
+//! they should be found by the values in their conditions. [`counts`] compares instruction counts
+//! with stored counts. [`measure`] defines the reported figures, [`workload`] the objects, and
 //! [`allocator`] how memory is counted. [`soak`] is a load for hours.
 
 pub mod allocator;

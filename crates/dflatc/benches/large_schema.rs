@@ -1,4 +1,4 @@
-//! Large schemas: how long the compiler takes, and how long its code.
+//! Large schemas: the time of the compiler, and the time to compile the generated code.
 //!
 //! ```text
 //! cargo bench -p dflatc            the compiler, whole process, on 1,000 tables of 10 fields
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 const RUNS: usize = 21;
 
-/// Tables that refer to one another, and to no others.
+/// The number of tables that refer to one another, and to no other tables.
 const GROUP: usize = 20;
 
 /// Tables of ten fields, one of each kind.
@@ -72,7 +72,7 @@ fn compiler(folder: &Path, tables: usize) {
     );
 }
 
-/// `cargo check` of a crate with nothing but the code, after its dependencies.
+/// The time of `cargo check` for a crate with the generated code alone, after its dependencies.
 fn check(folder: &Path, tables: usize) {
     let package = folder.join("check");
     fs::create_dir_all(package.join("src")).unwrap();

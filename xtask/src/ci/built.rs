@@ -22,7 +22,7 @@ pub const COMMAND: &str = "cargo build --workspace --tests --bins";
 pub struct Selection {
     /// Whether to run tests or a program.
     pub kind: Kind,
-    /// The package, or none for all except the excluded ones.
+    /// The package; `None` for all packages except the excluded ones.
     pub package: Option<&'static str>,
     /// Packages whose tests are not run.
     pub excluded: Vec<&'static str>,
@@ -42,7 +42,7 @@ pub enum Kind {
 }
 
 impl Selection {
-    /// A command of Cargo that does the same after a build of its own.
+    /// The command of Cargo that runs the same selection, with a build of its own.
     pub fn invocation(&self) -> Invocation {
         let mut line = match self.kind {
             Kind::Tests => "cargo test".to_owned(),
@@ -66,7 +66,8 @@ impl Selection {
     /// Runs the selected programs one after the other.
     ///
     /// # Errors
-    /// If none is selected, or one cannot be started or fails: those behind it do not run.
+    /// An error if no program is selected, or if a program cannot be started or fails; later
+    /// programs do not run then.
     pub fn run(&self, root: &Path, build: &Build) -> Result<()> {
         let selected = build
             .programs
@@ -134,10 +135,10 @@ struct Program {
 }
 
 impl Build {
-    /// Compiles the workspace at `root`; what is up to date is not compiled again.
+    /// Compiles the workspace at `root`. Crates that are up to date are not compiled again.
     ///
     /// # Errors
-    /// If something does not compile.
+    /// An error if a crate does not compile.
     pub fn new(root: &Path) -> Result<Self> {
         let words = COMMAND.split(' ').skip(1);
         let output = workspace::cargo()

@@ -1,4 +1,4 @@
-//! `cargo xtask long`: hours of the tests whose length a variable sets.
+//! `cargo xtask long`: runs for hours the tests whose duration a variable sets.
 
 use crate::ci::{Invocation, Step, Work, memcheck};
 

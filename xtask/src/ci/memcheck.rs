@@ -68,7 +68,7 @@ pub enum Checker {
 /// Runs all steps under valgrind.
 ///
 /// # Errors
-/// If valgrind is not installed, if it reports an error, or if a test fails.
+/// An error if valgrind is not installed, if it reports an error, or if a test fails.
 pub fn run(root: &Path) -> Result<()> {
     Checker::Valgrind.find()?;
     let steps = steps(Checker::Valgrind)?;
@@ -78,7 +78,7 @@ pub fn run(root: &Path) -> Result<()> {
 /// The steps, under a checker.
 ///
 /// # Errors
-/// If `rustc` cannot be run.
+/// An error if `rustc` cannot be run.
 pub fn steps(checker: Checker) -> Result<Vec<Step>> {
     let target = format!("--target={}", host()?);
     let step = |(name, line): (&'static str, &str)| {
@@ -103,7 +103,7 @@ impl Checker {
     /// Checks that the program is installed.
     ///
     /// # Errors
-    /// If it is not; the message says how to install it.
+    /// An error if the program is not installed; the message says how to install it.
     pub fn find(self) -> Result<()> {
         let (line, message) = match self {
             Self::Valgrind => (

@@ -19,7 +19,7 @@ use crate::ci::built::{Build, Selection};
 use crate::ci::times::{Row, Stopwatch, summary};
 use crate::workspace;
 
-/// A step that takes longer is marked in the summary: split it or make it faster.
+/// The summary marks a step that takes longer. Split such a step, or make it faster.
 pub const STEP_DURATION_MAX: Duration = Duration::from_secs(240);
 
 /// One check, or preparation for one.
@@ -40,7 +40,7 @@ pub enum Work {
     Built(Selection),
     /// Calls a task of `cargo xtask`: its name and its function.
     Task(&'static str, fn(&Path) -> Result<()>),
-    /// Nothing; the reason.
+    /// Does nothing, for this reason.
     Skip(String),
 }
 
@@ -157,7 +157,7 @@ pub enum AfterFailure {
 /// Runs the steps. The summary marks a step that takes longer than `longest`.
 ///
 /// # Errors
-/// If a step fails: the first that did, and the command that repeats it.
+/// The first step that failed, with the command that repeats it.
 pub fn run(
     root: &Path,
     steps: &[Step],

@@ -1,4 +1,4 @@
-//! The options of a run: which steps, and how.
+//! The options of a run: the steps to run, and whether to go on after a failure.
 
 use crate::Result;
 use crate::ci::{AfterFailure, Step};
@@ -12,7 +12,7 @@ pub struct Options {
     pub after_failure: AfterFailure,
     /// The steps to run, by name; all if empty.
     only: Vec<String>,
-    /// The first to run.
+    /// The first step to run.
     from: Option<String>,
 }
 
@@ -20,7 +20,7 @@ impl Options {
     /// Reads the arguments of a task.
     ///
     /// # Errors
-    /// If an option is unknown, or lacks the name of a step.
+    /// An error if an option is unknown, or lacks the name of a step.
     pub fn parse(words: &[&str]) -> Result<Self> {
         let mut options = Self {
             list: false,
@@ -48,7 +48,7 @@ impl Options {
     /// The steps to run, in their order.
     ///
     /// # Errors
-    /// If there is no step of a given name.
+    /// An error if no step has a given name.
     pub fn select(&self, steps: Vec<Step>) -> Result<Vec<Step>> {
         for name in self.only.iter().chain(&self.from) {
             if !steps.iter().any(|step| step.name == name) {

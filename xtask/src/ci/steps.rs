@@ -11,7 +11,7 @@ use crate::tidy::{self, Mode};
 use crate::workspace::{self, Package};
 use crate::{licences, package};
 
-/// Programs that end in assertions, and so are tests, and their arguments.
+/// Programs that end with assertions, so that they serve as tests, and their arguments.
 const PROGRAMS: [(&str, &str); 5] = [
     ("post", ""),
     ("packages", ""),
@@ -28,15 +28,15 @@ const SEPARATE: [(&str, &str, &str); 4] = [
     ("fuzzers", "dflat-testkit", "fuzz_smoke"),
 ];
 
-/// Counts the instructions of generated code beside those of Google's, of conditions beside those
-/// of the same written by hand, and of pieces of work beside the stored counts.
+/// Counts the instructions of generated code beside those of Google's code, of conditions beside
+/// hand-written ones, and of pieces of work beside the stored counts.
 const INSTRUCTIONS: &str = "cargo bench -p dflat-codegen -p dflat-engine -p dflat-bench \
                             --bench codec --bench predicates --bench counts -- --quick";
 
 /// The steps for the workspace at `root`, on this machine.
 ///
 /// # Errors
-/// If Cargo rejects a manifest.
+/// An error if Cargo rejects a manifest.
 pub fn steps(root: &Path) -> Result<Vec<Step>> {
     let packages = workspace::packages(root)?;
     let (tools, required) = tools();
@@ -170,7 +170,7 @@ fn features(packages: &[Package]) -> Vec<Step> {
     ]
 }
 
-/// A program that some tests use, if it is there.
+/// A program that some tests use if it is installed.
 struct Tool {
     program: &'static str,
     /// The argument that prints the version.
@@ -181,7 +181,8 @@ struct Tool {
     variable: &'static str,
 }
 
-/// Google's schema compiler, an oracle for ours, and a tracer for the system calls of readers.
+/// Google's schema compiler, with which `dflatc` is compared, and a tracer for the system calls of
+/// readers.
 const TOOLS: [Tool; 2] = [
     Tool {
         program: "flatc",
@@ -212,7 +213,8 @@ fn can_install() -> bool {
     Path::new("/etc/debian_version").exists() && administrator
 }
 
-/// The step that installs the tools of tests, and the variables of the tools that are then there.
+/// The step that installs the tools of tests, and the variables of the tools that are installed
+/// then.
 fn tools() -> (Step, Vec<&'static str>) {
     let present = TOOLS.iter().filter(|tool| tool.is_present());
     let present: Vec<&str> = present.map(|tool| tool.variable).collect();
@@ -232,7 +234,7 @@ fn tools() -> (Step, Vec<&'static str>) {
 /// Installs the tools of tests, on Debian.
 ///
 /// # Errors
-/// If `apt-get` fails.
+/// An error if `apt-get` fails.
 pub fn install_tools(_root: &Path) -> Result<()> {
     let apt = |arguments: &[&str]| -> Result<()> {
         let status = Command::new("apt-get")
@@ -254,7 +256,7 @@ pub fn install_tools(_root: &Path) -> Result<()> {
 /// Prints the findings of `tidy`.
 ///
 /// # Errors
-/// If one is an error.
+/// An error if a finding is one.
 pub fn check_tidy(root: &Path) -> Result<()> {
     report("tidy", &tidy::run(root, Mode::Check)?)
 }
@@ -262,7 +264,7 @@ pub fn check_tidy(root: &Path) -> Result<()> {
 /// Prints the findings of `licences`.
 ///
 /// # Errors
-/// If a licence is not allowed.
+/// An error if a licence is not allowed.
 pub fn check_licences(root: &Path) -> Result<()> {
     let (count, findings) = licences::run(root)?;
     report("licences", &findings)?;
@@ -273,7 +275,7 @@ pub fn check_licences(root: &Path) -> Result<()> {
 /// Prints findings.
 ///
 /// # Errors
-/// If one is an error.
+/// An error if a finding is one.
 pub fn report(task: &str, findings: &[Finding]) -> Result<()> {
     for finding in findings {
         println!("{finding}");

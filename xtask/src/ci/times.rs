@@ -13,12 +13,12 @@ pub struct Stopwatch {
     processor: Option<Duration>,
 }
 
-/// The time that something took.
+/// The time that a piece of work took.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// From its start to its end.
+    /// The time from the start to the end.
     pub wall: Duration,
-    /// The processor time of it and of its child processes. Only Linux reports it.
+    /// The processor time of the work and of its child processes. Only Linux reports it.
     pub processor: Option<Duration>,
 }
 

@@ -5,7 +5,7 @@
 pub enum Expression {
     /// A licence, with its exception if it has one.
     Licence(String),
-    /// All of them apply.
+    /// All of these apply.
     All(Vec<Self>),
     /// The user chooses one.
     Any(Vec<Self>),
@@ -15,7 +15,7 @@ impl Expression {
     /// Reads an expression.
     ///
     /// # Errors
-    /// If the text is not an expression; the error says what was expected and where.
+    /// An error if the text is not an expression; the message says what was expected and where.
     pub fn parse(text: &str) -> Result<Self, String> {
         let spaced = text
             .replace('(', " ( ")

@@ -1,4 +1,4 @@
-//! `cargo xtask licences`: may users distribute the crates that they link through ours?
+//! `cargo xtask licences`: may users distribute the crates that they link because of Dflat?
 
 pub mod expression;
 
@@ -11,7 +11,7 @@ use crate::finding::Finding;
 use crate::licences::expression::Expression;
 use crate::workspace;
 
-/// Licences that only ask for their text to be included.
+/// Licences whose only condition is that their text is included.
 pub const ALLOWED: [&str; 10] = [
     "MIT",
     "Apache-2.0",
@@ -25,14 +25,14 @@ pub const ALLOWED: [&str; 10] = [
     "Zlib",
 ];
 
-/// Dedications to the public domain, which ask for nothing.
+/// Dedications to the public domain, which have no conditions.
 pub const PUBLIC_DOMAIN: [&str; 2] = ["Unlicense", "0BSD"];
 
 /// Checks every package that the workspace depends on, on any platform, tests and build scripts
 /// included. Returns the number of packages and the findings.
 ///
 /// # Errors
-/// If a package is not on this machine: `cargo fetch` downloads it.
+/// An error if a package is not on this machine; `cargo fetch` downloads it.
 pub fn run(root: &Path) -> Result<(usize, Vec<Finding>)> {
     let metadata = workspace::metadata(root, &["--offline"])
         .map_err(|error| format!("{error}\n`cargo fetch` gets what is missing"))?;

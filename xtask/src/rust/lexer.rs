@@ -1,4 +1,4 @@
-//! Rust text to tokens.
+//! Splits Rust text into tokens.
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! `use` trees to paths.
+//! Converts `use` trees to paths.
 
 use super::lexer::{Kind, Token};
 
@@ -46,7 +46,7 @@ fn branch(tokens: &[Token<'_>], prefix: &[String], items: &mut Vec<UseItem>) -> 
     }
 }
 
-/// Reads `{a, b::c}`; the number of tokens, braces included.
+/// Reads `{a, b::c}`. Returns the number of tokens, including braces.
 fn group(tokens: &[Token<'_>], prefix: &[String], items: &mut Vec<UseItem>) -> usize {
     let mut at = 1;
     loop {

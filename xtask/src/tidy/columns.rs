@@ -4,11 +4,11 @@ use crate::finding::Finding;
 use crate::rust::{Kind, Token};
 use crate::workspace::File;
 
-/// The most characters of a line of Rust, comments included.
+/// The maximum number of characters in a line of Rust, including comments.
 pub const COLUMNS_MAX: usize = 100;
 
-/// Finds longer lines of a Rust file. A line that contains an address, or a text literal that
-/// crosses the limit, may be longer.
+/// Finds the lines of a Rust file that are longer than this. A line that contains an address, or a
+/// text literal that crosses the limit, may be longer.
 pub fn check(file: &File, tokens: &[Token<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut start = 0;

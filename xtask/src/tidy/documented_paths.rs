@@ -1,4 +1,4 @@
-//! The files that documents name exist.
+//! Checks that the files that documents name exist.
 
 use crate::finding::Finding;
 use crate::workspace::File;
@@ -6,8 +6,8 @@ use crate::workspace::File;
 const DOCUMENTS: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"];
 
 /// Finds names of files and folders, in backticks, that stand neither in the repository's root nor
-/// in `crates`. A name counts as a path if it leads through `src` or `tests` and ends like a file
-/// of ours or a folder.
+/// in `crates`. A name counts as a path if it has a part `src` or `tests`, and ends like a file of
+/// the repository or a folder.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let exists = |path: &str| {
         files.iter().any(|file| {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use crate::finding::Finding;
 use crate::workspace::File;
 
-/// The most source files of one folder. Folders below `tests` may have more.
+/// The maximum number of source files in a folder. Folders below `tests` may have more.
 pub const FILES_MAX: usize = 15;
 
-/// Finds folders that have more.
+/// Finds the folders that have more source files.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let mut counts = BTreeMap::new();
     for file in files {

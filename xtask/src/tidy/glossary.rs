@@ -1,4 +1,4 @@
-//! The glossary of `ARCHITECTURE.md`: each term has a place in the code.
+//! The glossary of `ARCHITECTURE.md`: each term occurs in the code.
 
 use crate::finding::Finding;
 use crate::rust::{Kind, tokens};

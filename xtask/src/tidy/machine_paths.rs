@@ -1,4 +1,4 @@
-//! Paths of one machine, which mean nothing on another.
+//! Absolute paths of one machine, which have no meaning on other machines.
 
 use crate::finding::Finding;
 use crate::workspace::File;
@@ -10,7 +10,7 @@ const NEEDLES: [&str; 4] = [
     concat!("/Use", "rs/"),
 ];
 
-/// Finds such paths in a text file.
+/// Finds these paths in a text file.
 pub fn check(file: &File) -> Vec<Finding> {
     let lines = file.text.lines().zip(1..);
     lines

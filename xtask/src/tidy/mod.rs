@@ -1,5 +1,5 @@
-//! `cargo xtask tidy`: promises of `ARCHITECTURE.md` and habits of `CONTRIBUTING.md` that a program
-//! can check.
+//! `cargo xtask tidy`: the rules of `ARCHITECTURE.md` and `CONTRIBUTING.md` that a program can
+//! check.
 
 pub mod architecture;
 pub mod columns;
@@ -36,7 +36,7 @@ pub enum Mode {
 /// Runs every check over the repository at `root`.
 ///
 /// # Errors
-/// If files can't be read or written, or Cargo rejects a manifest.
+/// An error if files can't be read or written, or if Cargo rejects a manifest.
 pub fn run(root: &Path, mode: Mode) -> Result<Vec<Finding>> {
     let mut files = workspace::files(root)?;
     let public_items = public_items::listing(&files);

@@ -1,10 +1,11 @@
-//! Sentences that begin with a pronoun where a noun is clearer, as in "What a write costs is ..".
+//! Finds sentences that begin with a pronoun where a noun is clearer, as in "What a write costs is
+//! ..".
 
 use crate::finding::Finding;
 use crate::rust::{Kind, tokens};
 use crate::workspace::File;
 
-/// Words that begin questions only.
+/// Words that may begin only questions.
 const OPENINGS: [&str; 3] = ["What ", "Who ", "That which "];
 
 /// Checks the comments of a Rust file, or the text of a Markdown file.
@@ -46,7 +47,7 @@ fn comments(source: &str) -> Vec<(&str, usize)> {
     lines
 }
 
-/// The numbers of the lines on which a sentence begins so.
+/// The numbers of the lines on which a sentence begins with such a word.
 fn openings(lines: &[(&str, usize)]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut fence = false;

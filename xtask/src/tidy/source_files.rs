@@ -1,14 +1,14 @@
-//! Rust files: their length, their lines, their characters, and marks of unfinished work.
+//! Checks Rust files: their length, lines and characters, and marks of unfinished work.
 
 use crate::finding::Finding;
 use crate::rust::{Kind, Token, tokens};
 use crate::tidy::columns;
 use crate::workspace::File;
 
-/// More lines than this fail.
+/// A file with more lines fails the check.
 pub const LINES_MAX: usize = 1000;
 
-/// More lines than this give a warning: the file may have a second subject.
+/// A file with more lines gets a warning, because it may have a second subject.
 pub const LINES_GOOD: usize = 500;
 
 /// Checks a Rust file that is written by hand; ignores others.

@@ -1,14 +1,15 @@
-//! Parameters that are tuples, which hide how many arguments a function has.
+//! Finds parameters that are tuples, which hide the number of a function's arguments.
 
 use crate::finding::Finding;
 use crate::rust::{Kind, Token, scopes, tokens};
 use crate::workspace::File;
 
-/// The most members of a tuple that is a parameter: a pair, such as a key and its value.
+/// The maximum number of members of a tuple that is a parameter: a pair, such as a key and its
+/// value.
 pub const MEMBERS_MAX: usize = 2;
 
-/// The most arguments of a function, each member of a tuple counted: the bound of Clippy's
-/// `too_many_arguments`, which counts a tuple as one.
+/// The maximum number of arguments of a function, with each member of a tuple counted. It is the
+/// limit of Clippy's `too_many_arguments`, which counts a tuple as one.
 pub const ARGUMENTS_MAX: usize = 7;
 
 /// Finds functions, except in tests, with a larger tuple as a parameter, or with more arguments.
@@ -56,7 +57,7 @@ fn parameters<'t, 'a>(function: &'t [Token<'a>]) -> impl Iterator<Item = &'t [To
     split(&function[open..]).into_iter()
 }
 
-/// Where the parameters begin: behind the name and what it is generic over.
+/// The position of the parameters, after the name and its generic parameters.
 fn opening(function: &[Token<'_>]) -> Option<usize> {
     let mut angles = 0_usize;
     // The first two are `fn` and the name; a type such as `fn(u8)` has no name.
@@ -103,7 +104,7 @@ fn split<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t [Token<'a>]> {
     parts
 }
 
-/// How many members the tuple has that is the type of a parameter, if it is one.
+/// The number of members of a parameter's type, if the type is a tuple.
 fn members(parameter: &[Token<'_>]) -> Option<usize> {
     let mut depth = 0_usize;
     let colon = parameter.iter().position(|token| {
@@ -155,7 +156,7 @@ mod tests {
         let pairs = |count| format!("fn f(&self, {}) {{}}", "a: (u8, u8), ".repeat(count));
         assert_eq!(lines(&pairs(3)), NOWHERE);
         assert_eq!(lines(&pairs(4)), [1]);
-        // Clippy finds these.
+        // Clippy finds these functions.
         assert_eq!(
             lines(&format!("fn f({}) {{}}", "a: u8, ".repeat(9))),
             NOWHERE

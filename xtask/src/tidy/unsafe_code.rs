@@ -1,4 +1,4 @@
-//! Where `unsafe` may be written: the files and folders that the fenced block `unsafe` of
+//! Checks that `unsafe` is only in the files and folders that the fenced block `unsafe` of
 //! `ARCHITECTURE.md` lists, each with its reason.
 
 use crate::finding::Finding;
@@ -6,7 +6,7 @@ use crate::rust::tokens;
 use crate::tidy::architecture;
 use crate::workspace::File;
 
-/// Finds `unsafe` elsewhere, and listed places that have none.
+/// Finds `unsafe` in other places, and listed places without `unsafe`.
 pub fn check(architecture: &str, files: &[File]) -> Vec<Finding> {
     let listed: Vec<_> = architecture::block(architecture, "unsafe")
         .unwrap_or_default()

@@ -1,4 +1,5 @@
-//! Instructions of our Rust functions for some pieces of work, compared with stored ones.
+//! Counts the instructions of this library's Rust functions for pieces of work, and compares them
+//! with stored counts.
 //!
 //! ```text
 //! cargo bench -p dflat-bench --bench counts            counts, and compares with counts.txt
@@ -32,7 +33,7 @@ struct Count {
     name: &'static str,
     work: Work,
     rounds: u64,
-    /// How often a round does the work.
+    /// The number of times that a round does the work.
     times: u64,
     /// Whether a function of a thread counts; the main thread is the first.
     is_counted: fn(usize, &str) -> bool,
@@ -72,15 +73,15 @@ const SIDE: &str = "ours";
 /// How often a count that differs is taken again before the comparison fails.
 const RECOUNTS_MAX: usize = 2;
 
-/// Whether a function is ours, or one of Rust's library that was compiled for ours. The benchmark
-/// itself counts, because small functions are inlined into its own. Other threads do not count:
-/// they wake up from time to time, the more often the busier the machine is.
+/// Whether a function is of this library, or of Rust's library and compiled for this library. The
+/// functions of the benchmark itself count, because small functions are inlined into them. Other
+/// threads do not count: they wake up from time to time, more often on a busier machine.
 fn on_main_thread(thread: usize, function: &str) -> bool {
     let is_rust = function.contains("::") || function.starts_with("_R");
     thread == 1 && is_rust && !function.contains("dflat_bench::")
 }
 
-/// Whether a function follows live queries. The thread that commits or the one that delivers calls
+/// Whether a function updates live queries. The committing thread or the delivering thread calls
 /// it, whichever comes first.
 fn in_observe(_: usize, function: &str) -> bool {
     function.contains("dflat_engine::observe::")
@@ -92,7 +93,7 @@ impl Count {
     }
 }
 
-/// Counts all, two at a time.
+/// Counts all pieces of work, two at a time.
 fn count_all() -> Counts {
     let next = AtomicUsize::new(0);
     let counted = Mutex::new(vec![0; COUNTS.len()]);

@@ -1,4 +1,4 @@
-//! The pieces of work. Each prepares the same whatever the number of rounds is.
+//! The pieces of work. Each makes the same preparations for any number of rounds.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -12,21 +12,22 @@ use dflat_engine::query::Condition;
 use dflat_model::{Comparison, Expression, Field, FieldKind, Predicate, Scalar, Step, Value};
 use tempfile::TempDir;
 
-/// Rounds of work on one object each; a multiple of the kinds of objects.
+/// The number of rounds of work on one object each; a multiple of the number of kinds of objects.
 pub(crate) const ROUNDS: u64 = 600;
-/// Rounds that are a commit each.
+/// The number of rounds that make a commit each.
 pub(crate) const COMMITS: u64 = 100;
-/// Rounds that are a commit beside live queries each: so many, because registering the queries
-/// takes far more than a round, and differs by some ten thousand instructions from run to run.
+/// The number of rounds that make a commit beside live queries. It is large, because registering
+/// the queries takes far more instructions than a round, and differs by some ten thousand
+/// instructions from run to run.
 pub(crate) const MATCHES: u64 = 2000;
-/// Rounds that look at all rows each.
+/// The number of rounds that scan all rows each.
 pub(crate) const SCANS: u64 = 10;
-/// The objects of a table: as many as the most rounds.
+/// The number of objects of a table: enough for the largest number of rounds.
 pub(crate) const OBJECTS: u64 = 2 * ROUNDS;
 
 const COUNT: usize = OBJECTS as usize;
 const QUERIES: usize = 1000;
-/// How many priorities a query selects.
+/// The number of priorities that a query selects.
 const WIDTH: i32 = 10;
 
 fn objects() -> Vec<<BenchDoc as Object>::Data> {
@@ -82,7 +83,7 @@ pub(crate) fn predicate(rounds: u64) {
     assert!(black_box(found.count()) > 0);
 }
 
-/// A workspace whose tables and statements are made.
+/// A workspace with its tables created and its statements prepared.
 struct Files {
     workspace: Workspace,
     // Order: removed after the workspace is closed.
@@ -210,7 +211,7 @@ pub(crate) fn commit(rounds: u64) {
     commits(rounds, |_| Vec::new());
 }
 
-/// The same beside a thousand live queries, of which one selects the object.
+/// Does the same beside a thousand live queries, one of which selects the object.
 pub(crate) fn matching(rounds: u64) {
     let delivered = Arc::new(AtomicU64::new(0));
     commits(rounds, |workspace| {

@@ -69,9 +69,9 @@ pub(super) fn commit_loaded(name: &'static str, settings: &Settings) -> Result<R
     )
 }
 
-/// Has a thousand live queries of 20 objects in an order, and a writer at full speed. Measures the
-/// time from each handler's return to the return of the last callback that the transaction causes.
-/// The floor measures the time to the completion, without subscribers.
+/// Runs a writer at full speed beside a thousand live queries of 20 objects in an order. Measures
+/// the time from each handler's return to the return of the last callback that the transaction
+/// causes. The floor measures the time to the completion, without subscribers.
 pub(super) fn delivery(name: &'static str, settings: &Settings) -> Result<Report> {
     let open = || -> Result<Sides> {
         let sides = Sides::filled(settings, Durability::Normal)?;

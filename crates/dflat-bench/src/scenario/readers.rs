@@ -39,8 +39,8 @@ fn readers(name: &'static str, settings: &Settings, count: usize) -> Result<Repo
     let (workspace, path) = (&sides.workspace, sides.floor_path.as_path());
     let titles = titles(settings.objects);
     // The readers open their connections while the log has a commit. While the log is empty, a
-    // reader takes the file for one that no program writes to, and then fails as `Busy` if the
-    // writer begins.
+    // reader assumes that no program writes to the file, and fails with `Busy` if the writer
+    // begins.
     change_ours(workspace)?;
     settings.compare(
         name,

@@ -51,7 +51,7 @@ impl Tally {
     /// Waits for this many calls, and returns the time of the last one; `None` if there is none.
     ///
     /// # Errors
-    /// If there were more calls or fewer, or wrong ones.
+    /// An error if there were more or fewer calls, or wrong ones.
     pub(super) fn last_of(&self, calls: usize) -> Result<Option<Instant>> {
         self.wait_for(calls);
         let (right, wrong) = (&self.right, &self.wrong);

@@ -1,4 +1,4 @@
-//! The floor writes what ours writes: else they could not be compared.
+//! The floor and Dflat write the same rows, so that their times can be compared.
 
 use std::path::Path;
 
@@ -73,7 +73,7 @@ fn writes_with_indexes_leave_the_same_rows_and_entries() {
     assert_eq!(floor.differences(&sides.ours_path).unwrap(), 0);
 }
 
-/// The number in the names of the original's scenarios.
+/// The share that the names of the scenarios of Dflat for Swift have.
 #[test]
 fn query_selects_a_sixth_of_the_objects() {
     assert_eq!(selected_count(10_000), 1667);

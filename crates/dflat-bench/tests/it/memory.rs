@@ -9,7 +9,7 @@ use dflat_bench::workload::BenchDoc;
 
 const COUNT: usize = 10_000;
 
-/// Beside its payload, an object costs at most these bytes.
+/// The maximum number of bytes that an object costs beside its payload.
 const OVERHEAD_BYTES_MAX: usize = 24;
 
 fn filled() -> (tempfile::TempDir, Workspace) {
@@ -74,7 +74,7 @@ fn a_dropped_result_holds_nothing() {
 // Promise: live-queries#L41
 #[test]
 fn an_idle_subscription_costs_less_than_500_bytes() {
-    // A process of its own: the bytes of all its threads are counted.
+    // A separate process, because the bytes of all of its threads are counted.
     let mut program = Command::new(env!("CARGO_BIN_EXE_dflat-bench"));
     let output = program.arg("--idle").output().unwrap();
     assert!(output.status.success(), "{output:?}");

@@ -1,4 +1,4 @@
-//! The program as it is called.
+//! Runs the program with its options.
 
 use std::process::Command;
 
@@ -55,7 +55,7 @@ fn the_report_has_a_line_for_a_scenario() {
         }
         assert!(report["peak_bytes"].is_i64(), "{line}");
     }
-    // Nothing else is left.
+    // No file is left in the directory.
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 

@@ -1,4 +1,4 @@
-//! The soak, for a moment.
+//! A short run of the soak.
 
 use std::time::Duration;
 

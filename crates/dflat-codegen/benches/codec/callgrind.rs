@@ -1,16 +1,16 @@
-//! Counts the instructions of work that this program does when it is asked to.
+//! Counts the instructions of pieces of work, for which this program runs itself again.
 
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::process::Command;
 
-/// Rounds of some work.
+/// A piece of work, which is done for a number of rounds.
 pub(crate) type Work = fn(u64);
 
-/// Instructions that a round of some work takes on a side: this program runs itself under
-/// `valgrind --tool=callgrind` with some rounds and with twice as many, and the difference is the
-/// cost of the rounds. `counts` chooses by the number of a thread, which is 1 for the main thread,
-/// and by the name of a function.
+/// The instructions of one round of a piece of work on one side. This program runs itself under
+/// `valgrind --tool=callgrind` with some rounds and with twice as many; the difference is the cost
+/// of the rounds. `counts` selects functions, by the number of the thread, which is 1 for the main
+/// thread, and by the name.
 pub(crate) fn instructions(
     work: &str,
     side: &str,
@@ -21,7 +21,7 @@ pub(crate) fn instructions(
     (twice - once) / rounds
 }
 
-/// Instructions of a run of this program that does some rounds of work.
+/// The instructions of a run of this program with a number of rounds.
 fn collected(work: &str, side: &str, rounds: u64, counts: impl Fn(usize, &str) -> bool) -> u64 {
     let name = format!(
         "dflat-callgrind-{}-{work}-{side}-{rounds}",
@@ -77,7 +77,7 @@ fn sum(profile: &str, counts: impl Fn(&str) -> bool) -> u64 {
     sum
 }
 
-/// Does the work that the arguments ask for, if this is such a run.
+/// Does the work that the arguments request. Returns whether they request any.
 pub(crate) fn does_work(arguments: &[&str], find: impl FnOnce(&str, &str) -> Option<Work>) -> bool {
     let [_, "--work", work, side, rounds] = arguments else {
         return false;

@@ -5,8 +5,8 @@
 //! cargo bench -p dflat-codegen -- --quick the same with fewer rounds
 //! ```
 //!
-//! Both encode one value, and verify its payload and read every field once. It fails if ours takes
-//! more.
+//! Both sides encode one value, verify its payload and read every field once. The benchmark fails
+//! if the code of this library takes more instructions.
 
 #![allow(
     clippy::unwrap_used,
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     if does_work(&words, find) {
         return ExitCode::SUCCESS;
     }
-    // Each reads what the other wrote as the same values.
+    // Each side reads the payload of the other side as the same values.
     let sums = [ours::payload(), official::payload()].map(|payload| {
         assert_eq!(ours::sum(&payload), official::sum(&payload));
         ours::sum(&payload)

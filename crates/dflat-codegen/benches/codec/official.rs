@@ -1,7 +1,8 @@
 //! The code that Google's `flatc` generates, on the crate `flatbuffers`.
 //!
 //! `tests/data/codec/official.rs` is what `flatc --rust --gen-all codec.fbs` of version 25.12.19
-//! wrote, unchanged. The calls are those of its tutorial, with a builder that is used again.
+//! wrote, unchanged. The calls are those of the tutorial of `flatbuffers`, with a builder that is
+//! reused.
 
 use std::hint::black_box;
 

@@ -25,7 +25,7 @@ fn every_change_has_its_section_and_its_example() {
         let explained = dflatc(folder(&[]).path(), &["explain", code]);
         assert!(text(&explained.stdout).starts_with(&format!("{code}: {summary}\n")));
         if code == "W0304" {
-            // It needs a git repository: see the tests below.
+            // This example needs a git repository; tests below cover it.
             continue;
         }
         let (_, example) = body.split_once("```fbs\n// old\n").unwrap();

@@ -1,18 +1,18 @@
 //! Rooms and floors: which module may use which.
 //!
 //! The table is the fenced block `floors` of `ARCHITECTURE.md`. A line `name: a > b | c > d` puts
-//! `a` above `b` and `c`, which may not use each other, and these above `d`. A room may use rooms
-//! on lower floors only. `name` is one of these:
+//! `a` above `b` and `c`, and these above `d`; `b` and `c` may not use each other. A room may use
+//! rooms on lower floors only. `name` is one of these:
 //!
 //! - `crates`: the rooms are the published crates;
 //! - a crate, such as `dflat-engine`: the rooms are its top-level modules;
 //! - a crate and a module, such as `dflat-engine/transaction` or `dflat-engine/transaction/group`:
 //!   the rooms are the modules inside that module.
 //!
-//! Several lines with the same name are alternatives: an arrow must run down one of them. The
-//! front of the rooms (`lib.rs`, `mod.rs` or `transaction.rs`) declares and re-exports them and is
-//! on no floor; a name that it re-exports counts as a name of the room that it comes from, and may
-//! be used anywhere if it comes from another crate. Tests and `$crate` in macros are not checked.
+//! Several lines with the same name are alternatives: one of them must allow each use. The front of
+//! the rooms (`lib.rs`, `mod.rs` or `transaction.rs`) declares and re-exports them and is on no
+//! floor; a name that it re-exports counts as a name of the room that it comes from, and may be
+//! used anywhere if it comes from another crate. Tests and `$crate` in macros are not checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -204,7 +204,7 @@ impl<'a> House<'a> {
         let reexport = self.reexports.get(name).filter(|_| !self.has(name));
         let to = reexport.unwrap_or(name);
         if reexport.is_some() && !self.has(to) {
-            // Another crate's: the line `crates` is about that.
+            // The line `crates` covers uses of other crates.
             return None;
         }
         if to == from || self.chains.iter().any(|chain| chain.allows(from, to)) {
@@ -284,7 +284,7 @@ fn arrows(source: &str, modules: &[&str]) -> Vec<(Vec<String>, usize)> {
     while at < tokens.len() {
         let scope = all_scopes[kept[at]];
         if at > 0 && tokens[at - 1].is("$") {
-            // `$crate` in a macro is the crate of whoever calls it, too.
+            // `$crate` in a macro may be the crate of the macro's caller.
             at += 1;
             continue;
         }

@@ -159,7 +159,7 @@ fn rooms_nest_as_deep_as_the_table_says() {
         count("group/member/part.rs", "use super::super::watch::A;"),
         1
     );
-    // Up in the group, and up among the rooms of `write`.
+    // One use runs up inside `group`, and one runs up among the rooms of `write`.
     assert_eq!(
         count(
             "group/member.rs",

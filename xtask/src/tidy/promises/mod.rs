@@ -1,11 +1,11 @@
-//! Promises of the guides and the tests that hold them.
+//! Promises of the guides, and the tests that check them.
 //!
 //! A guide marks a promise with a label, as in `No commit is lost. [D3]`, and ends with a table
-//! between the lines `<!-- promises D -->` and `<!-- end of promises -->`. A row of the table has
-//! a label, the promise in a few words, and the tests that hold it. A test says so in a comment
-//! above it, `// Promise: durability#D3`, so that a test can be renamed or moved without a change
-//! of the guide's text. `cargo xtask tidy --bless` writes the labels and the tests of the table;
-//! the words of the promise are written by hand and are kept.
+//! between the lines `<!-- promises D -->` and `<!-- end of promises -->`. A row of the table has a
+//! label, the promise in a few words, and the tests that check it. A test names its promise in a
+//! comment above it, `// Promise: durability#D3`. So a test can be renamed or moved without a
+//! change of the guide's text. `cargo xtask tidy --bless` writes the labels and the tests of the
+//! table; the words of the promise are written by hand and are kept.
 
 mod page;
 mod source;
@@ -17,7 +17,7 @@ use crate::tidy::promises::page::Page;
 use crate::tidy::promises::source::Claim;
 use crate::workspace::File;
 
-/// The fewest and the most words of a promise in the table.
+/// The minimum and maximum number of words of a promise in the table.
 const WORDS: std::ops::RangeInclusive<usize> = 3..=14;
 
 const REMEDY: &str = "`cargo xtask tidy --bless` writes the table";
@@ -37,7 +37,7 @@ pub fn blessed(files: &[File]) -> Vec<File> {
 }
 
 /// Finds labels without a row or a test, tables that are out of date, and comments that name no
-/// promise or stand above no test.
+/// known promise or are not above a test.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let (claims, mut findings) = claims(files);
     let mut known = BTreeSet::new();

@@ -82,7 +82,7 @@ impl<'a> Page<'a> {
         format!("{}{number}", self.prefix)
     }
 
-    /// How a test names the promise, such as `durability#D3`.
+    /// The name of the promise in a test's comment, such as `durability#D3`.
     pub(super) fn promise(&self, number: usize) -> String {
         let name = self.path.rsplit('/').next().unwrap_or(self.path);
         let name = name.strip_suffix(".md").unwrap_or(name);
@@ -114,7 +114,7 @@ fn row<'a>(text: &'a str, prefix: &str) -> Option<(usize, &'a str)> {
     Some((number, cells.next()?.trim()))
 }
 
-/// The numbers of the labels in a line; `[D3](..)` is a link and no label.
+/// The numbers of the labels in a line; `[D3](..)` is a link and not a label.
 fn labels(text: &str, prefix: &str) -> Vec<usize> {
     let label = |rest: &str| {
         let (label, behind) = rest.split_once(']')?;

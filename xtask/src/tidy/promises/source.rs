@@ -6,20 +6,20 @@ use crate::workspace::File;
 
 const START: &str = "// Promise:";
 
-/// A test, or a file of tests, that says which promise it holds.
+/// A test, or a file of tests, that names the promise it checks.
 pub(super) struct Claim {
     /// The promise, such as `durability#D3`.
     pub(super) promise: String,
-    /// The test's name, or the name of the file if all of its tests hold the promise.
+    /// The test's name, or the name of the file if all of its tests check the promise.
     pub(super) test: String,
     pub(super) path: String,
     pub(super) line: usize,
 }
 
-/// The claims of a file, and the comments that stand above no test.
+/// The claims of a file, and the comments that are not above a test.
 ///
-/// A comment speaks for the test function below it. One that stands above an import or a module, or
-/// at the end of the file, speaks for the whole file.
+/// A comment applies to the test function below it. A comment above an import or a module, or at
+/// the end of the file, applies to the whole file.
 pub(super) fn claims(file: &File) -> (Vec<Claim>, Vec<Finding>) {
     let mut claims = Vec::new();
     let mut findings = Vec::new();
@@ -48,10 +48,10 @@ pub(super) fn claims(file: &File) -> (Vec<Claim>, Vec<Finding>) {
     (claims, findings)
 }
 
-/// The name of the test function at `start`, or of the file if an import or a module stands there.
+/// The name of the test function at `start`, or of the file if an import or a module is there.
 ///
-/// A function is a test if it is marked so, if it is a law of a backend, or if the file has its
-/// name a second time, as in a list from which a macro makes the tests.
+/// A function is a test if it has the attribute, if it is a law of a backend, or if its name occurs
+/// in the file again, as in a list from which a macro makes tests.
 fn test<'a>(file: &'a File, tokens: &[Token<'a>], start: usize) -> Option<&'a str> {
     let mut rest = &tokens[start..];
     let mut is_test = file.path.contains("/src/conformance/");

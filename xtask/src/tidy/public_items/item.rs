@@ -1,11 +1,11 @@
-//! Rust text to public items.
+//! Reads public items from Rust text.
 
 use crate::rust::{Kind, Token, tokens, use_tree};
 
 /// A public item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// Its name, or that of the type or trait that it is a member of.
+    /// The item's name, or the name of the type or trait of which it is a member.
     pub owner: String,
     /// Whether it is a member.
     pub member: bool,

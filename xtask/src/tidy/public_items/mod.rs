@@ -1,4 +1,5 @@
-//! The list of the public items of the crate `dflat`, so that widening it is a visible decision.
+//! The list of the public items of the crate `dflat`. With the list, every change of the public
+//! interface is visible in a review.
 //!
 //! The list is made from the text of the sources: each `pub` item is public, because the lint
 //! `unreachable_pub` forbids the word elsewhere. Items that come from another crate of the

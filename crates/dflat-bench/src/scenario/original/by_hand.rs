@@ -47,7 +47,7 @@ impl ByHand {
         })
     }
 
-    /// Makes a step, which must be the next, and returns its time.
+    /// Makes the next step, and returns its time.
     ///
     /// # Errors
     /// If the step fails or has a wrong result.
@@ -127,7 +127,7 @@ impl ByHand {
     }
 }
 
-/// Moves an object up by so many places.
+/// Moves an object up by this many places.
 fn mover(count: usize, places: usize) -> impl Fn(&mut BenchDocData) {
     let (count, places) = (number(count), number(places));
     move |data| data.priority = (data.priority + places).rem_euclid(count)

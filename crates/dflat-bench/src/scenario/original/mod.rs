@@ -1,5 +1,5 @@
-//! The steps of the benchmark of Dflat for Swift, one after the other on one file, which no
-//! checkpoint tidies in between. The floor makes the same steps on a file of its own.
+//! The steps of the benchmark of Dflat for Swift, one after the other on one file, without
+//! checkpoints between the steps. The floor makes the same steps on a file of its own.
 
 mod by_hand;
 mod ours;
@@ -12,7 +12,7 @@ use crate::measure::{Probe, Report, Settings};
 pub use by_hand::ByHand;
 pub use ours::Ours;
 
-/// The most runs, because a run takes seconds.
+/// The maximum number of runs, because a run takes seconds.
 const RUNS_MAX: usize = 7;
 
 /// The objects of the first step, for each object of the later steps.
@@ -23,7 +23,7 @@ const FILL_TIMES: usize = 10;
 pub enum Step {
     /// Inserts ten times as many objects as the later steps have.
     Fill,
-    /// Deletes them, which are fetched in the same transaction.
+    /// Fetches and deletes these objects in one transaction.
     Empty,
     /// Inserts the objects, right after the large transactions.
     Insert,
@@ -31,13 +31,13 @@ pub enum Step {
     Scan,
     /// The same again.
     ScanAgain,
-    /// Updates all objects in one transaction, which fetches them.
+    /// Fetches and updates all objects in one transaction.
     Update,
     /// Updates each object in a transaction of its own. The floor makes as many commits.
     UpdateEach,
     /// Fetches each object by a condition on its key.
     FetchByKey,
-    /// Deletes all objects in one transaction, which fetches them.
+    /// Fetches and deletes all objects in one transaction.
     Delete,
     /// Inserts the objects of four types from four threads. The floor does it in turn.
     InsertThreads,
@@ -45,8 +45,8 @@ pub enum Step {
     DeleteThreads,
     /// Inserts the objects once more.
     InsertLater,
-    /// Updates all objects, while there are subscriptions to results of one object each. Times
-    /// that begin when the handler has returned, as those of the next step do, end with the last
+    /// Updates all objects, while there are subscriptions to results of one object each. The time
+    /// of this step and of the next ones is from the handler's return to the return of the last
     /// callback. The floor commits, and fetches each result anew.
     DeliverResults,
     /// Updates all objects, while there are subscriptions to objects.

@@ -53,7 +53,7 @@ impl Ours {
         })
     }
 
-    /// Makes a step, which must be the next, and returns its time.
+    /// Makes the next step, and returns its time.
     ///
     /// # Errors
     /// If the step fails or has a wrong result.
@@ -110,8 +110,8 @@ impl Ours {
         }
     }
 
-    /// Subscribes, moves all objects by so many places, and returns the time from the handler's
-    /// return to the last callback's.
+    /// Subscribes, moves all objects by this many places, and returns the time from the handler's
+    /// return to the return of the last callback.
     fn deliver(
         &self,
         places: i32,
