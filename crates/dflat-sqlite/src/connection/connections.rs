@@ -1,6 +1,7 @@
 //! The connections to a file, and what they share.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 
 use dflat_engine::storage::CloseOptions;
@@ -13,7 +14,7 @@ use crate::connection::identity::Identity;
 use crate::connection::open;
 use crate::connection::pool::Pool;
 use crate::connection::readers::ShardId;
-use crate::ffi::LogExtent;
+use crate::ffi::{LogExtent, Switch};
 use crate::io::names::resolve;
 use crate::io::{Monitor, Space, monitor_of};
 use crate::options::SqliteOptions;
@@ -31,6 +32,10 @@ pub(crate) struct Connections {
     open_mark: Mutex<Option<Weak<OpenMark>>>,
     /// The identity of the file, once a connection has opened it.
     identity: OnceLock<Identity>,
+    /// Whether the file was seen to have its first page, which it keeps.
+    has_page: AtomicBool,
+    /// Whether the file was seen without its first page after that.
+    is_truncated: AtomicBool,
     /// Present if the file's I/O is counted.
     monitor: Option<Arc<Monitor>>,
 }
@@ -57,6 +62,8 @@ impl Connections {
             checkpoints: Mutex::default(),
             open_mark: Mutex::default(),
             identity: OnceLock::new(),
+            has_page: AtomicBool::new(false),
+            is_truncated: AtomicBool::new(false),
             path: path.into(),
             options,
             monitor,
@@ -90,28 +97,60 @@ impl Connections {
         Err(Error::new(ErrorKind::ReadOnly, message))
     }
 
-    /// Fails if another file has taken the place of the file that was opened.
-    fn check_in_place(&self) -> Result<()> {
-        let there = Identity::of(&self.path);
-        match self.identity.get() {
-            Some(identity) if there.as_ref() != Some(identity) => {
-                let message = format!(
-                    "cannot use {}: the file was deleted or replaced since it was opened",
-                    self.path.display()
-                );
-                Err(Error::new(ErrorKind::Io, message))
+    /// Fails if the file that was opened was deleted, replaced or truncated. It costs one system
+    /// call.
+    ///
+    /// A file that was cut to a part of its pages is not noticed here: its log may have the others.
+    pub(crate) fn check_in_place(&self) -> Result<()> {
+        let Some(identity) = self.identity.get() else {
+            return Ok(());
+        };
+        let (kind, event) = match Identity::and_length(&self.path) {
+            None => (ErrorKind::Io, "deleted"),
+            Some((there, _)) if there != *identity => (ErrorKind::Io, "replaced"),
+            Some((_, length)) => {
+                if !self.note_length(length) {
+                    return Ok(());
+                }
+                (ErrorKind::Corrupt, "truncated")
             }
-            _ => Ok(()),
+        };
+        let path = self.path.display();
+        let message = format!("cannot use {path}: the file was {event} since it was opened");
+        Err(Error::new(kind, message))
+    }
+
+    /// As [`Self::check_in_place`], for a connection that writes. If it fails, this connection does
+    /// not copy the log into the file when it is closed.
+    pub(crate) fn check_writer(&self, connection: &mut FileConnection) -> Result<()> {
+        let in_place = self.check_in_place();
+        if in_place.is_err() {
+            connection.raw.set(Switch::CheckpointAtClose, false);
         }
+        in_place
     }
 
     /// Notes the identity of the file that was opened.
     fn note_identity(&self) {
         if self.identity.get().is_none()
-            && let Some(identity) = Identity::of(&self.path)
+            && let Some((identity, length)) = Identity::and_length(&self.path)
         {
             self.identity.get_or_init(|| identity);
+            self.note_length(length);
         }
+    }
+
+    /// Whether the file, which has this length, has lost its first page, now or before.
+    fn note_length(&self, length: u64) -> bool {
+        /// The size of SQLite's smallest page, in bytes.
+        const PAGE_BYTES_MIN: u64 = 512;
+        if length < PAGE_BYTES_MIN {
+            let is_truncated = self.has_page.load(Ordering::Relaxed);
+            self.is_truncated.fetch_or(is_truncated, Ordering::Relaxed);
+        } else if !self.has_page.load(Ordering::Relaxed) {
+            self.has_page.store(true, Ordering::Relaxed);
+        }
+        self.is_truncated.load(Ordering::Relaxed)
     }
 
     /// Marks one more connection as open, before it opens the file. If no other one is open, SQLite
@@ -257,6 +296,13 @@ impl Connections {
 
     /// Closes the connections when all are returned, then does the work that `options` requests.
     pub(crate) fn close(&self, options: CloseOptions) -> Result<()> {
+        if self.check_in_place().is_err()
+            && let Ok(Some(mut writer)) = self.pool.try_take_writer()
+        {
+            // The errors of the calls before have reported it.
+            let _ = writer.as_mut().map(|writer| self.check_writer(writer));
+            self.pool.return_writer(writer);
+        }
         if !self.pool.drain() {
             return Ok(());
         }

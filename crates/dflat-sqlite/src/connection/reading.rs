@@ -79,7 +79,7 @@ impl FileConnection {
     /// Fixes the state that is read: the current state, unless an open transaction has fixed its
     /// state already.
     pub(crate) fn pin(&mut self) -> Result<(), SqliteError> {
-        if self.kept_read.is_some_and(|kept| kept.has_read) {
+        if self.has_read() {
             return Ok(());
         }
         if self.raw.is_autocommit() {
@@ -92,6 +92,11 @@ impl FileConnection {
     pub(crate) fn is_current(&mut self) -> bool {
         self.kept_read
             .is_some_and(|kept| self.raw.log_stamp() == Some(kept.stamp))
+    }
+
+    /// Whether a read transaction is kept that has read, so that it sees one state.
+    pub(crate) fn has_read(&self) -> bool {
+        self.kept_read.is_some_and(|kept| kept.has_read)
     }
 
     /// Whether a read transaction is kept.

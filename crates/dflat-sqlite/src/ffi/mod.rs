@@ -18,7 +18,8 @@ pub(crate) use connection::{Access, Connection, StatementId, Switch, is_keyword}
 pub(crate) use log_index::{LogCount, LogExtent, LogStamp};
 pub use platform::FileProtection;
 pub(crate) use platform::{
-    FileNumber, create_private, file_number, may_write, path_of, sync_directory,
+    FileNumber, create_private, file_number, file_number_and_length, may_write, path_of,
+    sync_directory,
 };
 pub(crate) use sqlite_error::SqliteError;
 #[cfg(test)]

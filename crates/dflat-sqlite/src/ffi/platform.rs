@@ -53,15 +53,28 @@ pub(crate) type FileNumber = PathBuf;
 /// The number of the file at a path, if there is such a file.
 #[cfg(unix)]
 pub(crate) fn file_number(path: &Path) -> Option<FileNumber> {
+    file_number_and_length(path).map(|(number, _)| number)
+}
+
+/// The number and the length of the file at a path, if there is such a file.
+#[cfg(unix)]
+pub(crate) fn file_number_and_length(path: &Path) -> Option<(FileNumber, u64)> {
     use std::os::unix::fs::MetadataExt;
     let metadata = std::fs::metadata(path).ok()?;
-    Some((metadata.dev(), metadata.ino()))
+    Some(((metadata.dev(), metadata.ino()), metadata.len()))
 }
 
 /// The number of the file at a path, if there is such a file.
 #[cfg(not(unix))]
 pub(crate) fn file_number(path: &Path) -> Option<FileNumber> {
     std::fs::canonicalize(path).ok()
+}
+
+/// The number and the length of the file at a path, if there is such a file.
+#[cfg(not(unix))]
+pub(crate) fn file_number_and_length(path: &Path) -> Option<(FileNumber, u64)> {
+    let length = std::fs::metadata(path).ok()?.len();
+    Some((file_number(path)?, length))
 }
 
 /// Whether the system lets this process write to the file or directory at a path. Nothing is

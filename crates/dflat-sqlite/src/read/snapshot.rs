@@ -83,6 +83,7 @@ impl SqliteSnapshot {
             }
         }
         if self.state == ReadState::Unpinned {
+            self.upkeep.connections().check_in_place()?;
             self.state = ReadState::Pinned;
         }
         Ok(self.connection.as_deref_mut())
@@ -97,12 +98,21 @@ impl SqliteSnapshot {
         let Some(connection) = self.ready()? else {
             return Ok(None);
         };
+        // A kept read transaction that has read goes on, for a short time, with the state that it
+        // has seen.
+        let is_first = !connection.has_read();
         let outcome = read(connection);
         // Order: checked before the result of the read, because an error may also come from mixed
         // states.
         let untorn = connection.check_untorn();
-        self.faulty |= outcome.is_err();
-        untorn.and(outcome).map(Some)
+        let in_place = match self.state {
+            ReadState::Latest if is_first || outcome.is_err() => {
+                self.upkeep.connections().check_in_place()
+            }
+            _ => Ok(()),
+        };
+        self.faulty |= outcome.is_err() || in_place.is_err();
+        untorn.and(in_place).and(outcome).map(Some)
     }
 }
 

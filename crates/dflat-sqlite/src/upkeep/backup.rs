@@ -70,6 +70,7 @@ pub(crate) fn backup(
         Some(connection) => {
             let is_whole = part.fill(connection, &what, progress);
             connection.check_untorn()?;
+            connections.check_in_place()?;
             is_whole?
         }
     };

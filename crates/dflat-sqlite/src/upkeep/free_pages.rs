@@ -27,6 +27,10 @@ pub(crate) fn reclaim_step(
     let Some(mut connection) = connections.try_take_writer()? else {
         return Ok(Reclaimed::Nothing);
     };
+    if let Err(error) = connections.check_writer(&mut connection) {
+        return_writer(None);
+        return Err(error);
+    }
     let step = step(&mut connection, pages);
     // After an error the next writer opens another connection.
     return_writer(step.is_ok().then_some(connection));

@@ -59,11 +59,18 @@ impl Upkeep {
     ) -> Result<u64> {
         let connections = self.connections();
         let what = || format!("cannot {verb} {}", connections.path().display());
+        // A file that was deleted since it was opened is an error.
+        connections.check_in_place()?;
         if !exists(connections.path())? {
             return Ok(0);
         }
         let _alone = connections.lock_checkpoints();
         let mut connection = connections.take_writer()?;
+        if let Err(error) = connections.check_writer(&mut connection) {
+            drop(connection);
+            self.return_writer(None);
+            return Err(error);
+        }
         // A kept read transaction would block the work.
         let _forbidden = connections.pool().readers().forbid_kept_reads();
         match work(&mut connection) {

@@ -244,7 +244,13 @@ impl WriteTransaction for SqliteTransaction {
     }
 
     fn commit(mut self: Box<Self>) -> Result<()> {
+        // Order: before the commit is written, so that the log of another file does not get it.
+        let upkeep = Arc::clone(&self.upkeep);
         let connection = self.connection()?;
+        if let Err(error) = upkeep.connections().check_writer(connection) {
+            self.failed = Some(error.clone());
+            return Err(error);
+        }
         if let Err(error) = connection.commit_write() {
             let path = connection.path.display();
             let error = error.into_error(format_args!("cannot commit to {path}"));

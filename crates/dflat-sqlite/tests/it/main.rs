@@ -17,6 +17,7 @@ mod layout;
 mod maintain;
 mod raw;
 mod read_only;
+mod replaced;
 mod sample;
 mod suggestions;
 mod traced;

@@ -211,8 +211,9 @@ impl Workspace {
     /// subscription of one is notified of the commits of all. Commits of other processes are seen
     /// by the next fetch; subscriptions are notified of them by the next write of this process, or
     /// by [`refresh`](Self::refresh). If the file is deleted or replaced while it is open,
-    /// workspaces that have used it fail with [`Io`](crate::ErrorKind::Io); opening the path again
-    /// works.
+    /// transactions and reads of workspaces that have used it fail with
+    /// [`Io`](crate::ErrorKind::Io), and with [`Corrupt`](crate::ErrorKind::Corrupt) if it is
+    /// truncated; opening the path again works.
     ///
     /// # Errors
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the file is open in this process

@@ -1,0 +1,165 @@
+//! A file that is deleted, replaced or truncated while a backend has it open.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use dflat_engine::storage::{Backend, Row, ScanPlan, Source, View};
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_sqlite::SqliteBackend;
+
+use crate::raw::Raw;
+use crate::sample::*;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    Deleted,
+    Replaced,
+    Truncated,
+}
+
+const EVENTS: [Event; 3] = [Event::Deleted, Event::Replaced, Event::Truncated];
+
+impl Event {
+    /// Lets the event happen to the file `a.db`. If it is replaced, `other.db` takes its place.
+    fn happen(self, directory: &Path) {
+        let path = directory.join("a.db");
+        match self {
+            Self::Deleted => fs::remove_file(path).unwrap(),
+            Self::Replaced => fs::rename(directory.join("other.db"), path).unwrap(),
+            // By another process: to close the file in this one would drop the backend's locks.
+            Self::Truncated => {
+                let mut truncate = Command::new("sh");
+                let status = truncate.args(["-c", ": > \"$0\""]).arg(path).status();
+                assert!(status.unwrap().success());
+            }
+        }
+    }
+
+    fn check(self, error: &Error) {
+        let (kind, word) = match self {
+            Self::Deleted => (ErrorKind::Io, "deleted"),
+            Self::Replaced => (ErrorKind::Io, "replaced"),
+            Self::Truncated => (ErrorKind::Corrupt, "truncated"),
+        };
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+        assert!(error.to_string().contains("a.db"), "{error}");
+    }
+}
+
+fn read(backend: &Arc<SqliteBackend>) -> Result<usize> {
+    let table = post();
+    let plan = ScanPlan {
+        table: &table,
+        source: Source::Rows,
+        payload: true,
+    };
+    let mut count = 0;
+    let mut visit = |_: Row<'_>| {
+        count += 1;
+        ControlFlow::Continue(())
+    };
+    Arc::clone(backend)
+        .snapshot(View::Latest)?
+        .scan(&plan, &mut visit)?;
+    Ok(count)
+}
+
+/// A directory with three posts in `a.db`, which is open, and another database, `other.db`.
+fn in_directory(test: impl Fn(&Path, &Arc<SqliteBackend>, Event)) {
+    for event in EVENTS {
+        let directory = tempfile::tempdir().unwrap();
+        Raw::open(&directory.path().join("other.db")).execute("CREATE TABLE other (x)");
+        let other = fs::read(directory.path().join("other.db")).unwrap();
+        let backend = three_posts(&directory.path().join("a.db"));
+        test(directory.path(), &backend, event);
+        no_call_succeeds(&backend, directory.path(), event);
+        drop(backend);
+        match event {
+            Event::Deleted => assert!(!directory.path().join("a.db").exists()),
+            Event::Replaced => {
+                let there = fs::read(directory.path().join("a.db")).unwrap();
+                assert!(there == other, "the other file was written");
+            }
+            Event::Truncated => {}
+        }
+    }
+}
+
+fn no_call_succeeds(backend: &Arc<SqliteBackend>, directory: &Path, event: Event) {
+    // A kept read transaction goes on until upkeep ends it.
+    let error = loop {
+        match read(backend) {
+            Ok(count) => assert_eq!(count, 3, "{event:?}"),
+            // Damaged pages may be noticed first.
+            Err(error) if error.to_string().contains("cannot use") => break error,
+            Err(error) => panic!("{event:?}: {error:?}"),
+        }
+    };
+    event.check(&error);
+    let begun = Arc::clone(backend).begin(backend.durability());
+    let committed = begun.and_then(|mut tx| {
+        let _ = insert_post(&mut *tx, ("late", 1, None));
+        tx.commit()
+    });
+    event.check(&committed.unwrap_err());
+    event.check(&backend.purge().unwrap_err());
+    let copy = directory.join("copy.db");
+    let backed_up = backend.backup(&copy, &mut |_| ControlFlow::Continue(()));
+    event.check(&backed_up.unwrap_err());
+    assert!(!copy.exists());
+}
+
+// Promise: durability#D74, durability#D75
+/// Issue 27.
+#[test]
+fn file_that_is_gone_is_noticed_when_idle() {
+    in_directory(|directory, backend, event| {
+        assert_eq!(read(backend).unwrap(), 3);
+        event.happen(directory);
+    });
+}
+
+// Promise: durability#D74
+#[test]
+fn file_that_is_gone_is_noticed_in_a_transaction() {
+    in_directory(|directory, backend, event| {
+        let mut tx = begin(backend);
+        insert_post(&mut *tx, ("d", 1, None)).unwrap();
+        event.happen(directory);
+        insert_post(&mut *tx, ("e", 2, None)).unwrap();
+        event.check(&tx.commit().unwrap_err());
+    });
+}
+
+// Promise: durability#D74
+/// The import is larger than SQLite's cache, which writes to the log before the commit.
+#[test]
+fn file_that_is_gone_is_noticed_in_a_large_import() {
+    in_directory(|directory, backend, event| {
+        let mut tx = begin(backend);
+        for number in 0..4000 {
+            insert_post(&mut *tx, (&format!("{number:01000}"), number, None)).unwrap();
+        }
+        event.happen(directory);
+        insert_post(&mut *tx, ("last", 1, None)).unwrap();
+        event.check(&tx.commit().unwrap_err());
+    });
+}
+
+// Promise: durability#D74
+#[test]
+fn file_that_is_gone_is_noticed_before_a_checkpoint() {
+    in_directory(|directory, backend, event| {
+        let mut tx = begin(backend);
+        insert_post(&mut *tx, ("d", 1, None)).unwrap();
+        drop(tx);
+        event.happen(directory);
+        event.check(&backend.purge().unwrap_err());
+        event.check(&backend.compact().unwrap_err());
+        event.check(&backend.reclaim(1).unwrap_err());
+    });
+}
