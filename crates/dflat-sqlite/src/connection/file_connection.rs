@@ -66,6 +66,8 @@ pub(crate) struct FileConnection {
     is_known: bool,
     /// Whether a write transaction is open.
     is_writing: bool,
+    /// The tables that the open write transaction has created, or whose creation it has checked.
+    created_now: Vec<TableId>,
     /// The base state of the open write transaction.
     commit_base: Option<CommitBase>,
     /// Present if the uses of indexes are counted.
@@ -97,6 +99,7 @@ impl FileConnection {
             commits: None,
             is_known: false,
             is_writing: false,
+            created_now: Vec::new(),
             commit_base: None,
             monitor,
             commits_count: 0,
@@ -263,6 +266,7 @@ impl FileConnection {
     pub(crate) fn begin_write(&mut self) -> Result<(), SqliteError> {
         self.control(ControlStatement::BeginImmediate)?;
         self.is_writing = true;
+        self.created_now.clear();
         self.commit_base = None;
         if let Some(commits) = self.commits.clone() {
             if !std::mem::replace(&mut self.is_known, true)
@@ -438,11 +442,40 @@ impl FileConnection {
 
     /// Rolls back, unless SQLite has done so. Returns whether the connection can be used again.
     pub(crate) fn rollback_write(&mut self) -> bool {
-        // The tables that the transaction created are gone.
-        self.forget_created();
+        // After an error, SQLite may have rolled back already.
+        let is_open = !self.raw.is_autocommit();
+        let changed = self.control_number(ControlStatement::SchemaVersion).ok();
         self.is_writing = false;
         self.commits.iter().for_each(|commits| commits.note_end());
-        self.end()
+        let has_ended = self.end();
+        let restored = self.control_number(ControlStatement::SchemaVersion).ok();
+        if is_open && has_ended && changed.is_some() && changed == restored {
+            self.forget_checks();
+        } else {
+            self.forget_created();
+        }
+        has_ended
+    }
+
+    /// Notes that the open write transaction has created a table and its index tables, as far as
+    /// they were missing.
+    pub(crate) fn note_created(&mut self, TableId(position): TableId, unenforced: Vec<usize>) {
+        let held = &mut self.tables[position];
+        (held.created, held.lacks_foreign) = (true, false);
+        held.unenforced = unenforced;
+        self.created_now.push(TableId(position));
+    }
+
+    /// Forgets the effects of an undone transaction that left the definitions of all tables as they
+    /// were. It may have emptied index tables whose content could not be trusted, and unmarked
+    /// foreign rows.
+    fn forget_checks(&mut self) {
+        for TableId(position) in std::mem::take(&mut self.created_now) {
+            self.tables[position].created = false;
+        }
+        for held in &mut self.tables {
+            held.lacks_foreign = false;
+        }
     }
 
     /// Rolls an open transaction back. Returns whether no transaction is open afterwards.
@@ -456,33 +489,11 @@ impl FileConnection {
             || (self.control(ControlStatement::Rollback).is_ok() && self.raw.is_autocommit())
     }
 
-    pub(crate) fn forget_created(&mut self) {
+    /// Forgets all that is known of the definitions of tables.
+    fn forget_created(&mut self) {
         for entry in &mut self.tables {
             (entry.created, entry.lacks_foreign) = (false, false);
             (entry.holds_payloads_alone, entry.triggers) = (None, None);
         }
-    }
-
-    /// The stored schema of a table.
-    pub(crate) fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>, SqliteError> {
-        if !self.exists(ControlStatement::FindTable, "dflat__schema")? {
-            return Ok(None);
-        }
-        let statement = self.control_statement(ControlStatement::FindSchema)?;
-        let mut found = None;
-        let name = Param::Value(ValueRef::Text(&table.name));
-        self.raw.query(statement, [name], |row| {
-            found = row.blob(0)?.map(<[u8]>::to_vec);
-            Ok(ControlFlow::Break(()))
-        })?;
-        Ok(found)
-    }
-
-    /// Stores the schema of a table.
-    pub(crate) fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<(), SqliteError> {
-        self.control(ControlStatement::CreateSchemas)?;
-        let statement = self.control_statement(ControlStatement::PutSchema)?;
-        let name = Param::Value(ValueRef::Text(&table.name));
-        self.raw.run(statement, [name, Param::Blob(schema)])
     }
 }

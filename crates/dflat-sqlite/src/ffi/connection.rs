@@ -91,6 +91,9 @@ pub(crate) struct Connection {
     /// The index of the log, once it was mapped for [`Connection::log_stamp`].
     // Invariant: mapped for as long as the connection is open, see `log_stamp`.
     pub(super) log_index: Option<NonNull<u32>>,
+    /// The number of statements that were run.
+    #[cfg(test)]
+    pub(crate) runs_count: u64,
 }
 
 // SAFETY: A connection without a mutex may be used by any thread, one at a time. All pointers to it
@@ -135,6 +138,8 @@ impl Connection {
             statements: Vec::new(),
             overwriter: None,
             log_index: None,
+            #[cfg(test)]
+            runs_count: 0,
         };
         if code == sqlite::SQLITE_OK {
             Ok(connection)
@@ -322,6 +327,10 @@ impl Connection {
         params: impl IntoIterator<Item = Param<'p>>,
         visit: impl FnMut(Columns<'_>) -> Result<ControlFlow<()>, SqliteError>,
     ) -> Result<(), SqliteError> {
+        #[cfg(test)]
+        {
+            self.runs_count += 1;
+        }
         let Some(statement) = self.statements.get_mut(statement.0) else {
             return Err(SqliteError::misuse("the statement was forgotten"));
         };
@@ -338,6 +347,10 @@ impl Connection {
         mut visit: impl FnMut(Columns<'_>) -> Result<(), SqliteError>,
     ) -> Result<(), SqliteError> {
         self.overwriter = None;
+        #[cfg(test)]
+        {
+            self.runs_count += 1;
+        }
         // SAFETY: The connection is open, used through `&mut self`, and outlives the call.
         let mut statement = unsafe { Statement::prepare(self.raw, sql, 0) }?;
         statement.run(iter::empty(), |columns| {

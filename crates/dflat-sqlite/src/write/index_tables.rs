@@ -39,9 +39,7 @@ impl FileConnection {
         for entry in &mut self.tables {
             entry.created &= entry.table.name != table.name;
         }
-        let entry = &mut self.tables[position];
-        (entry.created, entry.lacks_foreign) = (true, false);
-        entry.unenforced = unenforced;
+        self.note_created(TableId(position), unenforced);
         Ok(())
     }
 

@@ -2,4 +2,5 @@
 
 mod index_tables;
 mod row_write;
+mod stored_schema;
 pub(crate) mod transaction;

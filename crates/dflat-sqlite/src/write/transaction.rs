@@ -279,3 +279,5 @@ fn schema_error(error: SqliteError, table: &Table) -> Error {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod undone;
