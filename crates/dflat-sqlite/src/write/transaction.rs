@@ -279,5 +279,3 @@ fn schema_error(error: SqliteError, table: &Table) -> Error {
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod undone;

@@ -1,5 +1,7 @@
 //! Tests of the writes that a transaction keeps, and of those that it undoes.
 
+mod undone;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 

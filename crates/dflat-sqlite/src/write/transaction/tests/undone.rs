@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use dflat_engine::storage::{Backend, CloseOptions, IndexState};
 use dflat_model::{Field, FieldKind, IndexDescriptor, Scalar, Step, TableDescriptor, Value};
 
-use super::*;
+use super::super::*;
 use crate::backend::SqliteBackend;
 use crate::layout::control::ControlStatement;
 use crate::layout::sample;
