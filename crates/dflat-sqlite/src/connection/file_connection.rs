@@ -200,7 +200,13 @@ impl FileConnection {
     ) -> Result<(), SqliteError> {
         let statement = self.statement(entry, operation)?;
         self.has_deleted |= matches!(operation, TableStatement::Delete);
-        self.raw.run(statement, params)?;
+        match operation {
+            // Objects are updated one after the other, each with its entries.
+            TableStatement::PutEntry(_) | TableStatement::DeleteEntry(_) => {
+                self.raw.run_beside(statement, params)?;
+            }
+            _ => self.raw.run(statement, params)?,
+        }
         if operation.may_do_nothing()
             && self.raw.changes_count() > 0
             && let Some(usage) = &self.tables[entry.0].usage

@@ -320,6 +320,27 @@ impl Connection {
         self.query(statement, params, |_| Ok(ControlFlow::Continue(())))
     }
 
+    /// Whether [`Self::overwrite`] holds an open blob.
+    #[cfg(test)]
+    pub(crate) fn has_open_blob(&self) -> bool {
+        self.overwriter.as_ref().is_some_and(Overwriter::is_open)
+    }
+
+    /// As [`Self::run`], for a statement that ends no transaction and writes another table than
+    /// [`Self::overwrite`] does. The blob stays open.
+    pub(crate) fn run_beside<'p>(
+        &mut self,
+        statement: StatementId,
+        params: impl IntoIterator<Item = Param<'p>>,
+    ) -> Result<(), SqliteError> {
+        let outcome = self.query(statement, params, |_| Ok(ControlFlow::Continue(())));
+        if outcome.is_err() {
+            // The caller may end the transaction now.
+            self.overwriter = None;
+        }
+        outcome
+    }
+
     /// Runs a prepared statement and lends its rows to `visit` until it breaks.
     pub(crate) fn query<'p>(
         &mut self,

@@ -203,3 +203,46 @@ fn a_write_of_one_unique_value_sets_no_savepoint() {
     assert!(connection.has_run(ControlStatement::Savepoint));
     backend.upkeep().return_writer(Some(connection));
 }
+
+#[test]
+fn updates_with_entries_are_written_in_place() {
+    let (_directory, backend) = open();
+    let table = table();
+    let mut tx = begin(&backend, &table);
+    for key in 1..=20 {
+        insert(&mut *tx, &table, key, [Some(key), Some(key), Some(key)]).unwrap();
+    }
+    tx.commit().unwrap();
+
+    let mut connection = backend.connections().take_writer().unwrap();
+    connection.begin_write().unwrap();
+    for row in 1..=20 {
+        let write = RowWrite {
+            key: None,
+            payload: &[3; 8],
+            entries: &entries([Some(100 + row), Some(100 + row), None]),
+        };
+        connection.update_row(&table, RowId(row), &write).unwrap();
+    }
+    assert!(connection.raw.has_open_blob());
+    // A conflict leaves a transaction that can be committed.
+    let write = RowWrite {
+        key: None,
+        payload: &[4; 8],
+        entries: &entries([None, Some(101), None]),
+    };
+    assert_eq!(
+        conflict(&connection.update_row(&table, RowId(20), &write)),
+        Some(1)
+    );
+    connection.commit_write().unwrap();
+    backend.upkeep().return_writer(Some(connection));
+    let rows = rows(&backend, &table);
+    assert_eq!(
+        rows.iter()
+            .filter(|row| row.contains("0303030303030303"))
+            .count(),
+        20
+    );
+    assert_eq!(rows.iter().filter(|row| row.contains(" 101")).count(), 2);
+}
