@@ -41,7 +41,7 @@ enum Run {
 }
 
 /// All scenarios.
-pub const ALL: [Scenario; 54] = [
+pub const ALL: [Scenario; 55] = [
     Scenario::new("insert_1tx", insert::one_transaction),
     Scenario::new("fetch_scan", fetch::scan),
     Scenario::new("fetch_all", fetch::all),
@@ -95,6 +95,7 @@ pub const ALL: [Scenario; 54] = [
     Scenario::new("open_1gib", file::open),
     Scenario::new("backup_1gib", file::backup),
     Scenario::new("check_1gib", file::check_all),
+    Scenario::new("upkeep_wait", original::wait),
     Scenario {
         name: "original_program",
         run: Run::Steps(original::program),

@@ -3,6 +3,7 @@
 
 mod by_hand;
 mod ours;
+mod upkeep;
 
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use crate::measure::{Probe, Report, Settings};
 
 pub use by_hand::ByHand;
 pub use ours::Ours;
+pub(super) use upkeep::wait;
 
 /// The maximum number of runs, because a run takes seconds.
 const RUNS_MAX: usize = 7;

@@ -136,7 +136,7 @@ fn insert(workspace: &Workspace, count: usize, probe: &mut Probe) -> Timed {
 }
 
 /// Fetches all objects of a table and deletes them, in one transaction.
-fn delete_all<T: Doc>(workspace: &Workspace) -> Result<()> {
+pub(super) fn delete_all<T: Doc>(workspace: &Workspace) -> Result<()> {
     let transaction = workspace.perform_changes([T::TABLE], |tx| {
         for object in &tx.fetch::<T>().all()? {
             if let Some(request) = ChangeRequest::deletion(tx, object)? {
