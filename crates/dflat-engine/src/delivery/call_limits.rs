@@ -3,11 +3,12 @@
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-/// How long a call may take while too many items wait for its end: not longer than handing it over
-/// takes.
+/// How long a call may take while too many items wait for its end: not longer than it takes to hand
+/// the queue over to another thread, which may have to be started.
 const CROWDED: Duration = Duration::from_micros(100);
 
-/// How often calls are checked, and how long a call may take once its item is late.
+/// How often calls are checked, and how long a call may take once its item is late. The check wakes
+/// a thread, so it is at most one in a millisecond.
 const TICKS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_millis(16);
 
 /// How long the items of a queue may wait for calls, all calls together.

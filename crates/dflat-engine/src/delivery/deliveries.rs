@@ -22,7 +22,8 @@ use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
 /// of the bound, however slow matching is.
 const HELD_MAX: Duration = Duration::from_secs(1);
 
-/// How often a waiting transaction checks whether it still has to wait.
+/// How often a waiting transaction checks whether it still has to wait. It is woken when it has
+/// not; the check bounds the wait by time, to one hundredth of [`HELD_MAX`].
 const HELD_TICK: Duration = Duration::from_millis(10);
 
 /// A queue that one thread at a time empties.

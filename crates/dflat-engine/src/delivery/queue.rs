@@ -56,7 +56,7 @@ pub(super) enum Item {
 /// When an item was pushed, and the item.
 pub(super) type Pushed = (Instant, Item);
 
-/// With this many waiting items, the queue is crowded.
+/// With this many waiting items, the queue is crowded: four full commit groups.
 const CROWD: usize = 1024;
 
 /// The items to deliver, and the threads that deliver them.

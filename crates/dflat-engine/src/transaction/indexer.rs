@@ -15,7 +15,8 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, thread};
 use crate::telemetry::TARGET;
 
-/// Limit of the objects that are reported as duplicates of an index.
+/// Limit of the objects that are reported as duplicates of an index: a list for a person to read,
+/// which must not grow with the table.
 const DUPLICATES_MAX: usize = 1000;
 
 /// How far an index is built.

@@ -15,7 +15,8 @@ use super::turns::{Job, Queues, Refused, Turn, Turns, Work};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, thread};
 
-/// How long a thread without work waits before it ends.
+/// How long a thread without work waits before it ends: far longer than it takes to start one, and
+/// short enough that a program that pauses keeps no thread.
 const IDLE: Duration = Duration::from_secs(5);
 
 /// Called after each job, on the job's thread, when its turn has been passed on. The argument says

@@ -6,9 +6,6 @@ use dflat_model::ValueRef;
 
 use crate::query::{Interval, lower_order, upper_order};
 
-/// Up to this many intervals are searched one by one rather than sorted.
-const LOOSE_MIN: usize = 32;
-
 /// Intervals with the slots of their live queries.
 ///
 /// The first part of the list is sorted by lower bounds and is a binary tree whose root is its
@@ -72,10 +69,10 @@ impl Intervals {
 
     /// Sorts the intervals, if enough of them are unsorted.
     pub(super) fn tidy(&mut self) {
-        // With this many unsorted intervals, a search through them costs about as much as sorting
-        // costs for each interval.
+        // With more unsorted intervals than the square root of the number of sorted ones, searches
+        // through them cost more than sorting does.
         let ordered = self.last.len();
-        if self.items.len() - ordered > LOOSE_MIN.max(ordered.isqrt()) {
+        if self.items.len() - ordered > ordered.isqrt() {
             self.arrange();
         }
     }

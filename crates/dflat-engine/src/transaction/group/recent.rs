@@ -9,7 +9,9 @@ use super::super::write_set::WriteSet;
 /// cost more than it saves.
 const CHANGES_MAX: usize = 256;
 
-/// Number of slots of a table: a power of two.
+/// Number of slots of a table: a power of two, so that the row id's last bits are the slot. Of 8
+/// bytes each, they take 128 KiB for a table that is written to, and tell 16,384 neighbouring rows
+/// from one another.
 const SLOTS: usize = 16 * 1024;
 
 /// Which rows have changed recently, by table.
