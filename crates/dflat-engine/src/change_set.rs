@@ -8,7 +8,7 @@ use dflat_model::{CommitSeq, RowId, Table};
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::corrupt;
+use crate::fetch::corrupt_bytes;
 use crate::object::{Object, Origin};
 use crate::storage::{Backend, ScanPlan, Snapshot, Source, View};
 use crate::sync::{Arc, Mutex, PoisonError};
@@ -169,14 +169,14 @@ impl RowRange {
             }
             match Object::new(table, row.row_id, origin, row.payload) {
                 Ok(object) => objects.push(object),
-                Err(_) => damaged = Some(row.row_id),
+                Err(_) => damaged = Some(corrupt_bytes(table, row.row_id, row.payload)),
             }
-            match damaged {
+            match &damaged {
                 Some(_) => ControlFlow::Break(()),
                 None => ControlFlow::Continue(()),
             }
         })?;
-        damaged.map_or(Ok(objects), |row_id| Err(corrupt(table, row_id)))
+        damaged.map_or(Ok(objects), Err)
     }
 }
 

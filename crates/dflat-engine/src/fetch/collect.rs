@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use dflat_model::{Order, Query, Table};
 
-use super::corrupt;
+use super::corrupt_bytes;
 use super::first::FirstRows;
 use crate::error::Result;
 use crate::object::{Malformed, Object, ObjectBatch, Origin};
@@ -95,7 +95,7 @@ impl<'q> Collector<'q> {
             .flat_map(FirstRows::into_items);
         for (row_id, payload) in first.skip(self.offset) {
             let pushed = self.batch.push(row_id, &payload);
-            pushed.map_err(|_| corrupt(self.table, row_id))?;
+            pushed.map_err(|_| corrupt_bytes(self.table, row_id, &payload))?;
         }
         let mut objects = self.batch.finish();
         if self.limit.is_none() {

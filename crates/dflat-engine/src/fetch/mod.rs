@@ -18,12 +18,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_model::{
-    CommitSeq, Cursor, Expression, Field, Predicate, Query, RowId, Table, Value, ValueRef,
+    CommitSeq, Cursor, Expression, Field, Predicate, Query, ROOT_TYPE, RowId, Table, Value,
+    ValueRef,
 };
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Object, ObjectBatch, Origin, field_value};
+use crate::object::{Object, ObjectBatch, Origin, exceeded_limit, field_value};
 use crate::query::compute;
 use crate::storage::{Indexes, Row, ScanPlan, Snapshot, Source, View};
 
@@ -359,13 +360,13 @@ pub fn find_many(
         &mut |row| match batch.push(row.row_id, row.payload) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => {
-                damaged = Some(row.row_id);
+                damaged = Some(corrupt_bytes(table, row.row_id, row.payload));
                 ControlFlow::Break(())
             }
         },
     )?;
     match damaged {
-        Some(row_id) => Err(corrupt(table, row_id)),
+        Some(error) => Err(error),
         None => Ok(batch.finish()),
     }
 }
@@ -374,10 +375,25 @@ fn one(snapshot: &mut dyn Snapshot, plan: &ScanPlan<'_>, origin: Origin) -> Resu
     let mut found = None;
     snapshot.scan(plan, &mut |row| {
         let object = Object::new(plan.table, row.row_id, origin, row.payload);
-        found = Some(object.map_err(|_| corrupt(plan.table, row.row_id)));
+        found = Some(object.map_err(|_| corrupt_bytes(plan.table, row.row_id, row.payload)));
         ControlFlow::Break(())
     })?;
     found.transpose()
+}
+
+/// The error for a row with these bytes, which do not fit the schema, or share parts too often.
+#[cold]
+pub(crate) fn corrupt_bytes(table: &Table, row_id: RowId, payload: &[u8]) -> Error {
+    match exceeded_limit(&table.types, ROOT_TYPE, payload) {
+        None => corrupt(table, row_id),
+        Some(limit) => {
+            let message = format!(
+                "cannot read {}: row {row_id} of table {} is damaged: {limit}",
+                table.type_name, table.name
+            );
+            Error::new(ErrorKind::Corrupt, message)
+        }
+    }
 }
 
 /// The error for a row whose bytes do not fit the schema.

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::control::ControlChecker;
 use super::plan::{AccessPath, KeyAccess};
 use super::selectivity::RowCount;
-use super::{Control, Plan, corrupt};
+use super::{Control, Plan, corrupt_bytes};
 use crate::error::Result;
 use crate::object::Malformed;
 use crate::query::{Condition, is_after};
@@ -336,7 +336,7 @@ impl<'r> PlanRun<'r> {
         let mut outcome = Ok(false);
         snapshot.scan(&plan, &mut |row| {
             let step = match checker.row() {
-                Ok(()) => visit(row).map_err(|_| corrupt(table, row.row_id)),
+                Ok(()) => visit(row).map_err(|_| corrupt_bytes(table, row.row_id, row.payload)),
                 Err(error) => Err(error),
             };
             match step {

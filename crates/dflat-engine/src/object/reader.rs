@@ -60,12 +60,12 @@ pub(super) fn follow(buffer: &[u8], position: usize) -> Read<usize> {
 }
 
 #[inline]
-pub(super) fn text_at(buffer: &[u8], position: usize) -> Read<&str> {
+fn text_at(buffer: &[u8], position: usize) -> Read<&str> {
     text(text_bytes_at(buffer, position)?)
 }
 
 #[inline]
-fn text_bytes_at(buffer: &[u8], position: usize) -> Read<&[u8]> {
+pub(super) fn text_bytes_at(buffer: &[u8], position: usize) -> Read<&[u8]> {
     let len = scalar_at::<u32>(buffer, position)? as usize;
     let start = position + 4;
     start

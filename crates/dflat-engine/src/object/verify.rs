@@ -1,13 +1,19 @@
 //! Verifies a payload against its descriptor, so that reading it can't fail.
 //!
 //! Checked: every offset, length and vtable that the schema reaches lies in the buffer, strings are
-//! UTF-8, and required fields are present. Bounded: the depth, and the bytes visited in proportion
-//! to the payload's size, so that shared parts do not make a small payload expensive. Not checked:
-//! enum values and union members that the schema does not know; newer code may have written them.
+//! UTF-8, and required fields are present. Not checked: enum values and union members that the
+//! schema does not know; newer code may have written them.
+//!
+//! Bounded: the depth; the bytes visited, in proportion to the payload's size; and the bytes that a
+//! copy takes in which no part is shared. A writer may let many fields refer to one string, so a
+//! payload that has spent its visits is verified again, with each string visited once.
+
+use std::collections::BTreeSet;
 
 use dflat_model::{Element, FieldLayout, ROOT_TYPE, Shape, TypeDescriptor, TypeId, UnionLayout};
 
-use super::reader::{follow, text_at};
+use super::reader::{follow, text_bytes_at};
+use super::text::text;
 use super::{Malformed, TableView, UnionView, VectorView};
 
 /// How deep tables may nest.
@@ -17,6 +23,12 @@ pub const DEPTH_MAX: usize = 64;
 /// [`VISITS_MIN`].
 const VISITS_PER_BYTE: usize = 16;
 const VISITS_MIN: usize = 64 * 1024;
+
+/// The bytes that strings, and vectors of numbers and structs, may take for each byte of a payload,
+/// each counted as often as the payload refers to it; for a small payload, at least
+/// [`EXPANDED_MIN`].
+const EXPANDED_PER_BYTE: usize = 256;
+const EXPANDED_MIN: usize = 16 * 1024 * 1024;
 
 /// The largest number of bytes that reading all of a payload may visit.
 #[must_use]
@@ -28,7 +40,7 @@ pub fn visits_max(payload: &[u8]) -> usize {
 /// Verifies a payload whose root table is the first of `types`.
 ///
 /// # Errors
-/// If reading the payload by these types could fail.
+/// If reading the payload by these types could fail, or it shares parts beyond the limits.
 pub fn verify(types: &[TypeDescriptor], payload: &[u8]) -> Result<(), Malformed> {
     verify_as(types, ROOT_TYPE, payload)
 }
@@ -36,14 +48,48 @@ pub fn verify(types: &[TypeDescriptor], payload: &[u8]) -> Result<(), Malformed>
 /// Verifies a payload whose root table has the type with this id.
 ///
 /// # Errors
-/// If reading the payload by these types could fail.
+/// As [`verify`].
 pub fn verify_as(types: &[TypeDescriptor], root: TypeId, payload: &[u8]) -> Result<(), Malformed> {
-    let mut verifier = Verifier {
-        types,
-        budget: visits_max(payload),
-        depth: 0,
-    };
-    verifier.table(root, TableView::root(payload)?)
+    let mut verifier = Verifier::<false>::new(types, payload);
+    let verified = verifier.table(root, TableView::root(payload)?);
+    if verifier.spent.is_none() {
+        return verified;
+    }
+    verify_shared(types, root, payload).map_err(|_| Malformed)
+}
+
+/// The limit of shared parts because of which [`verify_as`] refuses a payload, for messages. `None`
+/// if the payload is malformed or accepted.
+#[must_use]
+pub fn exceeded_limit(
+    types: &[TypeDescriptor],
+    root: TypeId,
+    payload: &[u8],
+) -> Option<&'static str> {
+    Some(match verify_shared(types, root, payload).err()?? {
+        Limit::Visits => {
+            "its parts are shared so often that reading them all visits more than 16 bytes for \
+             each byte"
+        }
+        Limit::Expanded => {
+            "its strings and vectors are shared so often that a copy without sharing takes more \
+             than 256 bytes for each byte"
+        }
+    })
+}
+
+/// Verifies a payload that may share parts. The error is the exceeded limit, or `None` if the
+/// payload is malformed.
+#[cold]
+fn verify_shared(
+    types: &[TypeDescriptor],
+    root: TypeId,
+    payload: &[u8],
+) -> Result<(), Option<Limit>> {
+    let mut verifier = Verifier::<true>::new(types, payload);
+    let table = TableView::root(payload).map_err(|_| None)?;
+    let verified = verifier.table(root, table);
+    verified.map_err(|_| verifier.spent)
 }
 
 /// Checks that an inline value lies in the buffer.
@@ -64,16 +110,89 @@ fn no_codes(table: TableView<'_>, voffset: u16) -> Result<(), Malformed> {
     }
 }
 
-struct Verifier<'t> {
+/// A limit of shared parts.
+#[derive(Clone, Copy)]
+enum Limit {
+    Visits,
+    Expanded,
+}
+
+/// The parts of a payload, of which some are referred to several times.
+struct SharedParts {
+    /// The bytes that strings and vectors may still take, each counted as often as the payload
+    /// refers to it.
+    expanded: usize,
+    /// The addresses of the strings so far.
+    strings: BTreeSet<usize>,
+}
+
+/// If `SHARED`, each string is visited once, which needs the set of the strings so far.
+struct Verifier<'t, const SHARED: bool> {
     types: &'t [TypeDescriptor],
-    budget: usize,
+    /// The bytes that may still be visited.
+    visits: usize,
+    /// Only if `SHARED`.
+    shared: Option<Box<SharedParts>>,
+    /// The limit that was exceeded.
+    spent: Option<Limit>,
     depth: usize,
 }
 
-impl<'t> Verifier<'t> {
+impl<'t, const SHARED: bool> Verifier<'t, SHARED> {
+    fn new(types: &'t [TypeDescriptor], payload: &[u8]) -> Self {
+        Self {
+            types,
+            visits: visits_max(payload),
+            shared: SHARED.then(|| {
+                let expanded = payload.len().saturating_mul(EXPANDED_PER_BYTE);
+                Box::new(SharedParts {
+                    expanded: expanded.max(EXPANDED_MIN),
+                    strings: BTreeSet::new(),
+                })
+            }),
+            spent: None,
+            depth: 0,
+        }
+    }
+
+    #[inline]
     fn spend(&mut self, bytes: usize) -> Result<(), Malformed> {
-        self.budget = self.budget.checked_sub(bytes).ok_or(Malformed)?;
+        let Some(left) = self.visits.checked_sub(bytes) else {
+            return self.refuse(Limit::Visits);
+        };
+        self.visits = left;
         Ok(())
+    }
+
+    /// Counts the bytes of a string, or of a vector whose elements have a fixed size.
+    #[inline]
+    fn expand(&mut self, bytes: usize) -> Result<(), Malformed> {
+        let Some(shared) = self.shared.as_mut().filter(|_| SHARED) else {
+            return self.spend(bytes);
+        };
+        let Some(left) = shared.expanded.checked_sub(bytes) else {
+            return self.refuse(Limit::Expanded);
+        };
+        shared.expanded = left;
+        Ok(())
+    }
+
+    #[cold]
+    fn refuse(&mut self, limit: Limit) -> Result<(), Malformed> {
+        self.spent = Some(limit);
+        Err(Malformed)
+    }
+
+    #[inline]
+    fn text(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
+        self.expand(bytes.len())?;
+        if SHARED && let Some(shared) = &mut self.shared {
+            if !shared.strings.insert(bytes.as_ptr().addr()) {
+                return Ok(());
+            }
+            self.spend(bytes.len())?;
+        }
+        text(bytes).map(|_| ())
     }
 
     fn descriptor(&self, id: TypeId) -> Result<&'t TypeDescriptor, Malformed> {
@@ -112,8 +231,7 @@ impl<'t> Verifier<'t> {
                 within(buffer, position, self.inline_size(element)?)
             }
             Shape::Single(Element::Text) => {
-                let text = text_at(buffer, follow(buffer, position)?)?;
-                self.spend(text.len())
+                self.text(text_bytes_at(buffer, follow(buffer, position)?)?)
             }
             Shape::Single(Element::Table(id)) => {
                 self.table(id, TableView::at(buffer, follow(buffer, position)?)?)
@@ -126,7 +244,7 @@ impl<'t> Verifier<'t> {
             Shape::Vector(element) => {
                 let size = self.inline_size(element)?;
                 match table.vector(field.voffset, size)? {
-                    Some(vector) => self.elements(element, vector),
+                    Some(vector) => self.elements(element, vector, size),
                     None => Ok(()),
                 }
             }
@@ -150,10 +268,7 @@ impl<'t> Verifier<'t> {
         };
         match member.element {
             Element::Table(id) => self.table(id, union.table()?),
-            Element::Text => {
-                let text = union.text()?;
-                self.spend(text.len())
-            }
+            Element::Text => self.text(union.text_bytes()?),
             element => union.structure(self.inline_size(element)?).map(|_| ()),
         }
     }
@@ -177,21 +292,23 @@ impl<'t> Verifier<'t> {
         Ok(())
     }
 
-    fn elements(&mut self, element: Element, vector: VectorView<'_>) -> Result<(), Malformed> {
+    fn elements(
+        &mut self,
+        element: Element,
+        vector: VectorView<'_>,
+        size: usize,
+    ) -> Result<(), Malformed> {
         match element {
             Element::Text => {
                 self.spend(vector.len().saturating_mul(4))?;
-                (0..vector.len()).try_for_each(|index| {
-                    let text = vector.text(index)?;
-                    self.spend(text.len())
-                })
+                (0..vector.len()).try_for_each(|index| self.text(vector.text_bytes(index)?))
             }
             Element::Table(id) => {
                 self.spend(vector.len().saturating_mul(4))?;
                 (0..vector.len()).try_for_each(|index| self.table(id, vector.table(index)?))
             }
             // Elements of fixed size were checked together with the vector's length.
-            _ => Ok(()),
+            _ => self.expand(vector.len().saturating_mul(size)),
         }
     }
 

@@ -15,6 +15,7 @@ mod objects;
 mod plans;
 mod scalar_change;
 mod scheduling;
+mod shared_parts;
 mod shares;
 
 use dflat_model::{Field, FieldKind, Step, Table, Value};

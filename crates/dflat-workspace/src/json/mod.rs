@@ -9,7 +9,7 @@ mod read;
 mod tree;
 mod write;
 
-use dflat_engine::object::{TableView, verify_as};
+use dflat_engine::object::{TableView, exceeded_limit, verify_as};
 use dflat_model::{ROOT_TYPE, Table, TypeDescriptor, TypeId};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _};
 use serde::ser::{Error as _, Serialize, Serializer};
@@ -54,8 +54,11 @@ pub struct JsonValue<'a> {
 
 impl Serialize for JsonValue<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let malformed = |_| S::Error::custom("the payload is malformed");
         let (types, id) = (self.ty.types, self.ty.root);
+        let malformed = |_| {
+            let limit = exceeded_limit(types, id, self.payload);
+            S::Error::custom(limit.unwrap_or("the payload is malformed"))
+        };
         verify_as(types, id, self.payload).map_err(malformed)?;
         let view = TableView::root(self.payload).map_err(malformed)?;
         write::Table { types, id, view }.serialize(serializer)

@@ -3,8 +3,8 @@
 mod objects;
 mod payload;
 
-use dflat_engine::object::{Origin, TableView};
-use dflat_model::{RowId, Table};
+use dflat_engine::object::{Origin, TableView, exceeded_limit};
+use dflat_model::{ROOT_TYPE, RowId, Table};
 
 use crate::codec::{Handle, KeyParts, Message, TableReader};
 use crate::{Error, ErrorKind, Result};
@@ -47,13 +47,14 @@ pub trait Object: Clone + Send + Sync + 'static {
     /// The bytes are verified and copied once. Fields of a newer schema are kept.
     ///
     /// # Errors
-    /// [`ErrorKind::Corrupt`] if the bytes are not a payload of this type, or lack a required
-    /// field.
+    /// [`ErrorKind::Corrupt`] if the bytes are not a payload of this type, lack a required field, or
+    /// share parts beyond the limits of the format.
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let table = Self::TABLE;
         let handle = Handle::new(&table, RowId(0), Origin::default(), bytes).map_err(|_| {
             let name = &table.type_name;
-            let message = format!("read the payload of a {name}: it is malformed");
+            let why = exceeded_limit(&table.types, ROOT_TYPE, bytes).unwrap_or("it is malformed");
+            let message = format!("read the payload of a {name}: {why}");
             Error::new(ErrorKind::Corrupt, message)
         })?;
         Ok(Self::from_handle(handle))

@@ -1,6 +1,6 @@
 //! Tables as bytes, without a workspace.
 
-use dflat_engine::object::{TableView, Writer, verify_as};
+use dflat_engine::object::{TableView, Writer, exceeded_limit, verify_as};
 use dflat_model::TypeId;
 
 use crate::codec::{Encoder, Message, TableReader, Types};
@@ -49,11 +49,11 @@ pub trait Payload: Message {
     /// newer schema may have, are dropped.
     ///
     /// # Errors
-    /// [`ErrorKind::Corrupt`] if the bytes are not a payload of this type, or lack a required
-    /// field.
+    /// [`ErrorKind::Corrupt`] if the bytes are not a payload of this type, lack a required field, or
+    /// share parts beyond the limits of the format.
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        verify_as(&Self::types(), Self::TYPE, bytes).map_err(|_| not_a_payload::<Self>())?;
-        let table = TableView::root(bytes).map_err(|_| not_a_payload::<Self>())?;
+        verify_as(&Self::types(), Self::TYPE, bytes).map_err(|_| not_a_payload::<Self>(bytes))?;
+        let table = TableView::root(bytes).map_err(|_| not_a_payload::<Self>(bytes))?;
         Ok(Self::decode(Self::view(TableReader::new(table))))
     }
 
@@ -69,13 +69,14 @@ pub trait Payload: Message {
     }
 }
 
-fn not_a_payload<M: Payload>() -> Error {
+fn not_a_payload<M: Payload>(bytes: &[u8]) -> Error {
     let types = M::types();
     let name = types
         .get(usize::from(M::TYPE.0))
         .map_or("table", |ty| ty.name());
+    let why = exceeded_limit(&types, M::TYPE, bytes).unwrap_or("it is malformed");
     Error::new(
         ErrorKind::Corrupt,
-        format!("read the payload of a {name}: it is malformed"),
+        format!("read the payload of a {name}: {why}"),
     )
 }

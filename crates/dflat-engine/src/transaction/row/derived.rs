@@ -1,12 +1,12 @@
 //! The key and the index entries that are stored beside an object, derived from its bytes, for
 //! checks of a file.
 
-use dflat_model::{Table, Value};
+use dflat_model::{ROOT_TYPE, Table, Value};
 
 use super::entries::index_entries;
 use super::key::key_parts;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::verify;
+use crate::object::{exceeded_limit, verify};
 
 /// The values that storage keeps beside an object's bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,10 +21,13 @@ pub struct Derived {
 /// Verifies an object's bytes and derives the values that are stored beside them.
 ///
 /// # Errors
-/// [`ErrorKind::Corrupt`] if the bytes are malformed.
+/// [`ErrorKind::Corrupt`] if the bytes are malformed, or share parts too often.
 pub fn derive(table: &Table, payload: &[u8]) -> Result<Derived> {
     verify(&table.types, payload).map_err(|_| {
-        let message = format!("the bytes are no {}", table.type_name);
+        let message = match exceeded_limit(&table.types, ROOT_TYPE, payload) {
+            None => format!("the bytes are no {}", table.type_name),
+            Some(limit) => format!("the bytes are no {}: {limit}", table.type_name),
+        };
         Error::new(ErrorKind::Corrupt, message)
     })?;
     let key = key_parts(table, payload)?;

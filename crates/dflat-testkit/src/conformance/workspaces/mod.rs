@@ -8,6 +8,9 @@ laws! { ($) workspaces_laws of workspaces;
         restoration_can_be_optimistic_and_meets_conflicts
         bytes_that_newer_code_could_not_read_are_not_restored
     }
+    shared_parts {
+        payload_with_shared_strings_is_stored_read_and_changed
+    }
     evolution {
         update_by_older_code_keeps_fields_of_newer_code
         update_without_changes_by_older_code_writes_nothing
