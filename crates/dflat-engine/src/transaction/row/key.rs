@@ -32,21 +32,18 @@ pub(in super::super) fn refuse_missing_key(
     table: &Table,
     payload: &[u8],
 ) -> Result<()> {
-    for field in table.primary_key.iter().filter(|field| may_miss(field)) {
-        if read(table, payload, field)?.is_null() {
+    for field in table.primary_key.iter() {
+        // Most keys are strings in the root table, or numbers that have a default.
+        let is_present = match field.kind {
+            FieldKind::Scalar(scalar) if !scalar.is_float() => field.default != Value::Null,
+            FieldKind::Scalar(_) => false,
+            FieldKind::Text => root_text(payload, field).is_ok_and(|bytes| bytes.is_some()),
+        };
+        if !is_present && read(table, payload, field)?.is_null() {
             return Err(missing_key(operation, table, field));
         }
     }
     Ok(())
-}
-
-/// Whether an object's bytes may lack a value for a field of the root table.
-#[inline]
-fn may_miss(field: &Field) -> bool {
-    match field.kind {
-        FieldKind::Text => true,
-        FieldKind::Scalar(scalar) => scalar.is_float() || field.default == Value::Null,
-    }
 }
 
 #[cold]
