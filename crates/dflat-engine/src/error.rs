@@ -9,15 +9,17 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error: a message for people and a [kind](Error::kind) for programs.
 ///
-/// The message names the operation, the type and the key. The chain of [`StdError::source`] has the
-/// messages and codes of its causes. Cloning is cheap: clones share one error.
+/// The message names the operation, the type and the key. `Display` shows the message and then its
+/// causes, such as SQLite's text and code or the reason of the operating system. Because the causes
+/// are shown, [`StdError::source`] does not return them again; [`Error::cause_as`] finds one by its
+/// type. Cloning is cheap: clones share one error.
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
 
 struct Inner {
     kind: ErrorKind,
     message: String,
-    source: Option<Box<dyn StdError + Send + Sync>>,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 /// The kind of an [`Error`], by what the caller can do about it.
@@ -99,7 +101,7 @@ impl Error {
         message: impl Into<String>,
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> Self {
-        let source = Some(source.into());
+        let source = Some(Arc::from(source.into()));
         Self(Arc::new(Inner {
             kind,
             message: message.into(),
@@ -112,7 +114,7 @@ impl Error {
     #[must_use]
     pub fn user<E: StdError + Send + Sync + 'static>(error: E) -> Self {
         let message = error.to_string();
-        let source: Option<Box<dyn StdError + Send + Sync>> = Some(Box::new(error));
+        let source: Option<Arc<dyn StdError + Send + Sync>> = Some(Arc::new(error));
         Self(Arc::new(Inner {
             kind: ErrorKind::User,
             message,
@@ -137,24 +139,87 @@ impl Error {
         user.downcast_ref()
     }
 
-    /// The same error with a prefix to its message, such as the operation that failed.
+    /// The first cause of a type, such as [`std::io::Error`]; `None` if no cause is of this type.
+    #[must_use]
+    pub fn cause_as<E: StdError + 'static>(&self) -> Option<&E> {
+        let mut cause: Option<&(dyn StdError + 'static)> = match &self.0.source {
+            Some(source) => Some(source.as_ref()),
+            None => None,
+        };
+        while let Some(error) = cause {
+            if let Some(found) = error.downcast_ref() {
+                return Some(found);
+            }
+            cause = match error.downcast_ref::<Self>() {
+                Some(error) => return error.cause_as(),
+                None => error.source(),
+            };
+        }
+        None
+    }
+
+    /// The same error with a prefix to its message, such as the operation that failed. If the
+    /// message begins with the same operation, the operation is not repeated.
     #[must_use]
     pub fn context(self, what: impl fmt::Display) -> Self {
         if self.kind() == ErrorKind::User {
             return self;
         }
-        let message = format!("{what}: {}", self.0.message);
-        let kind = self.kind();
-        match Arc::try_unwrap(self.0) {
-            Ok(inner) => Self(Arc::new(Inner { message, ..inner })),
-            Err(shared) => Self::with_source(kind, message, Self(shared)),
-        }
+        let message = prefixed(&what.to_string(), &self.0.message);
+        Self(Arc::new(Inner {
+            kind: self.kind(),
+            message,
+            source: self.0.source.clone(),
+        }))
     }
+}
+
+/// A message behind the operation `what`. Both may begin with `cannot` and a verb: if the verbs are
+/// equal, that of the message is left out, and if one names the whole operation of the other, the
+/// longer one remains.
+fn prefixed(what: &str, message: &str) -> String {
+    let names_all = message
+        .strip_prefix(what)
+        .is_some_and(|rest| rest.starts_with([':', ' ', ',']));
+    if names_all {
+        return message.to_owned();
+    }
+    let operation = |text: &str| {
+        let rest = text.strip_prefix("cannot ")?;
+        rest.split(' ')
+            .next()
+            .map(|verb| "cannot ".len() + verb.len())
+    };
+    let rest = match (operation(what), operation(message)) {
+        (Some(one), Some(other)) if what.get(..one) == message.get(..other) => {
+            message.get(other..).unwrap_or(message).trim_start()
+        }
+        _ => message,
+    };
+    format!("{what}: {rest}")
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)
+        f.write_str(&self.0.message)?;
+        // The message of an error of the caller is that of its cause.
+        let source = self
+            .0
+            .source
+            .as_deref()
+            .filter(|_| self.kind() != ErrorKind::User);
+        let mut cause: Option<&(dyn StdError + 'static)> = source.map(|source| source as _);
+        let mut shown = self.0.message.clone();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            // Some errors show their causes, too.
+            if !shown.contains(&text) {
+                write!(f, ": {text}")?;
+            }
+            shown = text;
+            cause = error.source();
+        }
+        Ok(())
     }
 }
 
@@ -173,11 +238,95 @@ impl fmt::Debug for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        let source: &(dyn StdError + 'static) = self.0.source.as_deref()?;
         match self.kind() {
             // The message is that of the caller's error, so the chain goes on with its cause.
-            ErrorKind::User => source.source(),
-            _ => Some(source),
+            ErrorKind::User => self.0.source.as_deref()?.source(),
+            // `Display` shows the causes.
+            _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    fn missing() -> Error {
+        let cause = io::Error::new(io::ErrorKind::NotFound, "no such directory");
+        Error::with_source(ErrorKind::Io, "cannot open a.db", cause)
+    }
+
+    #[test]
+    fn causes_are_shown_once() {
+        assert_eq!(missing().to_string(), "cannot open a.db: no such directory");
+        assert!(missing().source().is_none());
+        let nested = Error::with_source(ErrorKind::Io, "cannot start", missing());
+        assert_eq!(
+            nested.to_string(),
+            "cannot start: cannot open a.db: no such directory"
+        );
+        let named = Error::with_source(ErrorKind::Io, "no such directory: a", missing());
+        assert_eq!(
+            named.to_string(),
+            "no such directory: a: cannot open a.db: no such directory"
+        );
+    }
+
+    #[test]
+    fn causes_are_found_by_their_type() {
+        let nested = Error::with_source(ErrorKind::Io, "cannot start", missing());
+        for error in [missing(), nested, missing().context("cannot fetch Post")] {
+            let cause = error.cause_as::<io::Error>().unwrap();
+            assert_eq!(cause.kind(), io::ErrorKind::NotFound);
+        }
+        assert!(missing().cause_as::<fmt::Error>().is_none());
+    }
+
+    #[test]
+    fn operations_are_not_repeated() {
+        for (what, message, whole) in [
+            (
+                "cannot fetch A",
+                "it is locked",
+                "cannot fetch A: it is locked",
+            ),
+            (
+                "cannot write A",
+                "cannot write a.db: full",
+                "cannot write A: a.db: full",
+            ),
+            (
+                "cannot fetch A",
+                "cannot read a.db: full",
+                "cannot fetch A: cannot read a.db: full",
+            ),
+            (
+                "cannot fetch A",
+                "cannot fetch A: full",
+                "cannot fetch A: full",
+            ),
+            (
+                "cannot fetch A",
+                "cannot fetch Ab: full",
+                "cannot fetch A: Ab: full",
+            ),
+            ("A", "it is malformed", "A: it is malformed"),
+        ] {
+            let error = Error::new(ErrorKind::Io, message).context(what);
+            assert_eq!(error.to_string(), whole);
+            // A shared error, too.
+            let error = Error::new(ErrorKind::Io, message);
+            assert_eq!(error.clone().context(what).to_string(), whole);
+        }
+    }
+
+    #[test]
+    fn error_of_the_caller_is_shown_as_it_is() {
+        let error = Error::user(io::Error::other("mine"));
+        assert_eq!(error.clone().context("cannot fetch A").to_string(), "mine");
+        assert!(error.cause_as::<io::Error>().is_some());
+        assert!(error.downcast_ref::<io::Error>().is_some());
     }
 }

@@ -110,7 +110,8 @@ impl Value {
 pub const TABLE: Table = {
     static DESCRIPTOR: TableDescriptor = TableDescriptor {
         name: Cow::Borrowed("dictitem_v_dflat_internal__"),
-        type_name: Cow::Borrowed("DictItem"),
+        // Messages name the type as programs do; the file has the name of the table.
+        type_name: Cow::Borrowed("Dictionary"),
         primary_key: Cow::Borrowed(&[
             key_part("key", &[Step::Field(KEY)]),
             key_part("namespace", &[Step::Field(NAMESPACE)]),

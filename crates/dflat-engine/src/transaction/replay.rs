@@ -91,7 +91,11 @@ struct Overtaken;
 
 impl fmt::Display for Overtaken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("another process has committed since the transaction began to read")
+        f.write_str(
+            "another process has committed since the transaction began to read; for a handler that \
+             reads before it writes, use perform_changes_retrying, \
+             perform_changes_blocking_retrying or write_first",
+        )
     }
 }
 
@@ -103,23 +107,12 @@ pub(super) fn overtaken(tables: &[Table]) -> Error {
         .iter()
         .map(|table| table.type_name.as_ref())
         .collect();
-    let message = format!(
-        "cannot change {}: {Overtaken}; for a handler that reads before it writes, use \
-         perform_changes_retrying, perform_changes_blocking_retrying or write_first",
-        names.join(", ")
-    );
+    let message = format!("cannot change {}", names.join(", "));
     Error::with_source(ErrorKind::Busy, message, Overtaken)
 }
 
 /// Whether the transaction may succeed if its handler is run again, because another process has
 /// committed since its first read.
 pub(super) fn is_overtaken(error: &Error) -> bool {
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
-    while let Some(error) = cause {
-        if error.is::<Overtaken>() {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
+    error.cause_as::<Overtaken>().is_some()
 }

@@ -95,7 +95,9 @@ pub(crate) fn log_bytes(path: &Path) -> u64 {
 pub(crate) fn create_error(error: io::Error, message: String) -> Error {
     let kind = match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::ReadOnly,
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::StorageFull,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            ErrorKind::StorageFull
+        }
         _ => ErrorKind::Io,
     };
     Error::with_source(kind, message, error)

@@ -133,7 +133,7 @@ impl SqliteError {
         );
         let no_space = matches!(
             system,
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
         );
         match self.primary() {
             sqlite::SQLITE_FULL => ErrorKind::StorageFull,
@@ -183,11 +183,11 @@ impl SqliteError {
 impl fmt::Display for SqliteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SqliteErrorDetails { code, system, text } = self.0.as_ref();
-        write!(f, "{text} (SQLite code {code}")?;
+        write!(f, "{text} (SQLite code {code})")?;
         if *system != 0 {
-            write!(f, ", system error {system}")?;
+            write!(f, ": {}", io::Error::from_raw_os_error(*system))?;
         }
-        f.write_str(")")
+        Ok(())
     }
 }
 
@@ -215,10 +215,12 @@ mod tests {
     fn missing_space_is_reported_as_storage_full() {
         const EIO: c_int = 5;
         const EACCES: c_int = 13;
+        const EFBIG: c_int = 27;
         const ENOSPC: c_int = 28;
         for (code, system, kind) in [
             (sqlite::SQLITE_CANTOPEN, ENOSPC, ErrorKind::StorageFull),
             (sqlite::SQLITE_IOERR_SHMSIZE, ENOSPC, ErrorKind::StorageFull),
+            (sqlite::SQLITE_IOERR_WRITE, EFBIG, ErrorKind::StorageFull),
             (sqlite::SQLITE_CANTOPEN, EACCES, ErrorKind::ReadOnly),
             (sqlite::SQLITE_CANTOPEN, EIO, ErrorKind::Io),
             (sqlite::SQLITE_IOERR_WRITE, 0, ErrorKind::Io),

@@ -73,7 +73,7 @@ impl<'de> DeserializeSeed<'de> for JsonType<'_> {
         let json = tree::Json::deserialize(deserializer)?;
         let payload = read::payload(self.types, self.root, &json).map_err(D::Error::custom)?;
         verify_as(self.types, self.root, &payload)
-            .map_err(|_| D::Error::custom("a required field is absent"))?;
+            .map_err(|_| D::Error::custom("the value does not fit the type"))?;
         Ok(payload)
     }
 }

@@ -85,6 +85,11 @@ impl<'t> Reader<'t> {
                 let tag = entry(&format!("{}_type", field.name));
                 self.field(field, json, tag, &mut children)
                     .map_err(|error| format!("{}: {error}", field.name))?;
+            } else if field.required {
+                return Err(format!(
+                    "{}: a value is required, and {} has none",
+                    field.name, layout.name
+                ));
             }
         }
         self.writer.end_table();
@@ -183,7 +188,8 @@ impl<'t> Reader<'t> {
                 for (index, (code, json)) in codes.iter().zip(values).enumerate() {
                     let member = layout.members.iter().find(|member| member.code == *code);
                     if let Some(member) = member {
-                        self.one(first.nth(index), member.element, json)?;
+                        self.one(first.nth(index), member.element, json)
+                            .map_err(|error| at(index, &error))?;
                     }
                 }
                 Ok(())
@@ -216,18 +222,25 @@ impl<'t> Reader<'t> {
         if matches!(element, Element::Text | Element::Table(_)) {
             let first = self.writer.slots(slot, values.len());
             for (index, json) in values.iter().enumerate() {
-                self.one(first.nth(index), element, json)?;
+                self.one(first.nth(index), element, json)
+                    .map_err(|error| at(index, &error))?;
             }
             return Ok(());
         }
         let (size, align) = self.inline(element)?;
         let types = self.types;
         let out = self.writer.structures(slot, values.len(), size, align);
-        for (json, place) in values.iter().zip(out.chunks_exact_mut(size.max(1))) {
-            fill(types, element, json, place)?;
+        let places = out.chunks_exact_mut(size.max(1));
+        for (index, (json, place)) in values.iter().zip(places).enumerate() {
+            fill(types, element, json, place).map_err(|error| at(index, &error))?;
         }
         Ok(())
     }
+}
+
+/// An error of an element of an array.
+fn at(index: usize, error: &str) -> String {
+    format!("[{index}]: {error}")
 }
 
 fn elements(json: &Json) -> Read<&[Json]> {

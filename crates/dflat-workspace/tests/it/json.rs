@@ -1,6 +1,7 @@
 //! JSON by descriptor, without generated code.
 
 use dflat_model::{Table, TableDescriptor};
+use dflat_schema::{MemoryLoader, compile, describe};
 use dflat_workspace::JsonType;
 use serde::de::DeserializeSeed;
 
@@ -46,6 +47,39 @@ fn json_of_another_type_is_refused_with_the_field_that_is_wrong() {
         (
             r#"{"title":"a","priority":"b"}"#,
             "priority: expected a number of type i32",
+        ),
+    ] {
+        let error = read(&table, json).unwrap_err().to_string();
+        assert!(error.contains(reason), "{json}: {error}");
+    }
+}
+
+#[test]
+fn json_that_lacks_a_required_value_is_refused_with_its_path() {
+    let text = "table Part { name: string (required); weight: int; }
+         table Whole { id: string (primary); first: Part; parts: [Part]; }
+         root_type Whole;";
+    let loader = MemoryLoader::new().with_file("whole.fbs", text);
+    let compiled = compile(&["whole.fbs".to_owned()], &loader, &Default::default());
+    let schema = compiled.schema.unwrap();
+    let root = schema.files.iter().find_map(|file| file.root).unwrap();
+    let table = Table::new(describe(&schema, root));
+    for (json, reason) in [
+        (
+            r#"{"id":"a","first":{"weight":1}}"#,
+            "first: name: a value is required, and Part has none",
+        ),
+        (
+            r#"{"id":"a","parts":[{"name":"b"},{"weight":1}]}"#,
+            "parts: [1]: name: a value is required, and Part has none",
+        ),
+        (
+            r#"{"id":"a","parts":[{"name":null}]}"#,
+            "parts: [0]: name: a value is required, and Part has none",
+        ),
+        (
+            r#"{"id":"a","parts":[{"name":"b","weight":"c"}]}"#,
+            "parts: [0]: weight: expected a number of type i32",
         ),
     ] {
         let error = read(&table, json).unwrap_err().to_string();

@@ -243,9 +243,11 @@ impl Transaction {
         if self.tables.iter().any(|other| other.name == table.name) {
             return self.going_on(format_args!("{operation} {}", table.type_name));
         }
+        let name = table.type_name.as_ref();
         let message = format!(
-            "cannot {operation} {}: the transaction does not name it; add it to perform_changes",
-            table.type_name
+            "cannot {operation} {name}: the transaction does not name it; add {}::TABLE to the \
+             types that perform_changes is given",
+            name.rsplit('.').next().unwrap_or(name)
         );
         Err(Error::new(ErrorKind::UndeclaredType, message))
     }

@@ -187,7 +187,7 @@ pub fn members_of_vectors_keep_their_unknown_fields(open: Open) {
     law(|note| note.parts.clear(), |note| note.parts.clear());
 }
 
-// Promise: compatibility#P15
+// Promise: compatibility#P15, concurrency#C47
 pub fn ambiguous_members_are_refused_and_the_transaction_goes_on(open: Open) {
     let w = open();
     w.create::<v3::Note>([newest("a")]);

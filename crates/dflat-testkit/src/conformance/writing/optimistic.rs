@@ -26,7 +26,7 @@ pub fn change_of_an_unchanged_object_is_carried_out(open: Open) {
     }
 }
 
-// Promise: concurrency#C4, concurrency#C61, concurrency#C62
+// Promise: concurrency#C4, concurrency#C47, concurrency#C61, concurrency#C62
 pub fn change_of_a_changed_object_is_out_of_date_and_the_transaction_goes_on(open: Open) {
     let w = open();
     let seen = w.create::<Item>([item("a", 1)]).remove(0);
@@ -91,7 +91,7 @@ pub fn deletion_can_be_optimistic(open: Open) {
     assert!(w.fetch::<Item>().all().unwrap().is_empty());
 }
 
-// Promise: concurrency#C65
+// Promise: concurrency#C47, concurrency#C65
 pub fn request_of_another_transaction_is_refused(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
