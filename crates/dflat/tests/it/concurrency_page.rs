@@ -16,7 +16,7 @@ pub(crate) fn add_title(tx: &TransactionContext, title: &str) -> Result<()> {
     tx.submit(PostChangeRequest::creation(data)).map(drop)
 }
 
-fn add(tx: &TransactionContext, number: usize) -> Result<()> {
+pub(crate) fn add(tx: &TransactionContext, number: usize) -> Result<()> {
     add_title(tx, &format!("post {number}"))
 }
 

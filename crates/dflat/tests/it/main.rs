@@ -13,6 +13,7 @@ mod durability_page;
 mod live_queries;
 mod macros;
 mod payload;
+mod performance_page;
 mod query_pages;
 mod readme;
 mod tour;
