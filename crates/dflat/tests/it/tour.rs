@@ -181,16 +181,31 @@ fn no_handler_starts_after_a_shutdown_began() {
 
 #[test]
 fn user_error_keeps_its_source() {
-    let cause = std::io::Error::other("the root cause");
-    let error = dflat::Error::with_source(ErrorKind::Io, "what failed", cause);
-    let error = dflat::Error::user(error);
+    let error = dflat::Error::user(Failure(std::io::Error::other("the root cause")));
     assert_eq!(
         (error.kind(), error.to_string().as_str()),
         (ErrorKind::User, "what failed")
     );
-    assert!(error.downcast_ref::<dflat::Error>().is_some());
+    assert!(error.downcast_ref::<Failure>().is_some());
     let source = std::error::Error::source(&error).unwrap();
     assert_eq!(source.to_string(), "the root cause");
+    assert!(error.cause_as::<std::io::Error>().is_some());
+}
+
+/// An error of a program, with a cause.
+#[derive(Debug)]
+struct Failure(std::io::Error);
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("what failed")
+    }
+}
+
+impl std::error::Error for Failure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
 }
 
 /// Inserts a post, lets it out of the handler, and undoes the insertion.
