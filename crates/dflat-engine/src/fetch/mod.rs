@@ -14,6 +14,7 @@ mod select;
 mod selectivity;
 mod total;
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ pub use control::{Cancellation, Control};
 use lookup::Lookup;
 pub use plan::{AccessPath, KeyAccess, KeyRange, PROBE_MAX, Plan, Values};
 pub use select::{aggregate, count, select, value_of};
+use selectivity::RowCount;
 pub use total::Total;
 
 /// The objects of a query, in order, and the latest commit that they are certain to reflect.
@@ -137,11 +139,32 @@ fn chosen(
         true => snapshot.indexes(table)?,
         false => Indexes::default(),
     };
-    let mut plan = Plan::new(table, query, &indexes.states, &mut |access| {
+    let (shorter, lists) = without_long_lists(snapshot, table, query, control)?;
+    let mut plan = Plan::new(table, &shorter, &indexes.states, &mut |access| {
         selectivity::size(snapshot, table, access, PROBE_MAX, control)
     })?;
+    plan.check_lists(lists);
     plan.set_foreign_rows(indexes.foreign);
     Ok(plan)
+}
+
+/// The query without the lists that have too many values to look up in this table, and these lists.
+fn without_long_lists<'q>(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    query: &'q Query,
+    control: &Control,
+) -> Result<(Cow<'q, Query>, Vec<Predicate>)> {
+    let longest = plan::longest_list(query);
+    if longest > plan::VALUES_MIN {
+        let rows_max = RowCount::default().rows_max(snapshot, table, control, longest)?;
+        let values_max = rows_max.max(plan::VALUES_MIN);
+        if longest > values_max {
+            let (shorter, lists) = plan::without_lists(query, values_max);
+            return Ok((Cow::Owned(shorter), lists));
+        }
+    }
+    Ok((Cow::Borrowed(query), Vec::new()))
 }
 
 /// The present plan of a query. If the query will give up following a key, also the number of rows

@@ -10,6 +10,7 @@ mod choose;
 mod conjuncts;
 mod cursor;
 mod implied;
+mod lists;
 mod nulls;
 mod planner;
 mod ranges;
@@ -25,6 +26,7 @@ use crate::object::field_value;
 use crate::query::tested_field;
 use crate::storage::{IndexState, Key, KeyScan, Row, Source};
 pub use candidate::PROBE_MAX;
+pub(super) use lists::{VALUES_MIN, longest_list, without_lists};
 use planner::Planner;
 
 /// The way to the rows of a query, and the condition that is left to check on each.
@@ -262,7 +264,7 @@ impl KeyAccess {
 /// Whether a plan of the query can take more than one scan, whatever the sizes of ranges and the
 /// states of indexes turn out to be.
 pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
-    if may_use_index(table, query) {
+    if may_use_index(table, query) || longest_list(query) > VALUES_MIN {
         return true;
     }
     // Only the primary key remains: will a union of its ranges be chosen?

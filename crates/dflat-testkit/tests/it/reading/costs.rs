@@ -26,6 +26,8 @@ pub(crate) struct Counting {
     pub(crate) reached: usize,
     /// Entries of keys, without payloads.
     pub(crate) entries: usize,
+    /// Scans of rows or entries. Each value that is looked up takes one.
+    pub(crate) scans: usize,
 }
 
 impl Snapshot for Counting {
@@ -39,7 +41,9 @@ impl Snapshot for Counting {
             rows,
             reached,
             entries,
+            scans,
         } = self;
+        *scans += 1;
         let by_key = plan.payload && !matches!(plan.source, Source::Rows | Source::RowsAfter(_));
         let counter = if plan.payload { rows } else { entries };
         inner.scan(plan, &mut |row| {
@@ -160,6 +164,7 @@ impl Costs {
             rows: 0,
             reached: 0,
             entries: 0,
+            scans: 0,
         }
     }
 

@@ -4,6 +4,7 @@ pub(crate) mod costs;
 mod declared_indexes;
 mod gaps;
 mod index_states;
+mod lists;
 mod nulls;
 mod pages;
 mod steps;

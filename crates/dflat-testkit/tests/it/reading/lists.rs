@@ -1,0 +1,57 @@
+//! The cost of conditions with long lists of values.
+
+use dflat_engine::fetch::{self, Control};
+use dflat_engine::object::Origin;
+use dflat_testkit::schema::Item;
+
+use crate::reading::costs::{COUNT, Costs, filtered};
+
+/// The found objects, and the numbers of scans and of rows that were read.
+fn spent(costs: &Costs, condition: &dflat::Predicate<Item>) -> [usize; 3] {
+    let mut snapshot = costs.counting();
+    let (control, origin) = (Control::default(), Origin::default());
+    let query = filtered(condition);
+    let found = fetch::fetch(&mut snapshot, &Item::TABLE, &query, &control, origin);
+    [found.unwrap().len(), snapshot.scans, snapshot.rows]
+}
+
+/// The issue measured seconds for lists as long as the table: 27, line 5.
+#[test]
+fn a_list_with_more_values_than_rows_is_not_looked_up() {
+    let costs = Costs::new();
+    let rows = COUNT as usize;
+    // The samples by which rows are estimated take some scans.
+    let scans_max = 100;
+    let numbers = || 0..25 * COUNT;
+    let lists = [
+        (0, Item::ID.in_(numbers().map(|n| format!("missing {n}")))),
+        (0, Item::RANK.in_(numbers().map(|n| n + 1000))),
+        (rows / 2, Item::RANK.in_(numbers().map(|n| n + 50))),
+        (
+            20,
+            Item::ID.in_(numbers().map(|n| format!("{n:05}"))) & Item::SIZE.eq(7),
+        ),
+    ];
+    for (expected, list) in lists {
+        let [found, scans, read] = spent(&costs, &list);
+        assert_eq!(found, expected);
+        assert!(scans <= scans_max, "{scans} scans");
+        assert_eq!(read, rows);
+    }
+}
+
+#[test]
+fn a_list_beside_a_key_leaves_the_key_in_use() {
+    let costs = Costs::new();
+    let list = Item::SIZE.in_(0..25 * COUNT) & Item::RANK.eq(7);
+    let [found, _, read] = spent(&costs, &list);
+    assert_eq!([found, read], [20, 20]);
+}
+
+#[test]
+fn values_of_a_short_list_are_looked_up() {
+    let costs = Costs::new();
+    let [found, scans, read] = spent(&costs, &Item::ID.in_((0..300).map(|n| format!("{n:05}"))));
+    assert_eq!([found, read], [300, 300]);
+    assert!(scans >= 300, "{scans} scans");
+}
