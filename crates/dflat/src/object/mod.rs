@@ -47,8 +47,8 @@ pub trait Object: Clone + Send + Sync + 'static {
     /// The bytes are verified and copied once. Fields of a newer schema are kept.
     ///
     /// # Errors
-    /// [`ErrorKind::Corrupt`] if the bytes are not a payload of this type, lack a required field, or
-    /// share parts beyond the limits of the format.
+    /// [`ErrorKind::Corrupt`] if the bytes are not a payload of this type, lack a required field,
+    /// or share parts beyond the limits of the format.
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let table = Self::TABLE;
         let handle = Handle::new(&table, RowId(0), Origin::default(), bytes).map_err(|_| {

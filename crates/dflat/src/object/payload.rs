@@ -49,8 +49,8 @@ pub trait Payload: Message {
     /// newer schema may have, are dropped.
     ///
     /// # Errors
-    /// [`ErrorKind::Corrupt`] if the bytes are not a payload of this type, lack a required field, or
-    /// share parts beyond the limits of the format.
+    /// [`ErrorKind::Corrupt`] if the bytes are not a payload of this type, lack a required field,
+    /// or share parts beyond the limits of the format.
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
         verify_as(&Self::types(), Self::TYPE, bytes).map_err(|_| not_a_payload::<Self>(bytes))?;
         let table = TableView::root(bytes).map_err(|_| not_a_payload::<Self>(bytes))?;
