@@ -144,12 +144,17 @@ impl Pool {
         state.writer_out = false;
         state.writer = connection;
         let awaited = state.upkeep_waiting > 0 || state.served != state.asked;
+        let is_open = state.phase == Phase::Open;
         drop(state);
+        // A notification costs a system call even if no thread waits. Of an open pool, no thread
+        // waits for another phase.
         if awaited {
             // Each waiter finds out by itself whether its turn has come.
             self.writer_returned.notify_all();
         }
-        self.phase_changed.notify_all();
+        if !is_open {
+            self.phase_changed.notify_all();
+        }
     }
 
     /// Counts a connection that upkeep opens outside of the pool, until [`Self::end_upkeep`].
