@@ -52,10 +52,16 @@ pub struct ChangeSet {
 }
 
 impl ChangeSet {
-    /// Number of changed rows that the change set holds in memory. Rows in a range are not held.
+    /// Number of changed rows that wait to be matched with subscriptions: the listed rows and,
+    /// until the change set is published, the rows in ranges that have subscribers. A range counts
+    /// with its deleted rows.
     #[must_use]
-    pub fn row_count(&self) -> usize {
-        self.tables.iter().map(|table| table.rows.len()).sum()
+    pub fn unmatched_count(&self) -> usize {
+        let rows = |table: &TableChanges| {
+            let range = table.inserted.filter(|_| self.state.is_some());
+            table.rows.len() + range.map_or(0, RowRange::count)
+        };
+        self.tables.iter().map(rows).sum()
     }
 
     /// The changes to one of its tables with every row in the list: rows in the range of inserted
@@ -141,6 +147,13 @@ pub struct RowRange {
 }
 
 impl RowRange {
+    /// The number of row ids in the range.
+    #[must_use]
+    pub fn count(self) -> usize {
+        let ids = self.last.0.saturating_sub(self.first.0).saturating_add(1);
+        usize::try_from(ids).unwrap_or(0)
+    }
+
     /// Whether a row id lies in the range.
     #[must_use]
     pub fn contains(self, row_id: RowId) -> bool {

@@ -82,7 +82,7 @@ impl Deliveries {
         for ended in ended {
             if let Ok(Some(changes)) = &ended.outcome {
                 queue.note(changes);
-                rows += changes.row_count();
+                rows += changes.unmatched_count();
             }
             queue.waiting.push_back((now, Item::Ended(ended)));
             queue.pushed += 1;
@@ -250,13 +250,13 @@ impl Deliveries {
                 Err(error) => return self.complete(Err(error), None, completion),
             },
         };
+        let rows = changes.unmatched_count();
         // The completion is called even if publishing panics.
         let calls = catch_unwind(AssertUnwindSafe(|| self.deliver.publish(&changes)));
         // All rows are read by now.
         changes.state = None;
         // Order: before the completion is called, because these rows are matched by now.
-        self.unmatched
-            .fetch_sub(changes.row_count(), Ordering::Relaxed);
+        self.unmatched.fetch_sub(rows, Ordering::Relaxed);
         match calls.ok().flatten() {
             None => self.complete(Ok(()), Some(changes), completion),
             Some(calls) => Some(RunningItem {

@@ -160,7 +160,8 @@ struct Matching(Arc<AtomicUsize>, usize);
 impl Deliver for Matching {
     fn publish(&self, changes: &ChangeSet) -> Option<Arc<dyn Calls>> {
         thread::yield_now();
-        self.0.fetch_sub(changes.row_count(), Ordering::SeqCst);
+        self.0
+            .fetch_sub(changes.unmatched_count(), Ordering::SeqCst);
         (self.1 > 0).then(|| Telling::new(1, self.1, &Arc::default()) as Arc<dyn Calls>)
     }
 
