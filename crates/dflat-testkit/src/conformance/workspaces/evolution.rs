@@ -8,6 +8,8 @@ use crate::note::v1::diary as v1;
 use crate::note::v2::diary as v2;
 use crate::note::v3::diary as v3;
 use crate::random::Random;
+use crate::shelf::v1::library as plain;
+use crate::shelf::v2::library as indexed;
 
 fn part(id: i32) -> v3::Part {
     v3::Part {
@@ -384,4 +386,37 @@ pub fn index_removed_by_newer_code_gives_right_answers(open: Open) {
     // Older code still works without the field.
     change_by_v1(&w, "a", |note| note.rank = 3).unwrap();
     assert_eq!((ids(2).len(), ids(3).len()), (0, 1));
+    w.build_indexes([v1::Note::TABLE]).unwrap();
+    w.indexes_ready().wait().unwrap();
+    let query = w.fetch::<v1::Note>().filter(v1::Note::RANK.eq(3));
+    assert_eq!(query.explain().unwrap().to_string(), "all rows, check rank == 3");
+}
+
+// Promise: storage-format#S21
+pub fn programs_that_differ_in_indexes_alone_drop_and_build_them(open: Open) {
+    let w = open();
+    let plan = || {
+        w.indexes_ready().wait().unwrap();
+        let query = || w.fetch::<indexed::Book>().filter(indexed::Book::PAGES.eq(3));
+        assert_eq!(query().count().unwrap(), 1);
+        query().explain().unwrap().to_string()
+    };
+    w.create::<indexed::Book>([indexed::BookData {
+        id: 1,
+        pages: 3,
+        ..indexed::BookData::default()
+    }]);
+    for id in [2, 4] {
+        assert_eq!(plan(), "range of the index on pages");
+        w.create::<plain::Book>([plain::BookData {
+            id,
+            ..plain::BookData::default()
+        }]);
+        assert_eq!(plan(), "all rows, check pages == 3");
+        w.create::<indexed::Book>([indexed::BookData {
+            id: id + 1,
+            ..indexed::BookData::default()
+        }]);
+    }
+    assert_eq!(plan(), "range of the index on pages");
 }

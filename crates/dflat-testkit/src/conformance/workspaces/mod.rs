@@ -23,6 +23,7 @@ laws! { ($) workspaces_laws of workspaces;
         newer_code_finds_objects_of_older_code_by_its_indexes
         index_unknown_to_older_code_gives_right_answers
         index_removed_by_newer_code_gives_right_answers
+        programs_that_differ_in_indexes_alone_drop_and_build_them
         random_changes_by_older_code_change_nothing_else
     }
     endings {

@@ -10,4 +10,5 @@ pub(crate) mod original;
 mod read_only;
 mod repair;
 mod stored_schema;
+mod stored_values;
 mod wire;

@@ -1,7 +1,7 @@
 //! Transactions during which another process commits.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 
 use dflat::{ErrorKind, FetchedResult, Result, TransactionContext, Update, Workspace};
@@ -317,6 +317,44 @@ fn other_processes_wait_from_the_first_change_on() {
         });
         assert!(!seen.wait().unwrap());
         assert!(can_commit_elsewhere(path));
+    });
+}
+
+// Promise: concurrency#C11
+#[test]
+fn another_process_writes_under_a_transaction_only_after_a_commit_of_finished_ones() {
+    on_each_file(|path, w, _| {
+        let (hold, held) = mpsc::channel::<()>();
+        let waiting = w.perform_changes([Item::TABLE], move |_| {
+            // The sender is dropped.
+            let _ = held.recv();
+            Ok(())
+        });
+        let finished = w.perform_changes([Item::TABLE], |tx| insert(tx, "a"));
+        let ((wrote, writes), (go, goes)) = (mpsc::channel(), mpsc::channel());
+        let (other, wrote_elsewhere) = (path.to_owned(), Arc::new(AtomicBool::new(false)));
+        let seen = Arc::clone(&wrote_elsewhere);
+        let slow = w.perform_changes([Item::TABLE], move |tx| {
+            insert(tx, "b")?;
+            wrote.send(()).unwrap();
+            next(&goes);
+            seen.store(can_commit_elsewhere(&other), Ordering::SeqCst);
+            insert(tx, "c")
+        });
+        drop(hold);
+        waiting.wait().unwrap();
+        next(&writes);
+        finished.wait().unwrap();
+        go.send(()).unwrap();
+        // The finished transaction may have been committed before the slow one wrote.
+        let outcome = kind(slow);
+        let expected = wrote_elsewhere.load(Ordering::SeqCst).then_some(BUSY);
+        assert_eq!(outcome, expected);
+        let others = w.fetch::<Item>().filter(Item::ID.in_(["b", "c"]));
+        assert_eq!(
+            others.count().unwrap(),
+            if expected.is_some() { 0 } else { 2 }
+        );
     });
 }
 
