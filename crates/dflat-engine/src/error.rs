@@ -52,7 +52,7 @@ pub enum ErrorKind {
     ShutDown,
     /// The file or a row is damaged.
     Corrupt,
-    /// The file is not a database.
+    /// The file is not a database, or its texts are not UTF-8.
     NotADatabase,
     /// No space is left on the device, or a size limit is reached. Nothing of the transaction is
     /// kept.

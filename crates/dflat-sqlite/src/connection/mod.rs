@@ -3,6 +3,7 @@
 pub(crate) mod commits;
 pub(crate) mod configure;
 pub(crate) mod connections;
+pub(crate) mod encoding;
 pub(crate) mod file_connection;
 pub(crate) mod held_table;
 pub(crate) mod identity;

@@ -13,6 +13,7 @@ use crate::connection::commits::{Commits, FileHeader, OpeningCounts};
 use crate::connection::configure::{
     configure, create, create_error, exists, integer, open, vacuum,
 };
+use crate::connection::encoding;
 use crate::connection::file_connection::FileConnection;
 use crate::connection::polled_file::FileStamps;
 use crate::connection::read_only;
@@ -45,8 +46,11 @@ pub(crate) fn check(path: &Path, options: &SqliteOptions) -> Result<()> {
     });
     let is_database = is_database.map_err(|error| error.into_read_error(what()))?;
     // A journal holds what the first page was before a crash.
-    if is_database || exists(&beside(path, "-journal"))? {
+    if exists(&beside(path, "-journal"))? {
         return Ok(());
+    }
+    if is_database {
+        return encoding::check_header(&connection, what);
     }
     let message = format!("{}: the file is not a database", what());
     Err(Error::new(ErrorKind::NotADatabase, message))
@@ -71,7 +75,11 @@ pub(crate) fn open_reader(
         }
         let look = FileStamps::of(path);
         let error = match try_open_reader(path, options, monitor) {
-            Ok(connection) => return Ok(Some(connection)),
+            Ok(mut connection) => {
+                let what = || format!("cannot read {}", path.display());
+                encoding::check(&mut connection.raw, what)?;
+                return Ok(Some(connection));
+            }
             Err(error) => error,
         };
         let may_pass = error.asks_for_write_access() || error.is_unsettled();
@@ -143,6 +151,7 @@ pub(crate) fn open_writer(
     let header = |connection: &Connection| FileHeader::read(connection).unwrap_or_default();
     let before = header(&connection);
     configure_writer(&mut connection, options).map_err(|error| error.into_error(what()))?;
+    encoding::check(&mut connection, what)?;
     commits.note_open(OpeningCounts::new(before.count, header(&connection).count));
     let mut connection = FileConnection::new(connection, Arc::clone(path), monitor.cloned());
     let durable = connection.set_durability(options.durability);

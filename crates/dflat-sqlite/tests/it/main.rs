@@ -7,6 +7,7 @@
 mod backup;
 mod commits;
 mod counted;
+mod encoding;
 mod file;
 mod hostile;
 mod index_cost;
