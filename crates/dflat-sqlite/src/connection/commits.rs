@@ -95,7 +95,8 @@ impl CommitCount {
 
     /// Whether both were counted by the same log, or both without one.
     fn is_of_log(self, other: Self) -> bool {
-        /// How often a log may have begun anew between the two.
+        /// How often a log may have begun anew between the two. Another log begins with a random
+        /// number, which is as near as this in one of 32,768 cases.
         const RESETS_MAX: u32 = 1 << 16;
         match (self, other) {
             (Self::File(_), Self::File(_)) => true,

@@ -16,7 +16,8 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::file_connection::FileConnection;
 
-/// The most shards of a pool.
+/// The most shards of a pool. With more threads, some of them share a lock, which a read takes
+/// twice.
 const SHARDS_MAX: usize = 16;
 
 /// All connections that read.

@@ -98,6 +98,7 @@ fn pinned_log(report: &IoReport) -> Option<String> {
 }
 
 fn unused_space(report: &IoReport) -> Option<String> {
+    // Less than 1 MiB, for pages of 4 KiB, is not worth a call.
     const PAGES_MIN: u64 = 256;
     let space = report.space?;
     (space.free_pages >= PAGES_MIN && space.free_percent() > 20).then(|| {
@@ -110,6 +111,7 @@ fn unused_space(report: &IoReport) -> Option<String> {
 }
 
 fn reopened(report: &IoReport) -> Option<String> {
+    // A program may open a file to check it, to back it up and to use it.
     const OPENS_MIN: u64 = 4;
     (report.opens_before >= OPENS_MIN).then(|| {
         format!(

@@ -12,7 +12,9 @@ use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::ShardId;
 use crate::upkeep::owner::Upkeep;
 
-/// The maximal number of attempts to pin a state that has an id, while other connections commit.
+/// The maximal number of attempts to pin a state that has an id. An attempt fails if another
+/// connection commits during the microseconds that it takes. After the last one, the state is
+/// pinned without an id.
 const ATTEMPTS: usize = 100;
 
 /// A snapshot: a registered reader, and its connection once the file exists.

@@ -16,7 +16,8 @@ use crate::layout::control::ControlStatement;
 use crate::layout::ddl::Names;
 use crate::upkeep::backup::Progress;
 
-/// The number of rows of a step.
+/// The number of rows of a step. Their keys and index values are in memory together; between two
+/// steps the check reports its progress, and can be cancelled.
 const ROWS_MAX: usize = 256;
 
 /// A problem that a check found in the file.

@@ -17,10 +17,12 @@ use crate::layout::control::ControlStatement;
 use crate::options::SqliteOptions;
 use crate::upkeep::sync_ahead::sync_ahead;
 
-/// The pages of a step.
+/// The pages of a step, 1 MiB for pages of 4 KiB. Between two steps the backup reports its
+/// progress, and can be cancelled.
 const STEP_PAGES: i32 = 256;
 
-/// The pages of a copy after which the copy is synced.
+/// The pages of a copy after which the copy is synced, 16 MiB for pages of 4 KiB: the device writes
+/// while the rest is copied, and the last sync has little left to do.
 const SYNC_PAGES: u64 = 4096;
 
 /// The progress of a backup or check.

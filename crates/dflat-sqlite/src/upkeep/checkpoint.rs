@@ -16,7 +16,7 @@ use crate::upkeep::kept_reads::KEPT_MAX;
 /// as long if the log is twice as long as its limit, and so on.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The largest factor by which the wait is prolonged.
+/// The largest factor by which the wait is prolonged: transactions wait at most 2 s for readers.
 const TIMES_MAX: u64 = 20;
 
 /// The most pages that a checkpoint copies with write access, unless a reader kept it from copying

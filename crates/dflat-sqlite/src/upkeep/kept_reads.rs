@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use crate::connection::readers::Readers;
 
-/// The longest time that an idle connection keeps a transaction, which pins the log.
+/// The longest time that an idle connection keeps a transaction. Until then the transaction pins
+/// the log, and reads may not notice that the file was deleted, replaced or truncated.
 pub(crate) const KEPT_MAX: Duration = Duration::from_millis(100);
 
-/// The number of intervals without a kept transaction after which this stops.
+/// The number of intervals without a kept transaction after which this stops: a program that does
+/// not read for a second is not woken by its timer.
 const IDLE_MAX: u32 = 10;
 
 /// Whether kept transactions are being ended.

@@ -24,13 +24,15 @@ use dflat_engine::telemetry::TARGET;
 use crate::ffi::LogExtent;
 use crate::upkeep::checkpoint::CheckpointOutcome;
 
-/// The pause after a checkpoint that a reader or writer blocked.
+/// The pause after a checkpoint that a reader or writer blocked: without it, each commit during a
+/// long read would cause another checkpoint that can't end.
 pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
-/// The longest time that a transaction is held back.
+/// The longest time that a transaction is held back: a device that hangs makes the log grow, and
+/// does not stop the program.
 const HELD_MAX: Duration = Duration::from_secs(5);
 
-/// The smallest limit of a log.
+/// The smallest limit of a log, in bytes: a few commits of some pages of 4 KiB each.
 const BYTES_MIN: u64 = 64 << 10;
 
 /// The limit of the log, and the state of its checkpoints.
