@@ -40,7 +40,7 @@ impl Counts {
         let (mut versions, mut counts) = (Vec::new(), Vec::new());
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let Some((name, value)) = line.split_once(": ") else {
-                return Err(format!("`{line}` is no version and no count").into());
+                return Err(format!("`{line}` is neither a version nor a count").into());
             };
             match name.strip_prefix("version of ") {
                 Some(name) => versions.push((name.to_owned(), value.to_owned())),

@@ -26,7 +26,7 @@ impl Expression {
         let expression = parser.any()?;
         match parser.peek() {
             None => Ok(expression),
-            Some(word) => Err(format!("`{word}` stands where it should end")),
+            Some(word) => Err(format!("expected the end instead of `{word}`")),
         }
     }
 
@@ -92,7 +92,7 @@ impl Parser<'_> {
         let name = match self.peek() {
             None => Err("a licence is missing at its end".to_owned()),
             Some(word @ ("OR" | "AND" | "WITH" | "(" | ")")) => {
-                Err(format!("`{word}` stands where a licence should"))
+                Err(format!("expected a licence instead of `{word}`"))
             }
             Some(word) => Ok(word.to_owned()),
         };

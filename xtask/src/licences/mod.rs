@@ -54,7 +54,7 @@ fn check(package: &Value) -> Option<Finding> {
     let message = match Expression::parse(&licence) {
         Ok(expression) if expression.is_met(&is_allowed) => return None,
         Ok(_) => format!("`{licence}` asks for more than the allowed licences give"),
-        Err(error) => format!("`{licence}` is no licence expression: {error}"),
+        Err(error) => format!("`{licence}` is not a licence expression: {error}"),
     };
     Some(Finding::error(name, 0, message))
 }

@@ -20,7 +20,7 @@ pub fn check(architecture: &str, files: &[File]) -> Vec<Finding> {
         let term = term.to_lowercase();
         let forms = [format!(" {term} "), format!(" {} ", plural(&term))];
         let known = forms.iter().any(|form| words.contains(form.as_str()));
-        let message = format!("`{term}` is no word of a name or a doc comment in the code");
+        let message = format!("`{term}` is not a word of a name or a doc comment in the code");
         (!known).then(|| Finding::error(architecture::PATH, line, message))
     };
     terms(architecture).filter_map(unknown).collect()

@@ -93,7 +93,7 @@ impl Connections {
             return Ok(());
         }
         let path = self.path.display();
-        let message = format!("cannot write {path}: it was opened to be read only");
+        let message = format!("cannot write {path}: the file was opened read-only");
         Err(Error::new(ErrorKind::ReadOnly, message))
     }
 

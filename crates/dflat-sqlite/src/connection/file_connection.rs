@@ -183,7 +183,10 @@ impl FileConnection {
         }
         let table = self.tables[position].table.clone();
         if self.exists(ControlStatement::FindComputed, &table.name)? {
-            let text = format!("the rows of {} are computed, and not stored", table.name);
+            let text = format!(
+                "the table {} computes its rows and does not store them",
+                table.name
+            );
             return Err(SqliteError::damage(&text));
         }
         self.tables[position].is_stored = true;

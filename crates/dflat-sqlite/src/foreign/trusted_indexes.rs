@@ -130,7 +130,7 @@ impl FileConnection {
             self.tables[position].triggers = Some(triggers);
         }
         let triggers = self.tables[position].triggers.as_ref();
-        triggers.ok_or_else(|| SqliteError::misuse("what was looked up is lost"))
+        triggers.ok_or_else(|| SqliteError::misuse("the state of the triggers is missing"))
     }
 
     /// Whether the table of a name has the first of these definitions, and everything on it has one

@@ -21,7 +21,10 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
 pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
     let fail = |error: io::Error| io_error(error, format!("cannot open {}", path.display()));
     let Some(name) = path.file_name() else {
-        let message = format!("cannot open {}: it names no file", path.display());
+        let message = format!(
+            "cannot open {}: the path does not name a file",
+            path.display()
+        );
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     };
     // An absolute path can't be one of the names to which SQLite gives another meaning, and it

@@ -154,7 +154,7 @@ fn idle_index(report: &IoReport) -> Option<String> {
         .filter(idle)
         .max_by_key(|index| index.writes)?;
     Some(format!(
-        "the index on {}.{} was written {} times and never looked up: it need not be `indexed`",
+        "the index on {}.{} was written {} times and never looked up: it may be unnecessary",
         index.table, index.index, index.writes
     ))
 }

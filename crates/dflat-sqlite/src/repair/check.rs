@@ -142,7 +142,7 @@ impl SqliteBackend {
             Ok(done)
         })?;
         if cancelled {
-            let message = format!("cannot check {}: it was cancelled", table.name);
+            let message = format!("cannot check {}: the check was cancelled", table.name);
             return Err(Error::new(ErrorKind::Cancelled, message));
         }
         Ok(rows)
@@ -349,7 +349,7 @@ impl<'s> TableChecker<'s> {
             }
         };
         if !self.has(Key::Primary, row_id, &derived.key)? {
-            let message = format!("the primary key beside it is not {:?}", derived.key);
+            let message = format!("the stored primary key is not {:?}", derived.key);
             found(self.problem(ProblemKind::Key, Some(row_id), message));
         }
         let parts = self.table.primary_key.iter().zip(&derived.key);
@@ -367,10 +367,10 @@ impl<'s> TableChecker<'s> {
             let index = &self.table.indexes[position];
             let message = match values {
                 Some(values) if !self.has(key, row_id, values)? => {
-                    format!("the index on {index} does not have {values:?} for it")
+                    format!("the index on {index} has no entry {values:?} for the row")
                 }
                 None if self.has(key, row_id, &[])? => {
-                    format!("the index on {index} has an entry of it, which it is not to have")
+                    format!("the index on {index} must not have an entry for the row")
                 }
                 _ => continue,
             };
@@ -454,7 +454,7 @@ impl<'s> TableChecker<'s> {
                     continue;
                 }
                 let message = format!(
-                    "the index on {} has a value for it, and it is not there",
+                    "the index on {} has an entry for the row, which does not exist",
                     self.table.indexes[position]
                 );
                 found(self.problem(ProblemKind::Orphan, Some(row_id), message));

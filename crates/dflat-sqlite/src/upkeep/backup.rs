@@ -79,7 +79,7 @@ pub(crate) fn backup(
     source.is_well = true;
     drop(source);
     if !is_whole {
-        let message = format!("{}: it was cancelled", what());
+        let message = format!("{}: the backup was cancelled", what());
         return Err(Error::new(ErrorKind::Cancelled, message));
     }
     if let Some(by) = in_the_way(&to) {

@@ -68,7 +68,7 @@ impl<'t> Reader<'t> {
                 return Err(format!("{} has no field `{key}`", layout.name));
             }
             if entries[..position].iter().any(|(before, _)| before == key) {
-                return Err(format!("the field `{key}` stands twice"));
+                return Err(format!("the field `{key}` occurs twice"));
             }
         }
         if !self.writer.begin_table(slot) {

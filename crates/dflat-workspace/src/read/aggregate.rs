@@ -114,7 +114,7 @@ impl Fetch<'_> {
 
     fn too_large(&self) -> Error {
         let name = &self.table.type_name;
-        let message = format!("cannot sum a field of {name}: it does not fit");
+        let message = format!("cannot sum a field of {name}: the sum does not fit");
         Error::new(ErrorKind::InvalidArgument, message)
     }
 }

@@ -137,7 +137,7 @@ fn build(workspace: &Workspace, tables: &[Table], progress: OnProgress<'_>) -> R
             total: indexes.iter().map(|index| index.rows_total).sum(),
         });
         if flow.is_break() {
-            let message = "cannot repair: it was cancelled";
+            let message = "cannot repair: the repair was cancelled";
             return Err(Error::new(ErrorKind::Cancelled, message));
         }
     }

@@ -334,7 +334,10 @@ impl<T: serde::de::DeserializeOwned> FromDictionary for Serde<T> {
             return Ok(None);
         };
         let decoded = rmp_serde::from_slice(content).map_err(|error| {
-            let message = format!("it is no value of {}", std::any::type_name::<T>());
+            let message = format!(
+                "the bytes are not a value of {}",
+                std::any::type_name::<T>()
+            );
             Error::with_source(ErrorKind::WrongType, message, error)
         })?;
         Ok(Some(Self(decoded)))

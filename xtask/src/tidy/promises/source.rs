@@ -33,7 +33,7 @@ pub(super) fn claims(file: &File) -> (Vec<Claim>, Vec<Finding>) {
             _ => continue,
         };
         let Some(test) = test(file, &tokens, at + 1) else {
-            let message = "this comment stands above no test";
+            let message = "this comment is not above a test";
             findings.push(Finding::error(&file.path, token.line, message));
             continue;
         };

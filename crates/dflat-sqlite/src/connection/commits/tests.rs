@@ -91,7 +91,7 @@ fn only_foreign_commits_overtake_a_reader() {
     assert!(!commits.is_overtaken(log(6), read));
     assert!(
         commits.is_overtaken(log(7), read),
-        "nobody here made the seventh"
+        "the seventh commit is foreign"
     );
     commits.note_begin(log(7));
     commits.note_end();
@@ -104,7 +104,7 @@ fn only_foreign_commits_overtake_a_reader() {
 fn each_foreign_commit_overtakes_a_reader_once() {
     let commits = Commits::default();
     let read = commits.state(Some(log(5)));
-    assert!(!commits.is_overtaken(log(5), read), "nobody has committed");
+    assert!(!commits.is_overtaken(log(5), read), "there was no commit");
     assert!(commits.is_overtaken(log(6), read));
     let later = commits.state(Some(log(6)));
     assert!(!commits.is_overtaken(log(6), later));
@@ -155,6 +155,6 @@ fn states_before_the_log_are_compared_by_the_header() {
     assert_eq!([8, 9, 10, 11].map(counted), [true, false, false, true]);
     assert!(
         !ours.is_overtaken(commits.state(None)),
-        "what is not known is let pass"
+        "an unknown state does not count as overtaken"
     );
 }

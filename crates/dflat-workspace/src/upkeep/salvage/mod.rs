@@ -191,7 +191,7 @@ impl<'s> Salvage<'s> {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => {
                 let name = &self.table.name;
-                let message = format!("cannot salvage {name}: it was cancelled");
+                let message = format!("cannot salvage {name}: the salvage was cancelled");
                 Err(Error::new(ErrorKind::Cancelled, message))
             }
         }
