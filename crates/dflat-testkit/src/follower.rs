@@ -19,13 +19,13 @@ pub struct Follower {
     question: Question,
     /// The cursor position behind which the result begins.
     after: Option<Cursor>,
-    told: Arc<Mutex<Told>>,
+    deliveries: Arc<Mutex<Deliveries>>,
     subscriptions: [Subscription; 3],
 }
 
 /// The first and the latest result, and the difference between them.
 #[derive(Default)]
-struct Told {
+struct Deliveries {
     first: Option<FetchedResult<Sample>>,
     latest: Option<FetchedResult<Sample>>,
     /// The composed differences, which lead from the first result to the latest.
@@ -49,40 +49,40 @@ impl Follower {
         after: Option<Cursor>,
         random: &mut Random,
     ) -> Self {
-        let told: Arc<Mutex<Told>> = Arc::default();
+        let deliveries: Arc<Mutex<Deliveries>> = Arc::default();
         let fetch = || fetch(workspace, &question, after.as_ref());
         let observation = if random.one_in(2) {
             workspace.observe(fetch()).unwrap()
         } else {
             let fetched = fetch().all().unwrap();
-            let mut told = lock(&told);
-            (told.first, told.latest) = (Some(fetched.clone()), Some(fetched.clone()));
-            drop(told);
+            let mut deliveries = lock(&deliveries);
+            (deliveries.first, deliveries.latest) = (Some(fetched.clone()), Some(fetched.clone()));
+            drop(deliveries);
             workspace.observe(&fetched).unwrap()
         };
         let observation = match random.one_in(3) {
             true => observation.on(|job| job()),
             false => observation,
         };
-        let noted = Arc::clone(&told);
+        let noted = Arc::clone(&deliveries);
         let results = observation.call(move |update| lock(&noted).note(&update.unwrap()));
-        let noted = Arc::clone(&told);
+        let noted = Arc::clone(&deliveries);
         let counts = workspace.subscribe(fetch().live_count(), move |count| {
             let before = lock(&noted).count.replace(count.clone().unwrap());
-            assert_ne!(before, count.ok(), "a count is told when it changes");
+            assert_ne!(before, count.ok(), "a count is deliveries when it changes");
         });
-        let noted = Arc::clone(&told);
+        let noted = Arc::clone(&deliveries);
         let projection = workspace.subscribe(fetch().live_select(SEEN), move |update| {
             let update = update.unwrap();
             let projected = format!("{:?}", update.result());
             let before = lock(&noted).projected.replace(projected);
-            let is_told = before.is_none() || !update.difference().is_empty();
-            assert!(is_told, "a projection is told when it changes");
+            let is_due = before.is_none() || !update.difference().is_empty();
+            assert!(is_due, "a projection is delivered only if it changes");
         });
         Self {
             question,
             after,
-            told,
+            deliveries,
             subscriptions: [results.unwrap(), counts.unwrap(), projection.unwrap()],
         }
     }
@@ -93,12 +93,14 @@ impl Follower {
             let error = subscription.error();
             assert!(error.is_none(), "{self:?}: {error:?}");
         }
-        let told = lock(&self.told);
-        let latest = told.latest.as_ref().unwrap();
-        assert_eq!(told.count, Some(latest.len()), "{self:?}");
-        let first = told.first.as_ref().unwrap();
+        let deliveries = lock(&self.deliveries);
+        let latest = deliveries.latest.as_ref().unwrap();
+        assert_eq!(deliveries.count, Some(latest.len()), "{self:?}");
+        let first = deliveries.first.as_ref().unwrap();
         let mut list = first.to_vec();
-        told.composed.apply(&mut list, |at| latest[at].clone());
+        deliveries
+            .composed
+            .apply(&mut list, |at| latest[at].clone());
         agree(&list, latest, "by all differences");
         if self.after.is_some() {
             return;
@@ -119,11 +121,15 @@ impl Follower {
     /// Compares the latest result and the latest projection with a fresh fetch.
     pub fn check_fresh(&self, workspace: &Workspace) {
         let fetch = || fetch(workspace, &self.question, self.after.as_ref());
-        let told = lock(&self.told);
+        let deliveries = lock(&self.deliveries);
         let fresh = fetch().all().unwrap();
-        agree(told.latest.as_ref().unwrap(), &fresh, &format!("{self:?}"));
+        agree(
+            deliveries.latest.as_ref().unwrap(),
+            &fresh,
+            &format!("{self:?}"),
+        );
         let fresh = format!("{:?}", fetch().select(SEEN).unwrap());
-        assert_eq!(told.projected.as_ref(), Some(&fresh), "{self:?}");
+        assert_eq!(deliveries.projected.as_ref(), Some(&fresh), "{self:?}");
     }
 
     /// Ends the subscription.
@@ -150,7 +156,7 @@ fn fetch<'w>(
     }
 }
 
-impl Told {
+impl Deliveries {
     fn note(&mut self, update: &Update<FetchedResult<Sample>>) {
         let result = update.result();
         let previous = update.previous().map(|previous| row_ids(previous));
@@ -159,7 +165,7 @@ impl Told {
             assert_eq!(
                 update.commits(),
                 0,
-                "nothing is told before what is there at first"
+                "nothing is deliveries before what is there at first"
             );
             (self.first, self.latest) = (Some(result.clone()), Some(result.clone()));
             return;
@@ -167,7 +173,7 @@ impl Told {
         let difference = update.difference();
         assert!(
             !difference.is_empty(),
-            "nothing is told that has not changed"
+            "nothing is deliveries that has not changed"
         );
         let mut list = before.to_vec();
         difference.apply(&mut list, |at| result[at].clone());
@@ -205,9 +211,9 @@ impl Told {
     }
 }
 
-fn lock(told: &Mutex<Told>) -> MutexGuard<'_, Told> {
+fn lock(deliveries: &Mutex<Deliveries>) -> MutexGuard<'_, Deliveries> {
     // A failed check is the error of the subscription.
-    told.lock().unwrap_or_else(PoisonError::into_inner)
+    deliveries.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn row_ids(samples: &[Sample]) -> Vec<RowId> {

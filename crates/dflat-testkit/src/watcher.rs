@@ -12,7 +12,7 @@ use crate::schema::Sample;
 pub struct Watcher {
     known: Sample,
     /// The latest delivered object; `None` after the deletion.
-    told: Arc<Mutex<Option<Sample>>>,
+    latest: Arc<Mutex<Option<Sample>>>,
     subscription: Option<Subscription>,
 }
 
@@ -21,7 +21,7 @@ impl Watcher {
     #[must_use]
     pub fn new(known: Sample) -> Self {
         Self {
-            told: Arc::new(Mutex::new(Some(known.clone()))),
+            latest: Arc::new(Mutex::new(Some(known.clone()))),
             known,
             subscription: None,
         }
@@ -32,15 +32,15 @@ impl Watcher {
         if self.subscription.is_some() {
             return;
         }
-        let told = Arc::clone(&self.told);
+        let latest = Arc::clone(&self.latest);
         let callback = move |event: SubscribedObject<Sample>| {
-            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-            let before = told.take().expect("nothing follows the deletion");
+            let mut latest = latest.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = latest.take().expect("nothing follows the deletion");
             if let SubscribedObject::Updated(object) = event {
                 assert_eq!(object.row_id(), before.row_id());
                 let is_same = same(&object.to_data(), &before.to_data());
-                assert!(!is_same, "it is told when it changes");
-                *told = Some(object);
+                assert!(!is_same, "it is latest when it changes");
+                *latest = Some(object);
             }
         };
         let subscription = workspace.subscribe(&self.known, callback);
@@ -54,16 +54,16 @@ impl Watcher {
         };
         let error = subscription.error();
         assert!(error.is_none(), "{self:?}: {error:?}");
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         let row_id = self.known.row_id();
         let now = objects.iter().find(|object| object.row_id() == row_id);
-        match (told.as_ref(), now) {
+        match (latest.as_ref(), now) {
             (None, None) => {}
-            (Some(told), Some(now)) => {
-                let (told, now) = (told.to_data(), now.to_data());
-                assert!(same(&told, &now), "{told:?} is not {now:?}");
+            (Some(latest), Some(now)) => {
+                let (latest, now) = (latest.to_data(), now.to_data());
+                assert!(same(&latest, &now), "{latest:?} is not {now:?}");
             }
-            (told, now) => panic!("{told:?} is told, and there is {now:?}"),
+            (latest, now) => panic!("{latest:?} is latest, and there is {now:?}"),
         }
     }
 }

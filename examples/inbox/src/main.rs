@@ -5,7 +5,7 @@
 //! cargo run -p inbox                 interactive; q ends it
 //! cargo run -p inbox -- --headless   plays it through and checks what would be shown
 //! ```
-#![allow(clippy::print_stdout, reason = "the example tells what happens")]
+#![allow(clippy::print_stdout, reason = "the example prints what happens")]
 
 mod mail;
 mod network;

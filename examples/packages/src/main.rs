@@ -1,6 +1,6 @@
 //! Real data: the packages of this workspace as `cargo metadata` lists them, stored, queried and
 //! watched.
-#![allow(clippy::print_stdout, reason = "the example tells what happens")]
+#![allow(clippy::print_stdout, reason = "the example prints what happens")]
 
 use std::sync::mpsc;
 use std::time::Instant;

@@ -1,5 +1,5 @@
 //! The tour: create, read, update and delete posts, and watch an object and a query change.
-#![allow(clippy::print_stdout, reason = "the example tells what happens")]
+#![allow(clippy::print_stdout, reason = "the example prints what happens")]
 
 use dflat::{Result, SubscribedObject, UpdatedObject, Workspace};
 use futures::StreamExt;

@@ -9,7 +9,7 @@
 #![allow(
     clippy::print_stdout,
     clippy::expect_used,
-    reason = "a program that tells and asserts"
+    reason = "a program that prints and asserts"
 )]
 
 mod load;

@@ -36,12 +36,12 @@ impl Absorb for Sum {
 
 /// The numbers that the callback was called with, and whether a call is running.
 #[derive(Default)]
-struct Told {
+struct Recorded {
     numbers: Mutex<Vec<usize>>,
     running: AtomicUsize,
 }
 
-impl Told {
+impl Recorded {
     fn note(&self, number: usize) {
         assert_eq!(
             self.running.fetch_add(1, Ordering::SeqCst),
@@ -58,26 +58,26 @@ impl Told {
     }
 }
 
-fn notifier(told: &Arc<Told>) -> Arc<Notifier> {
-    let told = Arc::clone(told);
-    let function = Box::new(move |number: Number| told.note(number.0));
+fn notifier(recorded: &Arc<Recorded>) -> Arc<Notifier> {
+    let recorded = Arc::clone(recorded);
+    let function = Box::new(move |number: Number| recorded.note(number.0));
     Arc::new(Notifier::new(None, 1, function, ()))
 }
 
 #[test]
 fn no_call_runs_after_a_cancellation_that_waited() {
     explore(|| {
-        let told: Arc<Told> = Arc::default();
-        let notifier = notifier(&told);
+        let recorded: Arc<Recorded> = Arc::default();
+        let notifier = notifier(&recorded);
         let delivering = {
             let notifier = Arc::clone(&notifier);
             thread::spawn(move || (0..3).for_each(|number| notifier.deliver(Number(number))))
         };
         notifier.cancel(true);
-        let at_its_end = told.numbers();
-        assert_eq!(told.running.load(Ordering::SeqCst), 0);
+        let at_its_end = recorded.numbers();
+        assert_eq!(recorded.running.load(Ordering::SeqCst), 0);
         delivering.join().unwrap();
-        assert_eq!(told.numbers(), at_its_end);
+        assert_eq!(recorded.numbers(), at_its_end);
         assert!(at_its_end.iter().copied().eq(0..at_its_end.len()));
     });
 }
@@ -85,8 +85,8 @@ fn no_call_runs_after_a_cancellation_that_waited() {
 #[test]
 fn two_cancellations_at_once_both_end() {
     explore(|| {
-        let told: Arc<Told> = Arc::default();
-        let notifier = notifier(&told);
+        let recorded: Arc<Recorded> = Arc::default();
+        let notifier = notifier(&recorded);
         let threads = [0, 1, 2].map(|n| {
             let notifier = Arc::clone(&notifier);
             thread::spawn(move || match n {
@@ -97,9 +97,9 @@ fn two_cancellations_at_once_both_end() {
         for thread in threads {
             thread.join().unwrap();
         }
-        let at_its_end = told.numbers();
+        let at_its_end = recorded.numbers();
         notifier.deliver(Number(1));
-        assert_eq!(told.numbers(), at_its_end);
+        assert_eq!(recorded.numbers(), at_its_end);
     });
 }
 
@@ -140,8 +140,8 @@ fn two_callbacks_that_cancel_each_other_both_return() {
 #[test]
 fn executor_makes_all_calls_in_order() {
     explore(|| {
-        let told: Arc<Told> = Arc::default();
-        let noting = Arc::clone(&told);
+        let recorded: Arc<Recorded> = Arc::default();
+        let noting = Arc::clone(&recorded);
         let function = Box::new(move |number: Number| noting.note(number.0));
         let jobs: Arc<Mutex<Vec<Job>>> = Arc::default();
         let queue = Arc::clone(&jobs);
@@ -151,7 +151,7 @@ fn executor_makes_all_calls_in_order() {
             let notifier = Arc::clone(&notifier);
             thread::spawn(move || (0..3).for_each(|number| notifier.deliver(Number(number))))
         };
-        while told.numbers().len() < 3 {
+        while recorded.numbers().len() < 3 {
             let job = jobs.lock().unwrap().pop();
             match job {
                 Some(job) => job(),
@@ -159,7 +159,7 @@ fn executor_makes_all_calls_in_order() {
             }
         }
         delivering.join().unwrap();
-        assert_eq!(told.numbers(), [0, 1, 2]);
+        assert_eq!(recorded.numbers(), [0, 1, 2]);
     });
 }
 
@@ -167,9 +167,9 @@ fn executor_makes_all_calls_in_order() {
 #[test]
 fn executor_job_ends_after_a_bounded_number_of_calls() {
     crate::sync::run(|| {
-        let told: Arc<Told> = Arc::default();
+        let recorded: Arc<Recorded> = Arc::default();
         let notifier: Arc<Mutex<Option<Arc<Notifier>>>> = Arc::default();
-        let (noting, own) = (Arc::clone(&told), Arc::clone(&notifier));
+        let (noting, own) = (Arc::clone(&recorded), Arc::clone(&notifier));
         // Each call makes another delivery.
         let function = Box::new(move |number: Number| {
             noting.note(number.0);
@@ -179,16 +179,16 @@ fn executor_job_ends_after_a_bounded_number_of_calls() {
         let jobs: Arc<Mutex<Vec<Job>>> = Arc::default();
         let queue = Arc::clone(&jobs);
         let executor = Arc::new(move |job: Job| queue.lock().unwrap().push(job));
-        let telling = Arc::new(Notifier::new(Some(executor), 8, function, ()));
-        *notifier.lock().unwrap() = Some(Arc::clone(&telling));
-        telling.deliver(Number(0));
+        let notified = Arc::new(Notifier::new(Some(executor), 8, function, ()));
+        *notifier.lock().unwrap() = Some(Arc::clone(&notified));
+        notified.deliver(Number(0));
         for calls in [16, 32, 48] {
             let mut waiting = std::mem::take(&mut *jobs.lock().unwrap());
             assert_eq!(waiting.len(), 1);
             waiting.pop().unwrap()();
-            assert_eq!(told.numbers().len(), calls);
+            assert_eq!(recorded.numbers().len(), calls);
         }
-        telling.cancel(true);
+        notified.cancel(true);
         drop(notifier.lock().unwrap().take());
     });
 }
@@ -196,8 +196,8 @@ fn executor_job_ends_after_a_bounded_number_of_calls() {
 #[test]
 fn deliveries_during_an_overdue_call_are_merged_and_delivered() {
     explore(|| {
-        let told: Arc<Told> = Arc::default();
-        let noting = Arc::clone(&told);
+        let recorded: Arc<Recorded> = Arc::default();
+        let noting = Arc::clone(&recorded);
         let function = Box::new(move |sum: Sum| noting.note(sum.0));
         let notifier = Arc::new(Notifier::new(None, 1, function, ()));
         let stuck = {
@@ -208,11 +208,11 @@ fn deliveries_during_an_overdue_call_are_merged_and_delivered() {
         notifier.deliver(Sum(2));
         notifier.deliver(Sum(4));
         stuck.join().unwrap();
-        while told.numbers().iter().sum::<usize>() < 7 {
+        while recorded.numbers().iter().sum::<usize>() < 7 {
             thread::yield_now();
         }
         notifier.cancel(true);
-        assert_eq!(told.numbers().iter().sum::<usize>(), 7);
+        assert_eq!(recorded.numbers().iter().sum::<usize>(), 7);
     });
 }
 
@@ -220,18 +220,18 @@ fn deliveries_during_an_overdue_call_are_merged_and_delivered() {
 fn slow_subscriber_is_waited_for_again_only_after_a_quick_call() {
     explore(|| {
         for (quick, is_slow) in [(Duration::MAX, false), (Duration::ZERO, true)] {
-            let told: Arc<Told> = Arc::default();
-            let notifier = notifier(&told);
+            let recorded: Arc<Recorded> = Arc::default();
+            let notifier = notifier(&recorded);
             notifier.give_up(quick);
             notifier.deliver(Number(1));
             // The call is made on a thread of its own.
-            while notifier.is_slow() != is_slow || told.numbers().is_empty() {
+            while notifier.is_slow() != is_slow || recorded.numbers().is_empty() {
                 thread::yield_now();
             }
-            assert_eq!(told.numbers(), [1]);
+            assert_eq!(recorded.numbers(), [1]);
             if !is_slow {
                 notifier.deliver(Number(2));
-                assert_eq!(told.numbers(), [1, 2], "it was waited for");
+                assert_eq!(recorded.numbers(), [1, 2], "it was waited for");
             }
         }
     });

@@ -31,11 +31,11 @@ struct Noting {
 impl Deliver for Noting {
     fn publish(&self, changes: &ChangeSet) -> Option<Arc<dyn Calls>> {
         let seq = usize::try_from(changes.seq.0).unwrap();
-        Some(Telling::new(seq, 2, &self.delivered))
+        Some(RecordedCalls::new(seq, 2, &self.delivered))
     }
 
     fn renew(&self) -> Option<Arc<dyn Calls>> {
-        Some(Telling::new(9, 1, &self.delivered))
+        Some(RecordedCalls::new(9, 1, &self.delivered))
     }
 
     fn is_observed(&self, _: &Table) -> bool {
@@ -52,13 +52,13 @@ impl Deliver for Noting {
 }
 
 /// Calls that record their number.
-struct Telling {
+struct RecordedCalls {
     state: Mutex<(usize, u64, u64)>,
     number: usize,
     delivered: Arc<Mutex<Vec<usize>>>,
 }
 
-impl Telling {
+impl RecordedCalls {
     fn new(number: usize, calls: usize, delivered: &Arc<Mutex<Vec<usize>>>) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new((calls, 0, 0)),
@@ -68,7 +68,7 @@ impl Telling {
     }
 }
 
-impl Calls for Telling {
+impl Calls for RecordedCalls {
     fn make_next(&self, turn: u64) -> bool {
         let mut state = self.state.lock().unwrap();
         if state.2 != turn || state.0 == 0 {
@@ -162,7 +162,7 @@ impl Deliver for Matching {
         thread::yield_now();
         self.0
             .fetch_sub(changes.unmatched_count(), Ordering::SeqCst);
-        (self.1 > 0).then(|| Telling::new(1, self.1, &Arc::default()) as Arc<dyn Calls>)
+        (self.1 > 0).then(|| RecordedCalls::new(1, self.1, &Arc::default()) as Arc<dyn Calls>)
     }
 
     fn renew(&self) -> Option<Arc<dyn Calls>> {
@@ -388,7 +388,7 @@ fn registrations_and_foreign_commits_are_ordered_among_the_commits() {
         let rig = Rig::new();
         rig.commit(1);
         let delivered = Arc::clone(&rig.delivered);
-        let register = Box::new(move || Some(Telling::new(2, 1, &delivered) as Arc<dyn Calls>));
+        let register = Box::new(move || Some(RecordedCalls::new(2, 1, &delivered) as Arc<dyn Calls>));
         rig.deliveries.register(register, 0);
         rig.deliveries.hand_over();
         rig.deliveries.renew(CommitSeq(1));
@@ -407,7 +407,7 @@ fn foreign_commit_between_the_read_and_the_queuing_of_a_registration_is_delivere
         // finds a foreign write.
         rig.deliveries.renew(CommitSeq(0));
         let delivered = Arc::clone(&rig.delivered);
-        let register = Box::new(move || Some(Telling::new(2, 1, &delivered) as Arc<dyn Calls>));
+        let register = Box::new(move || Some(RecordedCalls::new(2, 1, &delivered) as Arc<dyn Calls>));
         rig.deliveries.register(register, renewals);
         rig.deliveries.wait();
         rig.finish(&[900, 200, 900]);

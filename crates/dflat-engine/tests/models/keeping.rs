@@ -161,8 +161,8 @@ fn subscription_begun_during_changes_never_delivers_an_older_value() {
         });
         let patterns = [Pattern::Key("k".into()), Pattern::Prefix("".into())];
         let subscribed = patterns.map(|pattern| {
-            let told = Arc::new(Mutex::new(Vec::new()));
-            let list = Arc::clone(&told);
+            let received = Arc::new(Mutex::new(Vec::new()));
+            let list = Arc::clone(&received);
             let function = move |event: crate::dictionary::Event| {
                 list.lock().unwrap().push(match event.value {
                     Some(Value::I64(number)) => number,
@@ -170,14 +170,14 @@ fn subscription_begun_during_changes_never_delivers_an_older_value() {
                 });
             };
             let begun = rig.dictionary.subscribe(pattern, Box::new(function));
-            (begun.unwrap(), told)
+            (begun.unwrap(), received)
         });
         join([setter]);
-        for (subscription, told) in subscribed {
+        for (subscription, received) in subscribed {
             subscription.cancel();
-            let told = told.lock().unwrap().clone();
-            assert!(told.is_sorted_by(|a, b| a < b), "{told:?}");
-            assert_eq!(told.last(), Some(&3));
+            let received = received.lock().unwrap().clone();
+            assert!(received.is_sorted_by(|a, b| a < b), "{received:?}");
+            assert_eq!(received.last(), Some(&3));
         }
     });
 }
@@ -186,10 +186,10 @@ fn subscription_begun_during_changes_never_delivers_an_older_value() {
 fn subscribers_get_one_order_of_changes_that_ends_with_the_stored_value() {
     explore(|| {
         let rig = Rig::new();
-        let told: [Arc<Mutex<Vec<Option<Value>>>>; 2] = Default::default();
-        let subscriptions = told.clone().map(|told| {
+        let received: [Arc<Mutex<Vec<Option<Value>>>>; 2] = Default::default();
+        let subscriptions = received.clone().map(|received| {
             let function = move |event: crate::dictionary::Event| {
-                told.lock().unwrap().push(event.value);
+                received.lock().unwrap().push(event.value);
             };
             let pattern = Pattern::Key("k".into());
             rig.dictionary
@@ -201,7 +201,7 @@ fn subscribers_get_one_order_of_changes_that_ends_with_the_stored_value() {
         subscriptions
             .iter()
             .for_each(|subscription| subscription.cancel());
-        let [one, other] = told.map(|told| told.lock().unwrap().clone());
+        let [one, other] = received.map(|received| received.lock().unwrap().clone());
         assert_eq!(one, other);
         assert_eq!(one.last(), Some(&rig.settled("k").map(Value::I64)));
     });

@@ -144,7 +144,7 @@ fn index_adds_the_documented_pages_to_a_write() {
     let none = cost(&[]);
     // The figures of the table in the docs, for an index over one field and for one over two.
     let (single, double) = ([2.1, 55.0, 3.0, 54.0], [2.2, 87.0, 3.1, 84.0]);
-    for (indexes, told) in [
+    for (indexes, documented) in [
         (&[(1, false)][..], single),
         (&[(1, true)], single),
         (&[(1, false), (1, false)], single),
@@ -158,10 +158,10 @@ fn index_adds_the_documented_pages_to_a_write() {
             let expected = base + each * indexes.len() as f64;
             assert!((found - expected).abs() <= slack, "{found} for {expected}");
         };
-        near(insert.one, none.0.one, told[0], 0.1);
-        near(insert.thousand, none.0.thousand, told[1], 5.0);
-        near(update.one, none.1.one, told[2], 0.1);
-        near(update.thousand, none.1.thousand, told[3], 5.0);
+        near(insert.one, none.0.one, documented[0], 0.1);
+        near(insert.thousand, none.0.thousand, documented[1], 5.0);
+        near(update.one, none.1.one, documented[2], 0.1);
+        near(update.thousand, none.1.thousand, documented[3], 5.0);
         // An index whose value is unchanged costs nothing, and neither do the triggers on its
         // table.
         assert_eq!(same, none.2);

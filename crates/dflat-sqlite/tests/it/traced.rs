@@ -149,11 +149,11 @@ fn counted_calls_equal_the_traced_system_calls() {
         }
     }
     let text = String::from_utf8(output.stdout).unwrap();
-    let told = text.lines().find_map(|line| line.split("counted: ").nth(1));
+    let counted_line = text.lines().find_map(|line| line.split("counted: ").nth(1));
     let seen = seen(&calls, &path);
     assert!(
         seen.values().filter(|calls| calls.0 > 0).count() >= 7,
         "{seen:?}"
     );
-    assert_eq!(told.unwrap(), format!("{seen:?}"));
+    assert_eq!(counted_line.unwrap(), format!("{seen:?}"));
 }

@@ -68,10 +68,10 @@ pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
     let Ok(workspace) = device.open() else {
         return Ok(());
     };
-    let (told, deliveries) = mpsc::channel();
+    let (received, deliveries) = mpsc::channel();
     let query = workspace.fetch::<Item>().filter(Item::RANK.ge(0));
     let subscription = workspace.subscribe(query, move |result| {
-        let _ = told.send(result.map(|items| items.iter().map(Object::to_data).collect()));
+        let _ = received.send(result.map(|items| items.iter().map(Object::to_data).collect()));
     });
     let mut contents = Contents::new();
     let mut follower = Follower::new(deliveries);
@@ -377,8 +377,8 @@ impl Follower {
 
     /// Deliveries come before the completion, so all of them are there now.
     fn catch_up(&mut self) {
-        for told in self.deliveries.try_iter() {
-            match told {
+        for received in self.deliveries.try_iter() {
+            match received {
                 Ok(items) => {
                     self.last = items
                         .into_iter()
@@ -409,7 +409,9 @@ impl Follower {
         if self.last == before {
             return Ok(());
         }
-        Err(format!("the subscriber was told of {number}, which failed"))
+        Err(format!(
+            "the subscriber got a delivery of {number}, which failed"
+        ))
     }
 }
 

@@ -115,10 +115,10 @@ pub(super) fn use_type<T: Object>(
 {
     sane(workspace.get::<T>(key.clone()));
     sane(workspace.fetch::<T>().filter(predicate).all());
-    let told = |result| {
+    let received = |result| {
         sane(result);
     };
-    let followed = sane(workspace.subscribe(workspace.fetch::<T>(), told));
+    let followed = sane(workspace.subscribe(workspace.fetch::<T>(), received));
     let all = sane(workspace.fetch::<T>().all());
     let objects: Vec<T> = all
         .iter()

@@ -47,9 +47,9 @@ pub fn run(name: &str, count: u64, one: fn(u64)) {
     for seed in seeds::kept(&file) {
         seeds::run(&file, seed.parse().unwrap(), one);
     }
-    let end = Instant::now() + Duration::from_secs(told("DFLAT_FUZZ_SECONDS").unwrap_or(0));
-    let first = told("DFLAT_FUZZ_FIRST").unwrap_or(1);
-    let count = told("DFLAT_FUZZ_SEEDS").map_or(count, |most| count.min(most));
+    let end = Instant::now() + Duration::from_secs(number_in("DFLAT_FUZZ_SECONDS").unwrap_or(0));
+    let first = number_in("DFLAT_FUZZ_FIRST").unwrap_or(1);
+    let count = number_in("DFLAT_FUZZ_SEEDS").map_or(count, |most| count.min(most));
     for seed in first.. {
         if seed >= first + count && Instant::now() >= end {
             eprintln!("{name}: {} seeds", seed - first);
@@ -60,6 +60,6 @@ pub fn run(name: &str, count: u64, one: fn(u64)) {
 }
 
 /// The number that a variable of the environment has.
-fn told(variable: &str) -> Option<u64> {
+fn number_in(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }

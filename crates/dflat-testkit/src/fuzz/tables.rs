@@ -76,8 +76,8 @@ fn sound() -> &'static [u8] {
 fn change(path: &Path, random: &mut Random) {
     let connection = Connection::open(path).unwrap();
     let triggers = DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER;
-    let tells = random.one_in(3);
-    connection.set_db_config(triggers, tells).unwrap();
+    let enabled = random.one_in(3);
+    connection.set_db_config(triggers, enabled).unwrap();
     let objects = objects(&connection);
     let Some((kind, name, sql)) = (!objects.is_empty()).then(|| random.pick(&objects)) else {
         return;

@@ -120,7 +120,7 @@ fn dependencies(history: &History, lists: &Lists<'_>) -> Order {
 fn add_real_time(history: &History, order: &mut Order) {
     for before in committed(history) {
         for after in committed(history) {
-            if before.told < after.called {
+            if before.answered < after.called {
                 add(order, before.id, after.id);
             }
         }
@@ -129,9 +129,9 @@ fn add_real_time(history: &History, order: &mut Order) {
 
 /// A transaction whose completion was called before that of another comes before the other.
 fn add_completions(history: &History, order: &mut Order) {
-    let mut told: Vec<&Event> = committed(history).filter(|event| event.ordered).collect();
-    told.sort_by_key(|event| event.told);
-    for pair in told.windows(2) {
+    let mut answered: Vec<&Event> = committed(history).filter(|event| event.ordered).collect();
+    answered.sort_by_key(|event| event.answered);
+    for pair in answered.windows(2) {
         add(order, pair[0].id, pair[1].id);
     }
 }
@@ -175,7 +175,7 @@ fn acyclic(order: &Order, what: &str) -> Result<(), String> {
 /// overlap.
 fn check_deliveries(history: &History, lists: &Lists<'_>) -> Result<(), String> {
     let ordered = committed(history).filter(|event| event.ordered);
-    let told: HashMap<u64, u64> = ordered.map(|event| (event.id, event.told)).collect();
+    let answered: HashMap<u64, u64> = ordered.map(|event| (event.id, event.answered)).collect();
     let mut lengths: HashMap<Register, usize> = HashMap::new();
     let mut latest = 0;
     for delivery in &history.deliveries {
@@ -184,20 +184,22 @@ fn check_deliveries(history: &History, lists: &Lists<'_>) -> Result<(), String> 
         *length += 1;
         let expected = lists.of_register(reading.register).get(..*length);
         if expected != Some(reading.list.as_slice()) {
-            return Err(format!("{reading:?} was told instead of {expected:?}"));
+            return Err(format!("{reading:?} was answered instead of {expected:?}"));
         }
-        let Some(completed) = reading.list.last().and_then(|id| told.get(id)) else {
+        let Some(completed) = reading.list.last().and_then(|id| answered.get(id)) else {
             continue;
         };
         if *completed < delivery.moment || *completed < latest {
-            return Err(format!("{reading:?} was told after a later completion"));
+            return Err(format!("{reading:?} was answered after a later completion"));
         }
         latest = *completed;
     }
     for (register, list) in &lists.last {
         let count = lengths.get(register).copied().unwrap_or_default();
         if count != list.len() {
-            return Err(format!("{register:?} was told {count} times of {list:?}"));
+            return Err(format!(
+                "{register:?} was answered {count} times of {list:?}"
+            ));
         }
     }
     Ok(())

@@ -37,7 +37,7 @@ pub struct Event {
     /// The moment before it was requested.
     pub called: u64,
     /// The moment when its caller got the outcome.
-    pub told: u64,
+    pub answered: u64,
     /// Whether it was committed.
     pub committed: bool,
     /// The lists that it read, each before its own append.

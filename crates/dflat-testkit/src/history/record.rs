@@ -118,7 +118,7 @@ fn start(workspace: &Workspace, clock: &Clock, random: &mut Random, id: u64) -> 
     };
     // A type may be named twice.
     kinds.rotate_left(1);
-    let (tell, told) = mpsc::channel();
+    let (sender, answered) = mpsc::channel();
     let seen: Arc<Mutex<Event>> = Arc::default();
     let sees = Arc::clone(&seen);
     let clock = clock.clone();
@@ -129,12 +129,12 @@ fn start(workspace: &Workspace, clock: &Clock, random: &mut Random, id: u64) -> 
         .perform_changes(tables(kinds), handler)
         .on_completion(move |outcome| {
             let mut event = std::mem::take(&mut *seen.lock().unwrap());
-            (event.id, event.called, event.told) = (id, called, clock.now());
+            (event.id, event.called, event.answered) = (id, called, clock.now());
             event.committed = outcome.is_ok();
             event.ordered = thread::current().id() != caller;
-            let _ = tell.send(event);
+            let _ = sender.send(event);
         });
-    told
+    answered
 }
 
 impl Work {
@@ -194,7 +194,7 @@ fn look(workspace: &Workspace, clock: &Clock, random: &mut Random, id: u64) -> E
         id,
         called,
         reads: reads.collect(),
-        told: clock.now(),
+        answered: clock.now(),
         committed: true,
         ..Event::default()
     }
@@ -334,16 +334,16 @@ fn subscribe(
 ) -> Vec<Subscription> {
     let subscriptions = registers().map(|register| {
         let (clock, deliveries) = (clock.clone(), Arc::clone(deliveries));
-        let tell = move |text: Option<&str>| {
+        let sender = move |text: Option<&str>| {
             let reading = reading(register, text.unwrap_or_default());
             let mut deliveries = deliveries.lock().unwrap();
             let moment = clock.now();
             deliveries.push(Delivery { moment, reading });
         };
         match register.kind {
-            0 => observe(workspace, workspace.get::<Item>(&name(register)), tell),
-            1 => observe(workspace, workspace.get::<Other>(number(register)), tell),
-            _ => observe(workspace, workspace.get::<Keyed>(keyed(register)), tell),
+            0 => observe(workspace, workspace.get::<Item>(&name(register)), sender),
+            1 => observe(workspace, workspace.get::<Other>(number(register)), sender),
+            _ => observe(workspace, workspace.get::<Keyed>(keyed(register)), sender),
         }
     });
     let subscriptions = subscriptions.collect();
@@ -356,16 +356,16 @@ fn subscribe(
 fn observe<T: dflat::Object + Holder>(
     workspace: &Workspace,
     found: Result<Option<T>>,
-    tell: impl Fn(Option<&str>) + Send + 'static,
+    sender: impl Fn(Option<&str>) + Send + 'static,
 ) -> Subscription
 where
     for<'a> &'a T: dflat::Observable<Delivery = SubscribedObject<T>>,
 {
     let object = found.unwrap().unwrap();
-    let told = move |event: SubscribedObject<T>| {
+    let answered = move |event: SubscribedObject<T>| {
         if let SubscribedObject::Updated(object) = event {
-            tell(object.text());
+            sender(object.text());
         }
     };
-    workspace.subscribe(&object, told).unwrap()
+    workspace.subscribe(&object, answered).unwrap()
 }

@@ -129,12 +129,12 @@ fn objects_of_a_type_with_more_than_a_handle_are_delivered() -> Result<()> {
     let watch = workspace.observe(&known)?.watch()?;
     add(&workspace, "second", 2)?;
     workspace.settle()?;
-    let told = watch.latest().unwrap()?;
-    let told: Vec<_> = told
+    let received = watch.latest().unwrap()?;
+    let received: Vec<_> = received
         .iter()
         .map(|Labelled(post, n)| (post.title(), *n))
         .collect();
-    assert_eq!(told, [("first", 7), ("second", 7)]);
+    assert_eq!(received, [("first", 7), ("second", 7)]);
     assert!(workspace.fetch::<Labelled>().offset(2).all()?.is_empty());
     Ok(())
 }

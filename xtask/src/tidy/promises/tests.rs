@@ -113,7 +113,9 @@ fn a_comment_that_names_no_promise_or_no_test_is_found() {
         let files = [guide("Kept. [D1]", row), file(TEST, text)];
         let messages = messages(&files);
         assert!(
-            messages.iter().any(|text| text.contains("is not above a test")),
+            messages
+                .iter()
+                .any(|text| text.contains("is not above a test")),
             "{messages:?}"
         );
     }

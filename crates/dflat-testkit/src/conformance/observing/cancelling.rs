@@ -150,7 +150,7 @@ pub fn callbacks_may_end_any_subscription(open: Open) {
     let object = w.create::<Item>([item("a", 1)]).remove(0);
     let query = || w.observe(w.fetch::<Item>()).unwrap();
     let others: Arc<Mutex<Vec<Ends>>> = Arc::default();
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let ends_one = |name: &'static str| {
         let (send, others) = (send.clone(), Arc::clone(&others));
         move || {
@@ -192,7 +192,7 @@ pub fn callbacks_may_end_any_subscription(open: Open) {
         w.create::<Item>([item(&format!("b{n}"), n)]);
     }
     assert!(others.lock().unwrap().is_empty(), "all were ended");
-    assert!(drained(&told).len() >= 7, "one is ended at a time");
+    assert!(drained(&received).len() >= 7, "one is ended at a time");
     w.create::<Item>([item("c", 1)]);
-    assert!(drained(&told).is_empty(), "nobody is left");
+    assert!(drained(&received).is_empty(), "nobody is left");
 }

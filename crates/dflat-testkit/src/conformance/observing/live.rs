@@ -8,7 +8,7 @@ use dflat::{ErrorKind, Fetch, FetchedResult, Move, SubscribedObject, Subscriptio
 use futures::executor::block_on;
 use futures::{FutureExt, StreamExt};
 
-use super::results::Told;
+use super::results::ItemsUpdate;
 use crate::conformance::samples::{item, owned_ids};
 use crate::fixture::{Fixture, Open, drained, next, until};
 use crate::schema::{Item, ItemChangeRequest, Twin, TwinData};
@@ -28,16 +28,16 @@ fn by_rank(w: &Fixture) -> Fetch<'_, Item> {
 type Updates = Receiver<Update<FetchedResult<Item>>>;
 
 fn updates(w: &Fixture, query: Fetch<'_, Item>) -> (Subscription, Updates) {
-    let (send, told) = mpsc::channel();
-    let callback = move |update: Told| send.send(update.unwrap()).unwrap();
-    (w.subscribe(query, callback).unwrap(), told)
+    let (send, received) = mpsc::channel();
+    let callback = move |update: ItemsUpdate| send.send(update.unwrap()).unwrap();
+    (w.subscribe(query, callback).unwrap(), received)
 }
 
 // Promise: live-queries#L7
 pub fn update_has_the_inserted_removed_and_changed_objects(open: Open) {
     let (w, objects) = four(open);
-    let (subscription, told) = updates(&w, by_rank(&w));
-    let first = next(&told);
+    let (subscription, received) = updates(&w, by_rank(&w));
+    let first = next(&received);
     assert!(first.previous().is_none());
     assert_eq!(first.difference().inserted(), [0, 1, 2, 3]);
     assert_eq!(first.commits(), 0);
@@ -52,7 +52,7 @@ pub fn update_has_the_inserted_removed_and_changed_objects(open: Open) {
         tx.submit(changed)?;
         tx.submit(ItemChangeRequest::creation(item("e", 0)))
     });
-    let update = next(&told);
+    let update = next(&received);
     assert_eq!(owned_ids(&update), ["e", "c", "d", "a"]);
     assert_eq!(owned_ids(update.previous().unwrap()), ["a", "b", "c", "d"]);
     let difference = update.difference();
@@ -70,12 +70,12 @@ pub fn update_has_the_inserted_removed_and_changed_objects(open: Open) {
 // Promise: live-queries#L9
 pub fn count_is_delivered_only_when_it_changes(open: Open) {
     let (w, objects) = four(open);
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let query = w.fetch::<Item>().filter(Item::RANK.gt(1)).limit(4);
     let subscription = w.subscribe(query.live_count(), move |count: dflat::Result<usize>| {
         send.send(count.unwrap()).unwrap();
     });
-    assert_eq!(next(&told), 3);
+    assert_eq!(next(&received), 3);
     w.change(&objects[1], |data| data.size = 50);
     w.change(&objects[0], |data| data.rank = 5);
     w.create::<Item>([item("e", 6), item("f", 7)]);
@@ -86,7 +86,7 @@ pub fn count_is_delivered_only_when_it_changes(open: Open) {
             tx.submit(ItemChangeRequest::deletion(tx, item)?.unwrap()).map(drop)
         })
     });
-    assert_eq!(drained(&told), [4, 0], "the limit hides what is beyond it");
+    assert_eq!(drained(&received), [4, 0], "the limit hides what is beyond it");
     drop(subscription);
 }
 
@@ -95,35 +95,35 @@ pub fn pending_count_that_returns_to_the_delivered_one_is_not_delivered(open: Op
     let (w, objects) = four(open);
     let query = || w.fetch::<Item>().filter(Item::RANK.gt(0));
     let (queue, jobs) = mpsc::channel();
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let observation = w.observe(query().live_count()).unwrap();
     let observation = observation.on(move |job| queue.send(job).unwrap());
     let subscription = observation.call(move |count| send.send(count.unwrap()).unwrap());
     next(&jobs)();
-    assert_eq!(drained(&told), [4]);
+    assert_eq!(drained(&received), [4]);
     w.delete(&objects[0]);
     w.create::<Item>([item("e", 5)]);
     next(&jobs)();
-    assert!(drained(&told).is_empty());
+    assert!(drained(&received).is_empty());
     w.delete(&objects[1]);
     next(&jobs)();
-    assert_eq!(drained(&told), [3]);
+    assert_eq!(drained(&received), [3]);
     drop(subscription);
 }
 
 // Promise: live-queries#L10
 pub fn projection_is_delivered_only_when_a_selected_value_changes(open: Open) {
     let (w, objects) = four(open);
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let ranks = w.fetch::<Item>().filter(Item::RANK.gt(1)).live_select(Item::RANK);
     let subscription = w.subscribe(ranks, move |update: dflat::Result<Update<Arc<[_]>>>| {
         send.send(update.unwrap()).unwrap();
     });
-    assert_eq!(**next(&told).result(), [Some(2), Some(3), Some(4)]);
+    assert_eq!(**next(&received).result(), [Some(2), Some(3), Some(4)]);
     w.change(&objects[1], |data| data.size = 50);
-    assert!(drained(&told).is_empty());
+    assert!(drained(&received).is_empty());
     w.change(&objects[1], |data| data.rank = 7);
-    let update = next(&told);
+    let update = next(&received);
     assert_eq!(**update.result(), [Some(7), Some(3), Some(4)]);
     assert_eq!(update.difference().updated(), [0]);
     assert_eq!(**update.previous().unwrap(), [Some(2), Some(3), Some(4)]);
@@ -138,15 +138,15 @@ pub fn projection_distinguishes_zero_and_minus_zero(open: Open) {
         ..TwinData::default()
     };
     let object = w.create::<Twin>([data]).remove(0);
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let values = w.fetch::<Twin>().live_select(Twin::F64_B);
     let subscription = w.subscribe(values, move |update: dflat::Result<Update<Arc<[_]>>>| {
         let bits = |value: &Option<f64>| value.unwrap().to_bits();
         send.send(update.unwrap().iter().map(bits).collect::<Vec<_>>()).unwrap();
     });
-    assert_eq!(next(&told), [0.0_f64.to_bits()]);
+    assert_eq!(next(&received), [0.0_f64.to_bits()]);
     w.change(&object, |data| data.f64_b = -0.0);
-    assert_eq!(next(&told), [(-0.0_f64).to_bits()]);
+    assert_eq!(next(&received), [(-0.0_f64).to_bits()]);
     drop(subscription);
 }
 
@@ -174,13 +174,13 @@ pub fn pending_projection_distinguishes_zero_and_minus_zero(open: Open) {
 // Promise: live-queries#L1
 pub fn without_initial_only_changes_are_delivered(open: Open) {
     let (w, objects) = four(open);
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let observation = w.observe(by_rank(&w)).unwrap().without_initial();
     let subscription = observation.call(move |update| send.send(update.unwrap()).unwrap());
     w.settle::<Item>();
-    assert!(drained(&told).is_empty());
+    assert!(drained(&received).is_empty());
     w.delete(&objects[0]);
-    let update = next(&told);
+    let update = next(&received);
     assert_eq!(owned_ids(update.previous().unwrap()), ["a", "b", "c", "d"]);
     assert_eq!(update.difference().deleted(), [0]);
     drop(subscription);
@@ -190,7 +190,7 @@ pub fn without_initial_only_changes_are_delivered(open: Open) {
 pub fn commits_do_not_wait_for_callbacks_on_an_executor(open: Open) {
     let (w, objects) = four(open);
     let (queue, jobs) = mpsc::channel();
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let observation = w.observe(by_rank(&w)).unwrap().on(move |job| queue.send(job).unwrap());
     let subscription = observation.call(move |update| {
         send.send((thread::current().id(), update.unwrap())).unwrap();
@@ -199,15 +199,15 @@ pub fn commits_do_not_wait_for_callbacks_on_an_executor(open: Open) {
     // No job has run yet, and both transactions are complete.
     w.delete(&objects[0]);
     w.delete(&objects[1]);
-    assert!(drained(&told).is_empty());
+    assert!(drained(&received).is_empty());
     next(&jobs)();
-    let (thread, update) = next(&told);
+    let (thread, update) = next(&received);
     assert_eq!(thread, thread::current().id());
     assert_eq!(owned_ids(&update), ["c", "d"]);
     assert!(subscription.coalesced() > 0);
     w.delete(&objects[2]);
     next(&jobs)();
-    let (_, update) = next(&told);
+    let (_, update) = next(&received);
     assert_eq!(owned_ids(update.previous().unwrap()), ["c", "d"]);
     assert_eq!(update.difference().deleted(), [0]);
 }
@@ -216,13 +216,13 @@ pub fn commits_do_not_wait_for_callbacks_on_an_executor(open: Open) {
 pub fn dropped_executor_job_is_replaced_at_the_next_delivery(open: Open) {
     let (w, objects) = four(open);
     let (queue, jobs) = mpsc::channel();
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let observation = w.observe(by_rank(&w)).unwrap().on(move |job| queue.send(job).unwrap());
     let subscription = observation.call(move |update| send.send(update.unwrap()).unwrap());
     drop(next(&jobs));
     w.delete(&objects[0]);
     next(&jobs)();
-    assert_eq!(owned_ids(next(&told).result()), ["b", "c", "d"]);
+    assert_eq!(owned_ids(next(&received).result()), ["b", "c", "d"]);
     drop(subscription);
 }
 
@@ -299,15 +299,15 @@ pub fn stream_subscribes_when_it_is_polled(open: Open) {
 pub fn iterator_waits_for_deliveries_and_ends_with_the_deletion_of_the_object(open: Open) {
     let (w, objects) = four(open);
     let stream = w.observe(&objects[0]).unwrap().buffer(8).stream();
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let waiting = thread::spawn(move || {
-        stream.into_iter().for_each(|told| send.send(told).unwrap());
+        stream.into_iter().for_each(|received| send.send(received).unwrap());
     });
     w.change(&objects[0], |data| data.rank = 9);
-    assert!(matches!(next(&told), SubscribedObject::Updated(item) if item.rank() == 9));
+    assert!(matches!(next(&received), SubscribedObject::Updated(item) if item.rank() == 9));
     w.delete(&objects[0]);
     waiting.join().unwrap();
-    assert_eq!(drained(&told), [SubscribedObject::Deleted]);
+    assert_eq!(drained(&received), [SubscribedObject::Deleted]);
 }
 
 // Promise: live-queries#L23
@@ -332,48 +332,48 @@ pub fn cell_holds_the_latest_delivery(open: Open) {
 pub fn callback_that_panics_ends_only_its_subscription_with_an_error(open: Open) {
     let (w, objects) = four(open);
     let broken = w.subscribe(&objects[0], |_| panic!("on purpose")).unwrap();
-    let (whole, told) = updates(&w, by_rank(&w));
-    assert_eq!(next(&told).len(), 4);
+    let (whole, received) = updates(&w, by_rank(&w));
+    assert_eq!(next(&received).len(), 4);
     assert!(broken.error().is_none());
     w.change(&objects[0], |data| data.size = 9);
-    assert_eq!(next(&told).difference().updated(), [0]);
+    assert_eq!(next(&received).difference().updated(), [0]);
     // Printing a panic can take longer than a transaction waits for a callback.
     until(|| broken.error().is_some());
     assert_eq!(broken.error().unwrap().kind(), ErrorKind::Panicked);
     w.change(&objects[0], |data| data.size = 8);
-    assert_eq!(next(&told).difference().updated(), [0]);
+    assert_eq!(next(&received).difference().updated(), [0]);
     assert!(whole.error().is_none());
 }
 
 /// A subscription whose callback waits for a message, and its deliveries.
 fn stuck(w: &Fixture) -> (Subscription, Sender<()>, Updates) {
     let (go, goes) = mpsc::channel::<()>();
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let observation = w.observe(by_rank(w)).unwrap().without_initial();
-    let subscription = observation.call(move |update: Told| {
+    let subscription = observation.call(move |update: ItemsUpdate| {
         send.send(update.unwrap()).unwrap();
         // The sender may be gone: the test ends.
         let _ = goes.recv();
     });
-    (subscription.unwrap(), go, told)
+    (subscription.unwrap(), go, received)
 }
 
 // Promise: live-queries#L35
 pub fn stuck_subscriber_delays_no_other_and_gets_the_rest_as_one_delivery(open: Open) {
     let (w, objects) = four(open);
-    let (slow, go, told) = stuck(&w);
+    let (slow, go, received) = stuck(&w);
     let (other, heard) = updates(&w, by_rank(&w));
     assert_eq!(next(&heard).len(), 4);
     // Each of these is complete while the callback is stuck.
     for object in &objects {
         w.delete(object);
     }
-    assert_eq!(drained(&heard).iter().map(|told| told.len()).collect::<Vec<_>>(), [3, 2, 1, 0]);
+    assert_eq!(drained(&heard).iter().map(|received| received.len()).collect::<Vec<_>>(), [3, 2, 1, 0]);
     assert!(slow.is_slow() && !other.is_slow());
-    assert_eq!(owned_ids(next(&told).result()), ["b", "c", "d"]);
-    assert!(drained(&told).is_empty());
+    assert_eq!(owned_ids(next(&received).result()), ["b", "c", "d"]);
+    assert!(drained(&received).is_empty());
     go.send(()).unwrap();
-    let rest = next(&told);
+    let rest = next(&received);
     assert!(rest.is_empty());
     assert_eq!(owned_ids(rest.previous().unwrap()), ["b", "c", "d"]);
     assert_eq!(rest.difference().deleted(), [0, 1, 2]);
@@ -385,20 +385,20 @@ pub fn stuck_subscriber_delays_no_other_and_gets_the_rest_as_one_delivery(open: 
 // Promise: live-queries#L38
 pub fn workspace_can_be_shut_down_while_a_subscriber_is_stuck(open: Open) {
     let (w, objects) = four(open);
-    let (slow, go, told) = stuck(&w);
+    let (slow, go, received) = stuck(&w);
     w.delete(&objects[0]);
-    assert_eq!(next(&told).len(), 3);
+    assert_eq!(next(&received).len(), 3);
     w.shutdown().unwrap();
     drop(go);
     slow.cancel();
-    assert!(drained(&told).is_empty());
+    assert!(drained(&received).is_empty());
 }
 
 // Promise: live-queries#L32
 pub fn callbacks_that_cancel_each_other_both_return(open: Open) {
     let (w, objects) = four(open);
     let (ours, theirs) = (mpsc::channel::<Subscription>(), mpsc::channel::<Subscription>());
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let subscribe = |other: Receiver<Subscription>| {
         let send = send.clone();
         let other = std::sync::Mutex::new(other);
@@ -413,7 +413,7 @@ pub fn callbacks_that_cancel_each_other_both_return(open: Open) {
     w.change(&objects[0], |data| data.rank = 9);
     w.change(&objects[0], |data| data.rank = 8);
     // The callback that ran first has cancelled the second subscription.
-    assert_eq!(drained(&told).len(), 1);
+    assert_eq!(drained(&received).len(), 1);
 }
 
 // Promise: live-queries#L39
@@ -440,12 +440,12 @@ pub fn window_is_updated_without_a_fetch_while_it_holds_rows_beside_it(open: Ope
     let items = (0..200).map(|n| item(&format!("k{n:03}"), n));
     let objects = w.create::<Item>(items);
     let query = || w.fetch::<Item>().order_by(Item::RANK.ascending()).offset(50).limit(20);
-    let (subscription, told) = updates(&w, query());
-    assert_eq!(next(&told).len(), 20);
+    let (subscription, received) = updates(&w, query());
+    assert_eq!(next(&received).len(), 20);
     // Objects move between the places before, within and after the window, and back.
     for (place, rank) in [(0, 500), (60, -1), (120, 65), (0, 0), (60, 60), (120, 120)] {
         w.change(&objects[place], move |data| data.rank = rank);
-        assert_eq!(next(&told).result(), &query().all().unwrap());
+        assert_eq!(next(&received).result(), &query().all().unwrap());
     }
     let objects = objects.clone();
     w.perform([Item::TABLE], move |tx| {
@@ -453,7 +453,7 @@ pub fn window_is_updated_without_a_fetch_while_it_holds_rows_beside_it(open: Ope
             tx.submit(ItemChangeRequest::deletion(tx, object)?.unwrap()).map(drop)
         })
     });
-    assert_eq!(next(&told).result(), &query().all().unwrap());
+    assert_eq!(next(&received).result(), &query().all().unwrap());
     drop(subscription);
 }
 
@@ -464,16 +464,16 @@ pub fn query_registered_after_many_ranges_gets_every_delivery(open: Open) {
         let ranges = (0..count).map(|n| w.fetch::<Item>().filter(Item::RANK.gt(100 + n)));
         let others: Vec<_> = ranges.map(|range| updates(&w, range)).collect();
         let near = Item::RANK.lt(9) & Item::ID.contains("x");
-        let (ending, told) = updates(&w, w.fetch().filter(Item::RANK.lt(2) | near));
-        assert_eq!(next(&told).len(), 1);
+        let (ending, received) = updates(&w, w.fetch().filter(Item::RANK.lt(2) | near));
+        assert_eq!(next(&received).len(), 1);
         w.create::<Item>([item("x", 8)]);
-        assert_eq!(next(&told).len(), 2);
+        assert_eq!(next(&received).len(), 2);
         drop(ending);
         let query = || w.fetch::<Item>().filter(Item::ID.ne("a"));
-        let (subscription, told) = updates(&w, query());
-        assert_eq!(next(&told).len(), 4);
+        let (subscription, received) = updates(&w, query());
+        assert_eq!(next(&received).len(), 4);
         w.create::<Item>([item("e", 1), item("f", 50)]);
-        assert_eq!(next(&told).result(), &query().all().unwrap(), "{count}");
+        assert_eq!(next(&received).result(), &query().all().unwrap(), "{count}");
         drop((subscription, others));
     }
 }

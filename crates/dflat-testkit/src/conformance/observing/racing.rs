@@ -5,7 +5,7 @@ use std::thread;
 
 use dflat::{Fetch, SubscribedObject};
 
-use super::results::Told;
+use super::results::ItemsUpdate;
 use crate::conformance::samples::item;
 use crate::fixture::{Fixture, Open, drained, next};
 use crate::schema::Item;
@@ -42,8 +42,8 @@ fn race(open: Open, follow: impl Fn(&Fixture, &Item) -> i32 + Sync) {
 /// Subscribes to a fetched result, which may be out of date.
 fn follow(w: &Fixture, query: fn(&Fixture) -> Fetch<'_, Item>) -> i32 {
     let known = query(w).all().unwrap();
-    let (send, told) = mpsc::channel();
-    let callback = move |update: Told| send.send(update.unwrap()).unwrap();
+    let (send, received) = mpsc::channel();
+    let callback = move |update: ItemsUpdate| send.send(update.unwrap()).unwrap();
     let subscription = w.subscribe(&known, callback).unwrap();
     let states = |items: &[Item]| -> Vec<_> {
         let state = |item: &Item| (item.id().to_owned(), item.rank());
@@ -53,9 +53,9 @@ fn follow(w: &Fixture, query: fn(&Fixture) -> Fetch<'_, Item>) -> i32 {
     let mut at = start;
     let mut is_first = true;
     while at < COMMITS.min(start + FOLLOWED) {
-        let update = next(&told);
+        let update = next(&received);
         let now = update[0].rank();
-        assert_eq!(states(update.previous().unwrap()), list, "told before");
+        assert_eq!(states(update.previous().unwrap()), list, "delivered before");
         // The first delivery has the missed changes. Its count of commits is 0, unless it was
         // merged with the next delivery because the callback was busy.
         let is_alone = update.commits() == 0 || subscription.coalesced() > 0;
@@ -92,20 +92,20 @@ pub fn object_changed_during_its_registration_misses_and_repeats_no_delivery(
 ) {
     race(open, |w, clock| {
         let known = w.get::<Item>(clock.id()).unwrap().unwrap();
-        let (send, told) = mpsc::channel();
+        let (send, received) = mpsc::channel();
         let callback = move |event| send.send(event).unwrap();
         let subscription = w.subscribe(&known, callback).unwrap();
         let start = known.rank();
         let mut at = start;
         while at < COMMITS.min(start + FOLLOWED) {
-            let SubscribedObject::Updated(now) = next(&told) else {
+            let SubscribedObject::Updated(now) = next(&received) else {
                 panic!("nobody deletes it");
             };
             assert!(now.rank() > at, "{} is not after {at}", now.rank());
             at = now.rank();
         }
         subscription.cancel();
-        let rest: Vec<SubscribedObject<Item>> = drained(&told);
+        let rest: Vec<SubscribedObject<Item>> = drained(&received);
         assert!(at < COMMITS || rest.is_empty(), "{} after the last", rest.len());
         at
     });

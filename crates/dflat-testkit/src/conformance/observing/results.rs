@@ -11,15 +11,15 @@ use crate::fixture::{Fixture, Open, drained, next};
 use crate::schema::{Item, ItemChangeRequest, Other, Twin, TwinChangeRequest, TwinData};
 
 /// A delivery to a subscriber of items.
-pub type Told = Result<Update<FetchedResult<Item>>>;
+pub type ItemsUpdate = Result<Update<FetchedResult<Item>>>;
 
 /// Subscribes and sends the keys of each delivered result.
 fn follow<O>(w: &Fixture, observable: O) -> (Subscription, Receiver<Vec<String>>)
 where
-    O: Observable<Delivery = Told>,
+    O: Observable<Delivery = ItemsUpdate>,
 {
     let (send, results) = mpsc::channel();
-    let subscription = w.subscribe(observable, move |result: Told| {
+    let subscription = w.subscribe(observable, move |result: ItemsUpdate| {
         send.send(owned_ids(&result.unwrap())).unwrap();
     });
     (subscription.unwrap(), results)
@@ -181,15 +181,15 @@ pub fn result_limited_to_nothing_gets_no_delivery(open: Open) {
 
 pub fn delivered_result_can_be_subscribed_to_again(open: Open) {
     let (w, objects) = four(open);
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let first = w.subscribe(above_one(&w), move |result| {
         send.send(result.unwrap().into_result()).unwrap();
     });
-    let result = next(&told);
+    let result = next(&received);
     let (second, results) = follow(&w, &result);
     w.delete(&objects[1]);
     assert_eq!(drained(&results), [["c", "d"]]);
-    assert_eq!(drained(&told).len(), 1);
+    assert_eq!(drained(&received).len(), 1);
     drop((first, second));
 }
 

@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, Receiver};
 
 use dflat::{FetchedResult, Object, Subscription, Update};
 
-use super::results::Told;
+use super::results::ItemsUpdate;
 use crate::conformance::samples::item;
 use crate::fixture::{Fixture, Open, next};
 use crate::schema::{Item, ItemChangeRequest};
@@ -12,9 +12,9 @@ use crate::schema::{Item, ItemChangeRequest};
 type Updates = Receiver<Update<FetchedResult<Item>>>;
 
 fn updates(w: &Fixture) -> (Subscription, Updates) {
-    let (send, told) = mpsc::channel();
-    let callback = move |update: Told| send.send(update.unwrap()).unwrap();
-    (w.subscribe(w.fetch::<Item>(), callback).unwrap(), told)
+    let (send, received) = mpsc::channel();
+    let callback = move |update: ItemsUpdate| send.send(update.unwrap()).unwrap();
+    (w.subscribe(w.fetch::<Item>(), callback).unwrap(), received)
 }
 
 fn ranked(w: &Fixture, count: i32) -> Vec<Item> {
@@ -29,10 +29,10 @@ fn is_shared(a: &Item, b: &Item) -> bool {
 pub fn unchanged_objects_are_shared_with_the_previous_result(open: Open) {
     let w = open();
     let objects = ranked(&w, 100);
-    let (subscription, told) = updates(&w);
-    let first = next(&told);
+    let (subscription, received) = updates(&w);
+    let first = next(&received);
     w.change(&objects[40], |data| data.rank = -1);
-    let update = next(&told);
+    let update = next(&received);
     assert_eq!(update.difference().updated(), [40]);
     let shared = first.iter().zip(update.iter()).map(|(a, b)| is_shared(a, b));
     let copied: Vec<_> = shared.enumerate().filter(|(_, shared)| !shared).collect();
@@ -62,10 +62,10 @@ pub fn live_result_changed_at_any_positions_equals_a_fetch(open: Open) {
     let w = open();
     let mut objects = ranked(&w, 60);
     let query = || w.fetch::<Item>().filter(Item::RANK.lt(30));
-    let (send, told) = mpsc::channel();
-    let callback = move |update: Told| send.send(update.unwrap()).unwrap();
+    let (send, received) = mpsc::channel();
+    let callback = move |update: ItemsUpdate| send.send(update.unwrap()).unwrap();
     let subscription = w.subscribe(query(), callback).unwrap();
-    let mut list: Vec<Item> = next(&told).to_vec();
+    let mut list: Vec<Item> = next(&received).to_vec();
     for step in 0..40_usize {
         // Pseudo-random bits, the same in each run.
         let bits = (step as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
@@ -87,7 +87,7 @@ pub fn live_result_changed_at_any_positions_equals_a_fetch(open: Open) {
         if list == *fetched {
             continue;
         }
-        let update = next(&told);
+        let update = next(&received);
         update.difference().apply(&mut list, |at| update[at].clone());
         assert_eq!((&list[..], &update[..]), (&fetched[..], &fetched[..]), "step {step}");
     }

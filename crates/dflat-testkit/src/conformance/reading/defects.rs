@@ -38,8 +38,8 @@ fn smallest(w: &Fixture, limit: usize) -> Fetch<'_, Item> {
 /// A limited live query kept an object that no longer belonged to it.
 pub fn limited_live_query_drops_an_object_that_leaves(open: Open) {
     let w = sized(open, &[1, 2, 3]);
-    let mut told = w.stream(smallest(&w, 2)).unwrap();
-    let mut next = || sizes(&block_on(told.next()).unwrap().unwrap());
+    let mut received = w.stream(smallest(&w, 2)).unwrap();
+    let mut next = || sizes(&block_on(received.next()).unwrap().unwrap());
     assert_eq!(next(), [1, 2]);
     w.change(&w.get::<Item>("000").unwrap().unwrap(), |data| data.size = 50);
     assert_eq!(next(), [2, 3]);
@@ -48,8 +48,8 @@ pub fn limited_live_query_drops_an_object_that_leaves(open: Open) {
 /// A limited live query that was filled up again had more objects than its limit.
 pub fn refilled_live_query_respects_its_limit(open: Open) {
     let w = sized(open, &[1, 2, 3, 4, 5, 6]);
-    let mut told = w.stream(smallest(&w, 3)).unwrap();
-    let mut next = || sizes(&block_on(told.next()).unwrap().unwrap());
+    let mut received = w.stream(smallest(&w, 3)).unwrap();
+    let mut next = || sizes(&block_on(received.next()).unwrap().unwrap());
     assert_eq!(next(), [1, 2, 3]);
     w.delete(&w.get::<Item>("001").unwrap().unwrap());
     assert_eq!(next(), [1, 3, 4]);
@@ -58,8 +58,8 @@ pub fn refilled_live_query_respects_its_limit(open: Open) {
 /// A live query made a delivery although nothing had changed.
 pub fn unchanged_live_query_makes_no_delivery(open: Open) {
     let w = sized(open, &[1, 2, 3]);
-    let mut told = w.stream(smallest(&w, 2)).unwrap();
-    let mut next = || sizes(&block_on(told.next()).unwrap().unwrap());
+    let mut received = w.stream(smallest(&w, 2)).unwrap();
+    let mut next = || sizes(&block_on(received.next()).unwrap().unwrap());
     assert_eq!(next(), [1, 2]);
     // A change beyond the limit, and a change within it that is undone.
     w.create::<Item>([item("x", 9)]);
@@ -126,9 +126,9 @@ pub fn type_code_of_an_empty_union_is_the_same_in_all_queries(open: Open) {
     for body in [|| Nested::BODY, || Nested::PLAIN] {
         let count = |predicate: Predicate<Nested>| {
             let live = w.stream(w.fetch::<Nested>().filter(predicate.clone())).unwrap();
-            let told = block_on({ live }.next()).unwrap().unwrap().len();
+            let received = block_on({ live }.next()).unwrap().unwrap().len();
             let fetched = w.fetch::<Nested>().filter(predicate.clone()).count().unwrap();
-            assert_eq!(told, fetched, "{predicate}");
+            assert_eq!(received, fetched, "{predicate}");
             fetched
         };
         assert_eq!(count(body().matches::<Note>()), 0);

@@ -276,8 +276,8 @@ pub fn live_results_follow_computed_conditions(open: Open) {
     let w = numbered(open, [1, 2, 3, 4]);
     let even = || w.fetch::<Item>().filter((Item::SIZE % 2).eq(0) & Item::ID.like("%"));
     let query = even().order_by((0 - Item::SIZE).ascending());
-    let mut told = w.stream(query).unwrap();
-    let mut next = || owned_ids(&block_on(told.next()).unwrap().unwrap());
+    let mut received = w.stream(query).unwrap();
+    let mut next = || owned_ids(&block_on(received.next()).unwrap().unwrap());
     assert_eq!(next(), ["d", "b"]);
     w.create::<Item>([item("e", 3), item("f", 6)]);
     assert_eq!(next(), ["f", "d", "b"]);

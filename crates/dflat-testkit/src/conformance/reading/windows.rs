@@ -104,8 +104,8 @@ pub fn cursor_of_another_order_is_refused(open: Open) {
 pub fn live_result_of_a_window_stays_exact(open: Open) {
     let w = many(open, 6);
     let query = || w.fetch::<Item>().order_by(Item::ID.ascending()).offset(2).limit(2);
-    let mut told = w.stream(query()).unwrap();
-    let mut next = || owned_ids(&block_on(told.next()).unwrap().unwrap());
+    let mut received = w.stream(query()).unwrap();
+    let mut next = || owned_ids(&block_on(received.next()).unwrap().unwrap());
     assert_eq!(next(), ["0002", "0003"]);
     // Neither object was ever in the window.
     w.delete(&w.get::<Item>("0000").unwrap().unwrap());
@@ -114,8 +114,8 @@ pub fn live_result_of_a_window_stays_exact(open: Open) {
     assert_eq!(next(), ["0002", "0003"]);
     let place = w.fetch::<Item>().order_by(Item::RANK.ascending()).limit(4).all().unwrap();
     let query = w.fetch::<Item>().order_by(Item::RANK.ascending()).after(place.end().unwrap());
-    let mut told = w.stream(query).unwrap();
-    let mut next = || owned_ids(&block_on(told.next()).unwrap().unwrap());
+    let mut received = w.stream(query).unwrap();
+    let mut next = || owned_ids(&block_on(received.next()).unwrap().unwrap());
     assert_eq!(next(), ["0004", "0005"]);
     w.create::<Item>([item("before", 0), item("behind", 4)]);
     assert_eq!(next(), ["0004", "behind", "0005"]);

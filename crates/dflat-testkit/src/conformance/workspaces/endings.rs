@@ -368,7 +368,7 @@ pub fn callback_that_cancels_itself_may_own_the_last_workspace(open: Open) {
     let object = created.wait().unwrap().into_object().unwrap();
     let own = Arc::new(Mutex::new(None::<dflat::Subscription>));
     let (slot, inside) = (Arc::clone(&own), w.clone());
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let subscription = w
         .subscribe(&object, move |_| {
             let own = slot.lock().unwrap().take().unwrap();
@@ -384,6 +384,6 @@ pub fn callback_that_cancels_itself_may_own_the_last_workspace(open: Open) {
     });
     drop(w);
     assert!(handle.wait().is_ok());
-    assert!(next(&told));
+    assert!(next(&received));
     drop(directory);
 }

@@ -83,11 +83,11 @@ pub fn deliveries_are_counted(open: Open) {
     let w = open();
     let object = w.create::<Item>([item("a", 1)]).remove(0);
     let start = w.stats();
-    let (tell, told) = mpsc::channel();
-    let all = tell.clone();
+    let (sender, received) = mpsc::channel();
+    let all = sender.clone();
     let _all = w.subscribe(w.fetch::<Item>(), move |_| all.send(()).unwrap()).unwrap();
-    let _object = w.subscribe(&object, move |_| tell.send(()).unwrap()).unwrap();
-    next(&told);
+    let _object = w.subscribe(&object, move |_| sender.send(()).unwrap()).unwrap();
+    next(&received);
     w.settle::<Item>();
     assert_eq!(since(&w, &start)[5], 1);
     w.change(&object, |data| data.rank = 2);

@@ -34,16 +34,16 @@ pub fn blocking_handler_borrows_and_runs_on_its_callers_thread(open: Open) {
 // Promise: concurrency#C31, concurrency#C34
 pub fn blocking_transaction_ends_after_its_callbacks(open: Open) {
     let w = open();
-    let (tell, told) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let _subscription = w
         .subscribe(w.fetch::<Item>(), move |result: Result<Update<FetchedResult<Item>>>| {
-            tell.send(result.unwrap().len()).unwrap();
+            sender.send(result.unwrap().len()).unwrap();
         })
         .unwrap();
-    assert_eq!(next(&told), 0);
+    assert_eq!(next(&received), 0);
     for count in 1..5 {
         w.perform_changes_blocking([Item::TABLE], |tx| insert(tx, &count.to_string())).unwrap();
-        assert_eq!(drained(&told), [count]);
+        assert_eq!(drained(&received), [count]);
     }
 }
 
@@ -152,11 +152,11 @@ pub fn blocking_call_inside_a_handler_or_callback_is_refused(open: Open) {
     let again = block.clone();
     let kind = w.perform([Item::TABLE], move |_| Ok(block()));
     assert_eq!(kind, ErrorKind::WouldDeadlock);
-    let (tell, told) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let subscription = w
-        .subscribe(w.fetch::<Item>(), move |_| tell.send(again()).unwrap())
+        .subscribe(w.fetch::<Item>(), move |_| sender.send(again()).unwrap())
         .unwrap();
-    assert_eq!(next(&told), ErrorKind::WouldDeadlock);
+    assert_eq!(next(&received), ErrorKind::WouldDeadlock);
     subscription.cancel();
     let outer = w.perform_changes_blocking([Item::TABLE], |_| {
         w.perform_changes_blocking([Other::TABLE], |_| Ok(()))
@@ -172,13 +172,13 @@ pub fn blocking_transaction_finishes_before_shutdown_and_is_refused_after_it(ope
         let _ = goes.recv();
         Ok(())
     });
-    let (tell, told) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     thread::scope(|scope| {
         let blocking = scope.spawn(|| {
-            tell.send(()).unwrap();
+            sender.send(()).unwrap();
             w.perform_changes_blocking([Item::TABLE], |tx| insert(tx, "a"))
         });
-        next(&told);
+        next(&received);
         go.send(()).unwrap();
         first.wait().unwrap();
         w.shutdown().unwrap();

@@ -37,19 +37,19 @@ pub fn table_copy_has_every_object(open: Open) {
     let nothing = w.copy_table::<Item, Other>(numbered).run().unwrap();
     assert_eq!((nothing.copied, nothing.present), (0, 0));
     items(&w, 0, 25);
-    let told = Cell::new(Vec::new());
+    let received = Cell::new(Vec::new());
     let copied = w
         .copy_table::<Item, Other>(numbered)
         .batch_size(size(10))
         .on_progress(|progress| {
-            let mut before = told.take();
+            let mut before = received.take();
             before.push(progress.copied);
-            told.set(before);
+            received.set(before);
         })
         .run()
         .unwrap();
     assert_eq!((copied.copied, copied.present), (25, 0));
-    assert_eq!(told.take(), [10, 20, 25]);
+    assert_eq!(received.take(), [10, 20, 25]);
     assert_eq!(ids(&w), (0..25).collect::<Vec<_>>());
     assert_eq!(w.get::<Other>(7).unwrap().unwrap().note(), Some("from 7"));
     assert_eq!(w.fetch::<Item>().count().unwrap(), 25);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use dflat::{ErrorKind, Result, SubscribedObject, TransactionContext};
 
-use crate::conformance::observing::results::Told;
+use crate::conformance::observing::results::ItemsUpdate;
 use crate::conformance::samples::{ids, item, other};
 use crate::fixture::{Fixture, Open, next};
 use crate::schema::{Item, ItemChangeRequest, Keyed, KeyedData, Other, OtherChangeRequest};
@@ -30,19 +30,19 @@ fn insert(tx: &TransactionContext, id: &str, rank: i32) -> Result<()> {
 }
 
 /// A queued member; the receiver gets its outcome once it is committed.
-fn told_member(w: &Fixture, id: &'static str) -> Receiver<Result<()>> {
-    let (tell, told) = mpsc::channel();
+fn queued_member(w: &Fixture, id: &'static str) -> Receiver<Result<()>> {
+    let (sender, received) = mpsc::channel();
     w.perform_changes([Item::TABLE], move |tx| insert(tx, id, 1))
-        .on_completion(move |outcome| tell.send(outcome).unwrap());
-    told
+        .on_completion(move |outcome| sender.send(outcome).unwrap());
+    received
 }
 
 // Promise: concurrency#C29
 pub fn group_member_may_wait_for_the_completion_before_it(open: Open) {
     let w = open();
     let held = hold(&w);
-    let told = told_member(&w, "first");
-    let waits = w.perform_changes([Item::TABLE], move |_| told.recv_timeout(SOON).unwrap());
+    let received = queued_member(&w, "first");
+    let waits = w.perform_changes([Item::TABLE], move |_| received.recv_timeout(SOON).unwrap());
     drop(held);
     waits.wait().unwrap();
     assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["first"]);
@@ -52,10 +52,10 @@ pub fn group_member_may_wait_for_the_completion_before_it(open: Open) {
 pub fn group_member_that_has_written_may_wait_for_the_completion_before_it(open: Open) {
     let w = open();
     let held = hold(&w);
-    let told = told_member(&w, "first");
+    let received = queued_member(&w, "first");
     let waits = w.perform_changes([Item::TABLE], move |tx| {
         insert(tx, "second", 2)?;
-        told.recv_timeout(SOON).unwrap()?;
+        received.recv_timeout(SOON).unwrap()?;
         // The writes of this member were undone and written again.
         assert_eq!(ids(&tx.fetch::<Item>().all()?), ["first", "second"]);
         assert_eq!(tx.fetch::<Item>().filter(Item::RANK.eq(2)).all()?.len(), 1);
@@ -72,12 +72,12 @@ pub fn wait_for_the_completion_before_takes_milliseconds(open: Open) {
     let mut least = SOON;
     for round in 0..5 {
         let held = hold(&w);
-        let (tell, told) = mpsc::channel();
+        let (sender, received) = mpsc::channel();
         w.perform_changes([Item::TABLE], move |tx| insert(tx, &format!("{round}"), 1))
-            .on_completion(move |outcome: Result<()>| tell.send(outcome).unwrap());
+            .on_completion(move |outcome: Result<()>| sender.send(outcome).unwrap());
         let waits = w.perform_changes([Item::TABLE], move |_| {
             let start = Instant::now();
-            told.recv_timeout(SOON).unwrap()?;
+            received.recv_timeout(SOON).unwrap()?;
             Ok(start.elapsed())
         });
         drop(held);
@@ -90,14 +90,14 @@ pub fn wait_for_the_completion_before_takes_milliseconds(open: Open) {
 pub fn finished_member_does_not_wait_for_a_slow_successor(open: Open) {
     let w = open();
     let held = hold(&w);
-    let told = told_member(&w, "first");
+    let received = queued_member(&w, "first");
     let (go, goes) = mpsc::channel();
     let slow = w.perform_changes([Item::TABLE], move |tx| {
         insert(tx, "slow", 2)?;
         next(&goes)
     });
     drop(held);
-    told.recv_timeout(SOON).unwrap().unwrap();
+    received.recv_timeout(SOON).unwrap().unwrap();
     assert!(w.get::<Item>("first").unwrap().is_some());
     assert!(w.get::<Item>("slow").unwrap().is_none());
     go.send(Ok(())).unwrap();
@@ -109,7 +109,7 @@ pub fn swapped_keys_survive_being_written_again(open: Open) {
     let w = open();
     let created = w.create::<Item>([item("a", 1), item("b", 2)]);
     let held = hold(&w);
-    let told = told_member(&w, "c");
+    let received = queued_member(&w, "c");
     let swap = w.perform_changes([Item::TABLE], move |tx| {
         let (a, b) = (&created[0], &created[1]);
         for (object, id) in [(a, "between"), (b, "a"), (a, "b")] {
@@ -117,7 +117,7 @@ pub fn swapped_keys_survive_being_written_again(open: Open) {
             change.id = id.into();
             tx.submit(change)?;
         }
-        told.recv_timeout(SOON).unwrap()
+        received.recv_timeout(SOON).unwrap()
     });
     drop(held);
     swap.wait().unwrap();
@@ -130,7 +130,7 @@ pub fn swapped_keys_survive_being_written_again(open: Open) {
 pub fn table_that_an_undone_member_created_is_created_again(open: Open) {
     let w = open();
     let held = hold(&w);
-    let told = told_member(&w, "first");
+    let received = queued_member(&w, "first");
     let both = [Item::TABLE, Other::TABLE, Keyed::TABLE];
     let undone = w.perform_changes(both.clone(), |tx| {
         tx.submit(OtherChangeRequest::creation(other(1)))?;
@@ -143,7 +143,7 @@ pub fn table_that_an_undone_member_created_is_created_again(open: Open) {
         Ok(())
     });
     drop(held);
-    told.recv_timeout(SOON).unwrap().unwrap();
+    received.recv_timeout(SOON).unwrap().unwrap();
     assert_eq!(undone.wait().unwrap_err().kind(), ErrorKind::User);
     last.wait().unwrap();
     let others = w.fetch::<Other>().all().unwrap();
@@ -155,14 +155,14 @@ pub fn table_that_an_undone_member_created_is_created_again(open: Open) {
 pub fn conflict_in_a_group_member_leaves_its_group_usable(open: Open) {
     let w = open();
     let held = hold(&w);
-    let told = told_member(&w, "a");
+    let received = queued_member(&w, "a");
     let conflicts = w.perform_changes([Item::TABLE], |tx| {
         let kind = insert(tx, "a", 2).unwrap_err().kind();
         insert(tx, "b", 3)?;
         Ok(kind)
     });
     drop(held);
-    told.recv_timeout(SOON).unwrap().unwrap();
+    received.recv_timeout(SOON).unwrap().unwrap();
     assert_eq!(conflicts.wait().unwrap(), ErrorKind::AlreadyExists);
     assert_eq!(ids(&w.fetch::<Item>().all().unwrap()), ["a", "b"]);
 }
@@ -171,17 +171,17 @@ pub fn conflict_in_a_group_member_leaves_its_group_usable(open: Open) {
 pub fn each_member_is_visible_to_all_when_its_completion_is_called(open: Open) {
     let w = open();
     let held = hold(&w);
-    let (tell, told) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     for n in 0..100_i32 {
-        let (reader, tell) = ((*w).clone(), tell.clone());
+        let (reader, sender) = ((*w).clone(), sender.clone());
         w.perform_changes([Item::TABLE], move |tx| insert(tx, &n.to_string(), n))
             .on_completion(move |outcome| {
                 let found = reader.get::<Item>(&n.to_string()).unwrap();
-                tell.send(outcome.is_ok() && found.is_some()).unwrap();
+                sender.send(outcome.is_ok() && found.is_some()).unwrap();
             });
     }
     drop(held);
-    assert!((0..100).all(|_| next(&told)));
+    assert!((0..100).all(|_| next(&received)));
 }
 
 // Promise: concurrency#C66
@@ -191,19 +191,19 @@ pub fn commits_of_all_types_are_delivered_in_one_order(open: Open) {
     let others = w.create::<Other>([other(1)]);
     let events: Arc<Mutex<Vec<String>>> = Arc::default();
     let (log_items, log_others) = (Arc::clone(&events), Arc::clone(&events));
-    let told_item = move |event: SubscribedObject<Item>| {
+    let note_item = move |event: SubscribedObject<Item>| {
         if let SubscribedObject::Updated(item) = event {
-            log_items.lock().unwrap().push(format!("told {}", item.rank()));
+            log_items.lock().unwrap().push(format!("delivered {}", item.rank()));
         }
     };
-    let told_other = move |event: SubscribedObject<Other>| {
+    let note_other = move |event: SubscribedObject<Other>| {
         if let SubscribedObject::Updated(other) = event {
             let note = other.note().unwrap_or_default().to_owned();
-            log_others.lock().unwrap().push(format!("told {note}"));
+            log_others.lock().unwrap().push(format!("delivered {note}"));
         }
     };
-    let _items = w.subscribe(&objects[0], told_item).unwrap();
-    let _others = w.subscribe(&others[0], told_other).unwrap();
+    let _items = w.subscribe(&objects[0], note_item).unwrap();
+    let _others = w.subscribe(&others[0], note_other).unwrap();
     w.settle::<Item>();
     w.settle::<Other>();
     for n in 1..=200 {
@@ -228,8 +228,8 @@ pub fn commits_of_all_types_are_delivered_in_one_order(open: Open) {
     assert_eq!(events.len(), 400);
     for pair in events.chunks(2) {
         // The completion of a commit follows its callbacks before anything of another commit.
-        let told = pair[0].strip_prefix("told ").unwrap_or_else(|| panic!("{pair:?}"));
-        assert_eq!(pair[1], format!("done {told}"));
+        let received = pair[0].strip_prefix("delivered ").unwrap_or_else(|| panic!("{pair:?}"));
+        assert_eq!(pair[1], format!("done {received}"));
     }
     for parity in 0..2 {
         let done = events.iter().filter_map(|event| event.strip_prefix("done "));
@@ -275,17 +275,17 @@ pub fn slow_completion_does_not_hold_up_the_next_transaction(open: Open) {
 pub fn subscription_in_a_queue_takes_its_place_between_two_members(open: Open) {
     let w = open();
     let held = hold(&w);
-    let first = told_member(&w, "a");
-    let (tell, told) = mpsc::channel();
+    let first = queued_member(&w, "a");
+    let (sender, received) = mpsc::channel();
     let all = w.fetch::<Item>();
-    let subscription = w.subscribe(all, move |result: Told| {
-        tell.send(result.unwrap().len()).unwrap();
+    let subscription = w.subscribe(all, move |result: ItemsUpdate| {
+        sender.send(result.unwrap().len()).unwrap();
     });
-    let second = told_member(&w, "b");
+    let second = queued_member(&w, "b");
     drop(held);
     first.recv_timeout(SOON).unwrap().unwrap();
     second.recv_timeout(SOON).unwrap().unwrap();
-    assert_eq!((next(&told), next(&told)), (1, 2));
+    assert_eq!((next(&received), next(&received)), (1, 2));
     subscription.unwrap().cancel();
 }
 
@@ -293,12 +293,12 @@ pub fn subscription_in_a_queue_takes_its_place_between_two_members(open: Open) {
 pub fn settle_waits_for_queued_work_and_its_deliveries(open: Open) {
     let w = open();
     (*w).settle().unwrap();
-    let (tell, told) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let held = hold(&w);
     for n in 0..20 {
-        let tell = tell.clone();
+        let sender = sender.clone();
         w.perform_changes([Item::TABLE], move |tx| insert(tx, &n.to_string(), n))
-            .on_completion(move |outcome: Result<()>| tell.send(outcome.is_ok()).unwrap());
+            .on_completion(move |outcome: Result<()>| sender.send(outcome.is_ok()).unwrap());
         w.perform_changes([Other::TABLE], move |tx| {
             tx.submit(OtherChangeRequest::creation(other(n)))
         })
@@ -306,7 +306,7 @@ pub fn settle_waits_for_queued_work_and_its_deliveries(open: Open) {
     }
     drop(held);
     (*w).settle().unwrap();
-    assert_eq!(told.try_iter().filter(|done| *done).count(), 20);
+    assert_eq!(received.try_iter().filter(|done| *done).count(), 20);
     assert_eq!(w.fetch::<Other>().all().unwrap().len(), 20);
     w.shutdown().unwrap();
     assert_eq!((*w).settle().unwrap_err().kind(), ErrorKind::ShutDown);

@@ -9,7 +9,7 @@ use dflat::{
     Update,
 };
 
-use crate::conformance::observing::results::Told;
+use crate::conformance::observing::results::ItemsUpdate;
 use crate::conformance::samples::{item, other};
 use crate::fixture::{Fixture, Open, drained, next, until};
 use crate::random::Random;
@@ -328,13 +328,13 @@ fn subscribe_all(w: &Fixture, object: &Item) -> (Vec<Subscription>, Log) {
     let page = w.fetch::<Item>().order_by(Item::ID.descending()).offset(3).limit(5);
     let all = w.fetch::<Item>();
     let subscriptions = vec![
-        w.subscribe(object, move |told| object_log(format!("{told:?}"))),
-        w.subscribe(ones, move |told: Told| result(shown(&told.unwrap()))),
-        w.subscribe(page, move |told: Told| window(shown(&told.unwrap()))),
-        w.subscribe(all.live_count(), move |told| items(format!("{told:?}"))),
-        w.subscribe(w.fetch::<Other>().live_count(), move |told| others(format!("{told:?}"))),
-        w.subscribe(w.fetch::<Item>().live_select(Item::RANK), move |told| {
-            let update = told.unwrap();
+        w.subscribe(object, move |received| object_log(format!("{received:?}"))),
+        w.subscribe(ones, move |received: ItemsUpdate| result(shown(&received.unwrap()))),
+        w.subscribe(page, move |received: ItemsUpdate| window(shown(&received.unwrap()))),
+        w.subscribe(all.live_count(), move |received| items(format!("{received:?}"))),
+        w.subscribe(w.fetch::<Other>().live_count(), move |received| others(format!("{received:?}"))),
+        w.subscribe(w.fetch::<Item>().live_select(Item::RANK), move |received| {
+            let update = received.unwrap();
             values(format!("{} {:?} {:?}", update.commit(), update.difference(), *update));
         }),
     ];

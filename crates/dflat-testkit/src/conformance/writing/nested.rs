@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use dflat::{Error, ErrorKind, Object, Result, TransactionContext};
 
-use crate::conformance::observing::results::Told;
+use crate::conformance::observing::results::ItemsUpdate;
 use crate::conformance::samples::{ids, item, other};
 use crate::fixture::{Open, drained, next};
 use crate::random::Random;
@@ -113,23 +113,23 @@ pub fn savepoints_can_be_nested(open: Open) {
 pub fn undone_changes_are_never_delivered(open: Open) {
     let w = open();
     let created = w.create::<Item>([item("touched", 1), item("changed", 2)]);
-    let (tell, told) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let watch = |name: &'static str, object: &Item| {
-        let tell = tell.clone();
-        let told = move |_| tell.send((name, Vec::new())).unwrap();
-        w.subscribe(object, told).unwrap()
+        let sender = sender.clone();
+        let received = move |_| sender.send((name, Vec::new())).unwrap();
+        w.subscribe(object, received).unwrap()
     };
     let _touched = watch("touched", &created[0]);
     let _changed = watch("changed", &created[1]);
-    let tell_all = tell.clone();
+    let sender_all = sender.clone();
     let _all = w
-        .subscribe(w.fetch::<Item>(), move |result: Told| {
+        .subscribe(w.fetch::<Item>(), move |result: ItemsUpdate| {
             let items = result.unwrap();
             let ranks = items.iter().map(Item::rank).collect();
-            tell_all.send(("all", ranks)).unwrap();
+            sender_all.send(("all", ranks)).unwrap();
         })
         .unwrap();
-    assert_eq!(next(&told), ("all", vec![1, 2]));
+    assert_eq!(next(&received), ("all", vec![1, 2]));
     w.perform([Item::TABLE], move |tx| {
         let failed = tx.nested(|tx| {
             set_rank(tx, &created[0], 10)?;
@@ -139,7 +139,7 @@ pub fn undone_changes_are_never_delivered(open: Open) {
         assert!(failed.is_err());
         set_rank(tx, &created[1], 20)
     });
-    assert_eq!(drained(&told), [("changed", vec![]), ("all", vec![1, 20])]);
+    assert_eq!(drained(&received), [("changed", vec![]), ("all", vec![1, 20])]);
     w.perform([Item::TABLE], |tx| {
         let failed = tx.nested(|tx| {
             insert(tx, "never", 9)?;
@@ -148,7 +148,7 @@ pub fn undone_changes_are_never_delivered(open: Open) {
         assert!(failed.is_err());
         Ok(())
     });
-    assert!(drained(&told).is_empty(), "nothing was changed");
+    assert!(drained(&received).is_empty(), "nothing was changed");
 }
 
 pub fn keys_swapped_in_an_undone_savepoint_are_restored(open: Open) {
@@ -342,14 +342,14 @@ pub fn undone_savepoint_is_not_written_again_with_its_transaction(open: Open) {
             Ok(())
         })
         .detach();
-        let (tell, told) = mpsc::channel();
+        let (sender, received) = mpsc::channel();
         w.perform_changes([Item::TABLE], |tx| insert(tx, "first", 1).map(drop))
-            .on_completion(move |outcome: Result<()>| tell.send(outcome).unwrap());
+            .on_completion(move |outcome: Result<()>| sender.send(outcome).unwrap());
         // The first transaction is committed while the second runs; the second's changes are undone
         // and written again.
         let second = w.perform_changes([Item::TABLE], move |tx| {
             let kept = insert(tx, "kept", 2)?;
-            let wait = || told.recv_timeout(Duration::from_secs(5)).unwrap();
+            let wait = || received.recv_timeout(Duration::from_secs(5)).unwrap();
             let failed = tx.nested(|tx| {
                 set_rank(tx, &kept, 7)?;
                 insert(tx, "never", 3)?;
@@ -432,13 +432,13 @@ fn change_at_random(
 // Promise: concurrency#C53
 pub fn random_savepoints_agree_with_a_model(open: Open) {
     let w = open();
-    let (tell, told) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let _all = w
-        .subscribe(w.fetch::<Item>(), move |result: Told| {
-            tell.send(result.unwrap()).unwrap();
+        .subscribe(w.fetch::<Item>(), move |result: ItemsUpdate| {
+            sender.send(result.unwrap()).unwrap();
         })
         .unwrap();
-    let mut last = next(&told);
+    let mut last = next(&received);
     let mut model = Model::new();
     for seed in 0..60 {
         let before = model.clone();
@@ -448,7 +448,7 @@ pub fn random_savepoints_agree_with_a_model(open: Open) {
             Ok(model)
         });
         let all = w.fetch::<Item>().all().unwrap();
-        last = drained(&told).pop().unwrap_or(last);
+        last = drained(&received).pop().unwrap_or(last);
         assert_eq!(&all, last.result(), "{seed}: live is not as fetched");
         for rank in 0..5 {
             let found = w.fetch::<Item>().filter(Item::RANK.eq(rank)).all().unwrap();

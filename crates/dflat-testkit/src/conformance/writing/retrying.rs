@@ -64,25 +64,25 @@ pub fn blocking_retrying_transaction_fails_like_any_other(open: Open) {
 // Promise: concurrency#C77
 pub fn handlers_that_have_write_access_first_do_not_meet(open: Open) {
     let w = open();
-    let (tell, told) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let (go, goes) = mpsc::channel::<()>();
-    let started = tell.clone();
+    let started = sender.clone();
     let first = w.write_first().perform_changes([Item::TABLE], move |tx| {
         started.send("first starts").unwrap();
         next(&goes);
         started.send("first ends").unwrap();
         insert(tx, "a")
     });
-    assert_eq!(next(&told), "first starts");
+    assert_eq!(next(&received), "first starts");
     let second = w.write_first().perform_changes([Other::TABLE], move |tx| {
-        tell.send("second").unwrap();
+        sender.send("second").unwrap();
         tx.submit(OtherChangeRequest::creation(other(1)))
     });
     // A handler without the option runs meanwhile, as long as it changes nothing.
     w.perform_changes_blocking([Dictionary::TABLE], |_| Ok(())).unwrap();
     go.send(()).unwrap();
-    assert_eq!(next(&told), "first ends");
-    assert_eq!(next(&told), "second");
+    assert_eq!(next(&received), "first ends");
+    assert_eq!(next(&received), "second");
     first.wait().unwrap();
     second.wait().unwrap();
 }

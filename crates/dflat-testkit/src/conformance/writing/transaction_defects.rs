@@ -22,8 +22,8 @@ use crate::schema::{
 pub fn update_to_an_existing_key_is_a_conflict(open: Open) {
     let w = open();
     let objects = w.create::<Item>([item("a", 1), item("b", 2)]);
-    let (tell, told) = mpsc::channel();
-    let _other = w.subscribe(&objects[1], move |event| tell.send(event).unwrap()).unwrap();
+    let (sender, received) = mpsc::channel();
+    let _other = w.subscribe(&objects[1], move |event| sender.send(event).unwrap()).unwrap();
     let moved = objects[0].clone();
     let collision = w.perform_changes([Item::TABLE], move |tx| {
         let mut change = ItemChangeRequest::change(tx, &moved)?.unwrap();
@@ -33,7 +33,7 @@ pub fn update_to_an_existing_key_is_a_conflict(open: Open) {
     assert_eq!(collision.wait().unwrap_err().kind(), ErrorKind::AlreadyExists);
     assert_eq!(w.get::<Item>("b").unwrap().as_ref(), Some(&objects[1]), "it is still there");
     assert_eq!(w.fetch::<Item>().all().unwrap().len(), 2);
-    assert!(drained(&told).is_empty());
+    assert!(drained(&received).is_empty());
     changes::moving_a_key_onto_another_is_a_conflict(open);
 }
 
@@ -212,11 +212,11 @@ pub fn subscription_to_an_aborted_insert_delivers_its_deletion(open: Open) {
     let never = never.lock().unwrap().take().unwrap();
     let next_object = w.create::<Item>([item("next", 1)]).remove(0);
     assert_ne!(next_object.row_id(), never.row_id(), "no two objects share an identity");
-    let (tell, told) = mpsc::channel();
-    let _never = w.subscribe(&never, move |event| tell.send(event).unwrap()).unwrap();
-    assert_eq!(next(&told), dflat::SubscribedObject::Deleted);
+    let (sender, received) = mpsc::channel();
+    let _never = w.subscribe(&never, move |event| sender.send(event).unwrap()).unwrap();
+    assert_eq!(next(&received), dflat::SubscribedObject::Deleted);
     w.change(&next_object, |data| data.rank = 2);
-    assert!(drained(&told).is_empty());
+    assert!(drained(&received).is_empty());
 }
 
 pub fn request_outside_its_transaction_is_refused(open: Open) {
@@ -243,12 +243,12 @@ pub fn duplicate_key_undoes_a_handler_that_returns_the_error(open: Open) {
 pub fn completion_gets_the_error_of_a_duplicate_key(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 1)]);
-    let (tell, told) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     w.perform_changes([Item::TABLE], |tx| {
         tx.submit(ItemChangeRequest::creation(item("a", 1))).map(drop)
     })
-    .on_completion(move |outcome: Result<()>| tell.send(outcome).unwrap());
-    let error: Error = next(&told).unwrap_err();
+    .on_completion(move |outcome: Result<()>| sender.send(outcome).unwrap());
+    let error: Error = next(&received).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
     let message = error.to_string();
     assert!(message.contains("Item") && message.contains("id = \"a\""), "{message}");

@@ -124,7 +124,7 @@ pub fn several_types_commit_together(open: Open) {
 
 pub fn only_the_transaction_sees_its_uncommitted_writes(open: Open) {
     let w = open();
-    let (told, tells) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let (go, goes) = mpsc::channel();
     let inside = (*w).clone();
     let handle = w.perform_changes([Item::TABLE], move |tx| {
@@ -135,10 +135,10 @@ pub fn only_the_transaction_sees_its_uncommitted_writes(open: Open) {
         // On the handler's thread the workspace shows the transaction.
         assert_eq!(inside.fetch::<Item>().all()?.len(), 1);
         assert!(inside.get::<Item>("a")?.is_some());
-        told.send(()).unwrap();
+        sender.send(()).unwrap();
         next(&goes)
     });
-    next(&tells);
+    next(&received);
     assert!(w.fetch::<Item>().all().unwrap().is_empty());
     assert!(w.get::<Item>("a").unwrap().is_none());
     go.send(Ok(())).unwrap();

@@ -74,7 +74,7 @@ pub fn a_conflict_undoes_the_whole_write_and_the_transaction_goes_on(open: Open)
 }
 
 pub fn writes_by_query_make_the_deliveries_of_single_writes(open: Open) {
-    let told = |write: fn(&TransactionContext) -> dflat::Result<()>| {
+    let received = |write: fn(&TransactionContext) -> dflat::Result<()>| {
         let w = many(open);
         let (sender, results) = mpsc::channel();
         let query = w.fetch::<Item>().filter(Item::SIZE.lt(2)).order_by(Item::RANK.descending());
@@ -92,14 +92,14 @@ pub fn writes_by_query_make_the_deliveries_of_single_writes(open: Open) {
         drop((followed, watched));
         (drained(&results), drained(&objects))
     };
-    let by_query = told(|tx| {
+    let by_query = received(|tx| {
         tx.update_where(Item::RANK.eq(1), |item| item.rank = 5)?;
         tx.delete_where(Item::RANK.eq(0) & Item::ID.lt("100"))?;
         // Objects that stay the same are not delivered.
         tx.update_where(Item::RANK.eq(2), |_| {})?;
         Ok(())
     });
-    let one_by_one = told(|tx| {
+    let one_by_one = received(|tx| {
         for object in &tx.fetch::<Item>().filter(Item::RANK.eq(1)).all()? {
             let mut request = ChangeRequest::change(tx, object)?.unwrap();
             request.rank = 5;

@@ -43,7 +43,7 @@ fn names_in(directory: &Path) -> Vec<std::ffi::OsString> {
 }
 
 /// The test harness does not capture this output.
-fn tell(text: &str) {
+fn print(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
@@ -52,7 +52,7 @@ fn tell(text: &str) {
 fn full_disk_loses_no_commit() {
     let directory = tempfile::tempdir().unwrap();
     let Some(small) = Small::mount(directory.path()) else {
-        tell("skipped: full_disk_loses_no_commit, as nothing can be mounted here");
+        print("skipped: full_disk_loses_no_commit, as nothing can be mounted here");
         return;
     };
     let path = small.0.join("full.db");

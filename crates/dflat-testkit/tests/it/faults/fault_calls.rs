@@ -104,10 +104,10 @@ fn failed_maintenance_loses_no_commit() {
 fn maintained(device: &Device) -> Outcome {
     let mut ledger = Ledger::default();
     run_workload(device, &mut ledger)?;
-    let told = run_maintenance(device, &ledger)?;
+    let received = run_maintenance(device, &ledger)?;
     device.heal();
     compare(device, check(&device.path(), &ledger)?)?;
-    if told && !is_maintained(&device.path())? {
+    if received && !is_maintained(&device.path())? {
         return Err("the dictionary lost what it said was written".to_owned());
     }
     Ok(())

@@ -179,16 +179,16 @@ fn live_query_that_cannot_be_fetched_delivers_the_error() {
     bounded(|| {
         let (_directory, path) = damaged("NULL");
         let workspace = Workspace::open(&path).unwrap();
-        let (tell, told) = mpsc::channel();
+        let (sender, received) = mpsc::channel();
         let _all = workspace
             .subscribe(
                 workspace.fetch::<Item>(),
                 move |result: Result<Update<FetchedResult<Item>>>| {
-                    tell.send(result.map(|items| items.len())).unwrap();
+                    sender.send(result.map(|items| items.len())).unwrap();
                 },
             )
             .unwrap();
-        assert_eq!(next(&told).unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(next(&received).unwrap_err().kind(), ErrorKind::Corrupt);
     });
 }
 
@@ -214,17 +214,17 @@ fn result_after_a_failed_renewal_has_the_difference_from_the_last_delivery() {
         change("c").wait().unwrap();
         let known = workspace.fetch::<Item>().all().unwrap();
         change("d").wait().unwrap();
-        let (tell, told) = mpsc::channel();
+        let (sender, received) = mpsc::channel();
         let mut subscription = None;
         while_damaged(&path, || {
-            let callback = move |update| tell.send(update).unwrap();
+            let callback = move |update| sender.send(update).unwrap();
             subscription = Some(workspace.subscribe(&known, callback).unwrap());
             workspace.settle().unwrap();
         });
-        let failed: Result<Update<FetchedResult<Item>>> = next(&told);
+        let failed: Result<Update<FetchedResult<Item>>> = next(&received);
         assert_eq!(failed.unwrap_err().kind(), ErrorKind::Corrupt);
         change("e").wait().unwrap();
-        let update = next(&told).unwrap();
+        let update = next(&received).unwrap();
         assert_eq!((update.len(), update.previous().unwrap().len()), (5, 3));
         assert_eq!(update.difference().inserted(), [3, 4]);
         drop(subscription);

@@ -123,7 +123,7 @@ fn damaged_row_of_one_key_does_not_stop_writes_of_others() {
     drop(sql);
     let workspace = Workspace::open(&path).unwrap();
     let d = workspace.dictionary();
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     d.on_failure(move |error| send.send(error.kind()).unwrap());
     let outside = d.clone();
     let performed = workspace.perform_changes([Dictionary::TABLE], move |_| {
@@ -141,7 +141,7 @@ fn damaged_row_of_one_key_does_not_stop_writes_of_others() {
         let written: Vec<String> = rows(&path).into_keys().collect();
         assert_eq!(written, ["bad", "before", "good"]);
     }
-    assert_eq!(next(&told), ErrorKind::Corrupt);
+    assert_eq!(next(&received), ErrorKind::Corrupt);
     d.set("later", 3).unwrap();
     assert_eq!(d.synchronize().unwrap_err().kind(), ErrorKind::Corrupt);
     assert!(rows(&path).contains_key("later"));
@@ -187,7 +187,7 @@ fn workspaces_on_one_file_share_a_dictionary() {
     let path = directory.path().join("test.db");
     let [one, other] = [0; 2].map(|_| Workspace::open(&path).unwrap());
     let (d, e) = (one.dictionary(), other.dictionary());
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let subscription = e.subscribe::<i64>("n", move |value| send.send(value.unwrap()).unwrap());
     let _subscription = subscription.unwrap();
     d.set("n", 1).unwrap();
@@ -199,7 +199,7 @@ fn workspaces_on_one_file_share_a_dictionary() {
     e.set("n", 4).unwrap();
     use dflat::SubscribedValue::{Initial, Updated};
     assert_eq!(
-        drained(&told),
+        drained(&received),
         [Initial(None), Updated(1), Updated(2), Updated(4)]
     );
     other.shutdown().unwrap();
@@ -362,11 +362,11 @@ fn a_write_that_fails_is_counted_reported_and_tried_again() {
     let device = Device::new(Durability::Normal);
     let workspace = device.open().unwrap();
     let d = workspace.dictionary();
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     d.on_failure(move |error| send.send(error.kind()).unwrap());
     fill_device(&device, &d);
     d.set("n", 1).unwrap();
-    assert_eq!(next(&told), ErrorKind::StorageFull);
+    assert_eq!(next(&received), ErrorKind::StorageFull);
     let error = d.synchronize().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::StorageFull);
     assert!(
@@ -377,7 +377,7 @@ fn a_write_that_fails_is_counted_reported_and_tried_again() {
     device.heal();
     d.synchronize().unwrap();
     workspace.shutdown().unwrap();
-    assert_eq!(d.failures(), 1 + drained(&told).len() as u64);
+    assert_eq!(d.failures(), 1 + drained(&received).len() as u64);
     let again = Workspace::open(device.path()).unwrap();
     assert_eq!(again.dictionary().get("n").unwrap(), Some(1_i64));
 }
@@ -400,14 +400,14 @@ fn a_write_that_fails_is_tried_again_without_a_call() {
     let device = Device::new(Durability::Normal);
     let workspace = device.open().unwrap();
     let d = workspace.dictionary();
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     d.on_failure(move |error| send.send(error.kind()).unwrap());
     fill_device(&device, &d);
     let groups = workspace.stats().groups;
     d.set("n", 1).unwrap();
     // One of these failures is that of the dictionary's own thread.
-    assert_eq!(next(&told), ErrorKind::StorageFull);
-    assert_eq!(next(&told), ErrorKind::StorageFull);
+    assert_eq!(next(&received), ErrorKind::StorageFull);
+    assert_eq!(next(&received), ErrorKind::StorageFull);
     device.heal();
     until(|| workspace.stats().groups > groups);
     assert_eq!(d.get("n").unwrap(), Some(1_i64));

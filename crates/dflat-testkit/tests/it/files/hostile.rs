@@ -214,11 +214,11 @@ fn corrupt_object_can_be_deleted_by_sql_and_its_subscriber_goes_on() {
         let damaged = Damaged::new();
         let w = &damaged.workspace;
         let (send, results) = mpsc::channel();
-        let told = move |result: dflat::Result<dflat::Update<dflat::FetchedResult<Bag>>>| {
+        let received = move |result: dflat::Result<dflat::Update<dflat::FetchedResult<Bag>>>| {
             send.send(result.map(|result| result.len())).unwrap();
         };
         damaged.write(None);
-        let subscription = w.subscribe(w.fetch::<Bag>(), told).unwrap();
+        let subscription = w.subscribe(w.fetch::<Bag>(), received).unwrap();
         w.perform_changes([Bag::TABLE], |_| Ok(())).wait().unwrap();
         assert!(drained(&results)[0].is_err());
         damaged

@@ -58,9 +58,9 @@ fn a_repair_reports_its_progress_and_can_be_cancelled() {
     let panicked = workspace.repair_with([Item::TABLE], |_| panic!("enough"));
     assert_eq!(panicked.unwrap_err().kind(), ErrorKind::Panicked);
 
-    let mut told: Vec<Progress> = Vec::new();
+    let mut received: Vec<Progress> = Vec::new();
     let report = workspace.repair_with([Item::TABLE], |progress| {
-        told.push(progress);
+        received.push(progress);
         assert_eq!(
             workspace.shutdown().unwrap_err().kind(),
             ErrorKind::WouldDeadlock
@@ -69,12 +69,14 @@ fn a_repair_reports_its_progress_and_can_be_cancelled() {
     });
     assert!(report.unwrap().after.is_sound());
     assert!(
-        told.iter().all(|progress| progress.done <= progress.total),
-        "{told:?}"
+        received
+            .iter()
+            .all(|progress| progress.done <= progress.total),
+        "{received:?}"
     );
     let total = u64::try_from(ITEMS).unwrap();
-    let all_looked_at = told.iter().any(|p| p.done == total && p.total == total);
-    assert!(all_looked_at && told.len() > 4, "{told:?}");
+    let all_looked_at = received.iter().any(|p| p.done == total && p.total == total);
+    assert!(all_looked_at && received.len() > 4, "{received:?}");
     assert_eq!(items(&workspace), total - 1);
     workspace.shutdown().unwrap();
 }
@@ -87,17 +89,17 @@ fn cancelled_repair_keeps_its_finished_parts() {
     damaged(&path);
     let workspace = Workspace::open(&path).unwrap();
     let total = u64::try_from(ITEMS).unwrap();
-    let mut told_before = 0;
+    let mut reports_before = 0;
     let cancelled = workspace.repair_with([Item::TABLE], |_| {
         // The item that can't be read was moved to `dflat__unreadable`.
         if items(&workspace) < total {
             return ControlFlow::Break(());
         }
-        told_before += 1;
+        reports_before += 1;
         ControlFlow::Continue(())
     });
     assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
-    assert!(told_before > 1, "{told_before}");
+    assert!(reports_before > 1, "{reports_before}");
     workspace.indexes_ready().wait().unwrap();
     let report = workspace.check([Item::TABLE]).unwrap();
     assert!(report.is_sound(), "{report:?}");
@@ -136,9 +138,9 @@ fn salvage_reports_its_progress_and_leaves_nothing_if_cancelled() {
         Workspace::salvage_with(at("a.db"), at("b.db"), [Item::TABLE], |_| panic!("enough"));
     assert_eq!(panicked.unwrap_err().kind(), ErrorKind::Panicked);
     assert!(nothing_is_left());
-    let mut told: Vec<Progress> = Vec::new();
+    let mut received: Vec<Progress> = Vec::new();
     let report = Workspace::salvage_with(at("a.db"), at("b.db"), [Item::TABLE], |progress| {
-        told.push(progress);
+        received.push(progress);
         ControlFlow::Continue(())
     });
     let report = report.unwrap();
@@ -152,10 +154,12 @@ fn salvage_reports_its_progress_and_leaves_nothing_if_cancelled() {
         })
         .unwrap();
     assert_eq!(moved, (7, vec![0, 0x11]));
-    assert!(told.len() > 10, "{told:?}");
+    assert!(received.len() > 10, "{received:?}");
     assert!(
-        told.iter().all(|progress| progress.done <= progress.total),
-        "{told:?}"
+        received
+            .iter()
+            .all(|progress| progress.done <= progress.total),
+        "{received:?}"
     );
     let saved = Workspace::open(at("b.db")).unwrap();
     assert_eq!(items(&saved), total - 1);
@@ -168,13 +172,13 @@ fn salvage_reports_progress_with_gaps_between_row_ids() {
     let at = |name: &str| directory.path().join(name);
     damaged(&at("a.db"));
     execute(&at("a.db"), "DELETE FROM item WHERE rowid % 2 = 0");
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     let report = Workspace::salvage_with(at("a.db"), at("b.db"), [Item::TABLE], |progress| {
-        told.push(progress.done);
+        received.push(progress.done);
         ControlFlow::Continue(())
     });
     assert_eq!(report.unwrap().saved, u64::try_from(ITEMS).unwrap() / 2 - 1);
-    assert!(told.len() > 10, "{told:?}");
+    assert!(received.len() > 10, "{received:?}");
     let cancelled = Workspace::salvage_with(at("a.db"), at("c.db"), [Item::TABLE], |p| {
         if p.done > 2000 {
             return ControlFlow::Break(());

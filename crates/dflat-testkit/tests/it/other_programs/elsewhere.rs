@@ -182,12 +182,12 @@ fn a_retrying_handlers_own_error_is_not_retried(rig: &Rig) {
 
 fn commit_after_an_unknown_state_is_read_again(rig: &Rig) {
     rig.script.hide_states();
-    let (tell, told) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let w = &rig.workspace;
     let followed = w.subscribe(
         w.fetch::<Item>(),
         move |update: Result<Update<FetchedResult<Item>>>| {
-            tell.send(update.unwrap().result().len()).unwrap();
+            sender.send(update.unwrap().result().len()).unwrap();
         },
     );
     let subscription = followed.unwrap();
@@ -198,12 +198,12 @@ fn commit_after_an_unknown_state_is_read_again(rig: &Rig) {
     // This commit follows an unknown state, so the subscribed result is read again.
     rig.insert_other(1).wait().unwrap();
     rig.workspace.settle().unwrap();
-    assert_eq!(told.try_iter().last(), Some(1));
+    assert_eq!(received.try_iter().last(), Some(1));
     let written = beside.perform_changes([Item::TABLE], |tx| insert(tx, "b"));
     written.wait().unwrap();
     rig.workspace.refresh().unwrap();
     rig.workspace.settle().unwrap();
-    assert_eq!(told.try_iter().last(), Some(2));
+    assert_eq!(received.try_iter().last(), Some(2));
     subscription.cancel();
 }
 
@@ -381,15 +381,15 @@ fn internal_work_of_the_workspace_causes_no_conflict() {
                 assert_eq!(read_then_write(w, || {}), None);
             }
             let (go, goes) = mpsc::channel::<()>();
-            let (told, tells) = mpsc::channel();
+            let (sender, received) = mpsc::channel();
             let reader = w.perform_changes([Item::TABLE], move |tx| {
                 let seen = count(tx)?;
-                told.send(()).unwrap();
+                sender.send(()).unwrap();
                 next(&goes);
                 insert(tx, &format!("round {round}"))?;
                 Ok(seen)
             });
-            next(&tells);
+            next(&received);
             // Transactions over other types, some of which write nothing, and a reclaim.
             for n in 0..5 {
                 let id = round * 10 + n;

@@ -151,14 +151,14 @@ fn foreign_writes_are_delivered_with_the_first_transaction() {
 }
 
 /// The ids of twins, with their values unless they were deleted.
-type Told = Receiver<(i32, Option<i32>)>;
+type Received = Receiver<(i32, Option<i32>)>;
 
 /// Subscriptions to twins, their deliveries, and a function in which another program updates the
 /// first twin and deletes the second.
-fn watched(w: &Fixture) -> (Vec<Subscription>, Told, impl Fn()) {
+fn watched(w: &Fixture) -> (Vec<Subscription>, Received, impl Fn()) {
     let rows = w.create::<Twin>((0..4).map(twin));
     let sql = Connection::open(w.path().unwrap()).unwrap();
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let subscribe = |row: &Twin| {
         let (send, id) = (send.clone(), row.id());
         let callback = move |event: SubscribedObject<Twin>| {
@@ -175,13 +175,13 @@ fn watched(w: &Fixture) -> (Vec<Subscription>, Told, impl Fn()) {
     let payload = "SELECT p FROM twin WHERE __pk0 = 0";
     let old: Vec<u8> = sql.query_row(payload, [], |row| row.get(0)).unwrap();
     w.change(&rows[0], |data| data.i32_b = 5);
-    assert_eq!(next(&told), (0, Some(5)));
+    assert_eq!(next(&received), (0, Some(5)));
     let write = move || {
         sql.execute("UPDATE twin SET p = ? WHERE __pk0 = 0", params![old])
             .unwrap();
         sql.execute("DELETE FROM twin WHERE __pk0 = 1", []).unwrap();
     };
-    (subscriptions, told, write)
+    (subscriptions, received, write)
 }
 
 // Promise: live-queries#L27
@@ -189,12 +189,12 @@ fn watched(w: &Fixture) -> (Vec<Subscription>, Told, impl Fn()) {
 fn objects_that_another_program_wrote_are_delivered_with_the_next_transaction() {
     bounded(|| {
         let w = Fixture::sqlite();
-        let (subscriptions, told, write) = watched(&w);
+        let (subscriptions, received, write) = watched(&w);
         write();
         w.create::<Item>([ItemData::default()]);
-        let mut told = drained(&told);
-        told.sort_unstable();
-        assert_eq!(told, [(0, Some(0)), (1, None)]);
+        let mut received = drained(&received);
+        received.sort_unstable();
+        assert_eq!(received, [(0, Some(0)), (1, None)]);
         drop(subscriptions);
     });
 }
@@ -204,20 +204,20 @@ fn objects_that_another_program_wrote_are_delivered_with_the_next_transaction() 
 fn refresh_delivers_foreign_writes() {
     bounded(|| {
         let w = Fixture::sqlite();
-        let (subscriptions, told, write) = watched(&w);
+        let (subscriptions, received, write) = watched(&w);
         let list = w.observe(w.fetch::<Twin>()).unwrap().watch().unwrap();
         let look = |w: &Workspace| {
             w.refresh().unwrap();
             w.settle().unwrap();
         };
         look(&w);
-        assert!(told.try_recv().is_err(), "nobody else has written");
+        assert!(received.try_recv().is_err(), "nobody else has written");
         let known = w.fetch::<Twin>().all().unwrap();
         write();
         look(&w);
-        let mut told_now = drained(&told);
-        told_now.sort_unstable();
-        assert_eq!(told_now, [(0, Some(0)), (1, None)]);
+        let mut received_now = drained(&received);
+        received_now.sort_unstable();
+        assert_eq!(received_now, [(0, Some(0)), (1, None)]);
         let fetched = w.fetch::<Twin>().all().unwrap();
         assert_eq!(list.latest().unwrap().unwrap().result(), &fetched);
         assert_eq!(fetched.len(), 3);
@@ -226,7 +226,7 @@ fn refresh_delivers_foreign_writes() {
         w.settle::<Twin>();
         assert_eq!(late.latest().unwrap().unwrap().result(), &fetched);
         look(&w);
-        assert!(told.try_recv().is_err(), "nobody has written since");
+        assert!(received.try_recv().is_err(), "nobody has written since");
         drop(subscriptions);
     });
 }
@@ -285,7 +285,7 @@ fn refresh_reads_again_only_foreign_writes() {
 fn commit_after_a_foreign_commit_is_delivered_once() {
     bounded(|| {
         let w = Fixture::sqlite();
-        let (subscriptions, told, write) = watched(&w);
+        let (subscriptions, received, write) = watched(&w);
         write();
         let first = w.fetch::<Twin>().first().unwrap().unwrap();
         assert_eq!(first.i32_b(), 0);
@@ -293,11 +293,17 @@ fn commit_after_a_foreign_commit_is_delivered_once() {
         // commit, and no earlier state again.
         w.change(&first, |data| data.i32_b = 9);
         w.settle::<Twin>();
-        let told = drained(&told);
-        let of_first: Vec<_> = told.iter().filter(|(id, _)| *id == 0).collect();
+        let received = drained(&received);
+        let of_first: Vec<_> = received.iter().filter(|(id, _)| *id == 0).collect();
         assert_eq!(of_first.last(), Some(&&(0, Some(9))));
-        assert!(of_first.iter().filter(|told| told.1 == Some(9)).count() == 1);
-        assert!(of_first.iter().all(|told| told.1 != Some(5)));
+        assert!(
+            of_first
+                .iter()
+                .filter(|received| received.1 == Some(9))
+                .count()
+                == 1
+        );
+        assert!(of_first.iter().all(|received| received.1 != Some(5)));
         drop(subscriptions);
     });
 }

@@ -261,10 +261,10 @@ fn one(seed: u64) -> usize {
     let sql = Connection::open(w.path().unwrap()).unwrap();
     sql.busy_timeout(std::time::Duration::from_secs(20))
         .unwrap();
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     for _ in 0..25 {
         match random.below(8) {
-            0..4 => told.push(apply(&sql, &mut random)),
+            0..4 => received.push(apply(&sql, &mut random)),
             4..6 => write(&w, &mut random, &mut next),
             6 => w.build_indexes([Book::TABLE]).unwrap(),
             _ => Workspace::settle(&w).unwrap(),
@@ -277,9 +277,9 @@ fn one(seed: u64) -> usize {
     check(&w);
     for (plan, index) in plans(&w).iter().zip(INDEXES) {
         let expected = format!("range of the index on {index}");
-        assert_eq!(*plan, expected, "{told:?}");
+        assert_eq!(*plan, expected, "{received:?}");
     }
-    told.iter().filter(|(_, done)| *done).count()
+    received.iter().filter(|(_, done)| *done).count()
 }
 
 // Promise: compatibility#P50

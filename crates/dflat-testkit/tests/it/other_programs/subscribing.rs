@@ -118,7 +118,11 @@ impl Rig {
     /// Subscribes to all twins or to their number, and runs `meanwhile` after the read and before
     /// the registration. Returns the last delivered number of twins, after a commit of another
     /// type.
-    fn told(&self, is_counted: bool, meanwhile: impl FnOnce() + Send + 'static) -> usize {
+    fn delivered_count(
+        &self,
+        is_counted: bool,
+        meanwhile: impl FnOnce() + Send + 'static,
+    ) -> usize {
         let (done, is_done) = mpsc::channel();
         *self.meanwhile.lock().unwrap() = Some(Box::new(move || {
             meanwhile();
@@ -168,7 +172,10 @@ fn foreign_commits_before_the_first_own_commit_are_delivered_with_it() {
         for is_counted in [false, true] {
             let rig = Rig::new();
             let path = rig.path();
-            assert_eq!(rig.told(is_counted, move || delete_a_twin(&path)), 2);
+            assert_eq!(
+                rig.delivered_count(is_counted, move || delete_a_twin(&path)),
+                2
+            );
         }
     });
 }
@@ -181,13 +188,13 @@ fn a_foreign_commit_noticed_by_a_writer_of_another_type_is_delivered() {
             let rig = Rig::new();
             insert_item(&rig.workspace, "first");
             let (path, workspace) = (rig.path(), rig.workspace.clone());
-            let told = rig.told(is_counted, move || {
+            let received = rig.delivered_count(is_counted, move || {
                 delete_a_twin(&path);
                 // This transaction notices the foreign commit, whose deliveries are made when it
                 // has ended.
                 insert_item(&workspace, "meanwhile");
             });
-            assert_eq!(told, 2);
+            assert_eq!(received, 2);
         }
     });
 }

@@ -66,10 +66,10 @@ fn queued_transactions_wait_for_resume_and_then_see_foreign_commits() {
     let path = directory.path().join("a.db");
     let workspace = open(&path);
     put(&workspace, 1).wait().unwrap();
-    let (told, deliveries) = mpsc::channel();
+    let (received, deliveries) = mpsc::channel();
     let subscription = workspace
         .subscribe(workspace.fetch::<Other>(), move |result| {
-            let _ = told.send(result.unwrap().len());
+            let _ = received.send(result.unwrap().len());
         })
         .unwrap();
     assert_eq!(deliveries.recv().unwrap(), 1);

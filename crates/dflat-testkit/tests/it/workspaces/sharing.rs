@@ -25,24 +25,24 @@ fn ids(items: &[Item]) -> Vec<String> {
 
 /// A delivery to a subscription to all items.
 fn watch(w: &Workspace) -> (Subscription, Receiver<Vec<String>>) {
-    let (tell, told) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let all = w.fetch::<Item>().order_by(Item::ID.ascending());
     let callback = move |result: Result<Update<FetchedResult<Item>>>| {
-        tell.send(ids(&result.unwrap())).unwrap();
+        sender.send(ids(&result.unwrap())).unwrap();
     };
-    (w.subscribe(all, callback).unwrap(), told)
+    (w.subscribe(all, callback).unwrap(), received)
 }
 
 /// Whether both workspaces share an engine: commits of one are delivered to subscribers of the
 /// other.
 fn share(a: &Workspace, b: &Workspace) -> bool {
     let count = a.fetch::<Item>().all().unwrap().len();
-    let (_subscription, told) = watch(a);
-    assert_eq!(next(&told).len(), count);
+    let (_subscription, received) = watch(a);
+    assert_eq!(next(&received).len(), count);
     let id = format!("shared {count}");
     let created = b.perform_changes([Item::TABLE], move |tx| insert(tx, &id));
     created.wait().unwrap();
-    !drained(&told).is_empty()
+    !drained(&received).is_empty()
 }
 
 fn in_directory(test: fn(&Path)) {
@@ -62,15 +62,15 @@ fn subscriptions_of_one_workspace_get_the_commits_of_the_other() {
             Workspace::open(&path).unwrap(),
         );
         create(&a, "1");
-        let (_all, told) = watch(&a);
-        assert_eq!(next(&told), ["1"]);
+        let (_all, received) = watch(&a);
+        assert_eq!(next(&received), ["1"]);
         let first = b.get::<Item>("1").unwrap().unwrap();
-        let (tell, events) = mpsc::channel();
+        let (sender, events) = mpsc::channel();
         let _first = a
-            .subscribe(&first, move |event| tell.send(event).unwrap())
+            .subscribe(&first, move |event| sender.send(event).unwrap())
             .unwrap();
         create(&b, "2");
-        assert_eq!(drained(&told), [["1", "2"]]);
+        assert_eq!(drained(&received), [["1", "2"]]);
         let changed = first.clone();
         let change = b.perform_changes([Item::TABLE], move |tx| {
             let mut change = ItemChangeRequest::change(tx, &changed)?.unwrap();
@@ -83,13 +83,13 @@ fn subscriptions_of_one_workspace_get_the_commits_of_the_other() {
         };
         // The delivered object equals the fetched one, and has the same row id.
         assert_eq!(*updated, a.get::<Item>("1").unwrap().unwrap());
-        assert_eq!(drained(&told).len(), 1);
+        assert_eq!(drained(&received).len(), 1);
         // A result fetched by one workspace is current for the other, so there is no first
         // delivery.
         let fetched = b.fetch::<Item>().all().unwrap();
-        let (tell, results) = mpsc::channel();
+        let (sender, results) = mpsc::channel();
         let callback =
-            move |result: Result<Update<FetchedResult<Item>>>| tell.send(result).unwrap();
+            move |result: Result<Update<FetchedResult<Item>>>| sender.send(result).unwrap();
         let _fetched = a.subscribe(&fetched, callback).unwrap();
         a.settle().unwrap();
         assert!(drained(&results).is_empty());
@@ -245,8 +245,8 @@ fn shutdown_of_one_workspace_leaves_the_other_working() {
             Workspace::open(&path).unwrap(),
             Workspace::open(&path).unwrap(),
         );
-        let ((_of_a, told_a), (_of_b, told_b)) = (watch(&a), watch(&b));
-        assert!(next(&told_a).is_empty() && next(&told_b).is_empty());
+        let ((_of_a, received_a), (_of_b, received_b)) = (watch(&a), watch(&b));
+        assert!(next(&received_a).is_empty() && next(&received_b).is_empty());
         let (snapshot_a, snapshot_b) = (a.snapshot().unwrap(), b.snapshot().unwrap());
         let mut stream = a.stream(a.fetch::<Item>()).unwrap();
         let queued: Vec<_> = ["1", "2", "3"]
@@ -273,11 +273,11 @@ fn shutdown_of_one_workspace_leaves_the_other_working() {
         );
         shut_down(snapshot_a.fetch::<Item>().all().unwrap_err());
         assert!(snapshot_b.fetch::<Item>().all().unwrap().is_empty());
-        let _ = drained(&told_a);
-        let _ = drained(&told_b);
+        let _ = drained(&received_a);
+        let _ = drained(&received_b);
         create(&b, "4");
-        assert_eq!(next(&told_b), ["1", "2", "3", "4"]);
-        assert!(drained(&told_a).is_empty());
+        assert_eq!(next(&received_b), ["1", "2", "3", "4"]);
+        assert!(drained(&received_a).is_empty());
         // Earlier deliveries can still be read; then the stream ends.
         let end = async {
             use futures::StreamExt;

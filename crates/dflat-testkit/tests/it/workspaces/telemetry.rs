@@ -87,7 +87,7 @@ fn listening(test: fn()) {
 }
 
 /// Whether a recorded line has all of these parts.
-fn told(parts: &[&dyn fmt::Display]) -> bool {
+fn is_recorded(parts: &[&dyn fmt::Display]) -> bool {
     let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
     let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
     lines
@@ -100,10 +100,10 @@ fn told(parts: &[&dyn fmt::Display]) -> bool {
 fn every_span_and_event_is_emitted() {
     listening(|| {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("told.db");
+        let path = directory.path().join("spans.db");
         let workspace = Workspace::builder(&path).slow_query(Duration::ZERO);
         let workspace = workspace.slow_subscriber(Duration::ZERO).open().unwrap();
-        assert!(told(&[&"DEBUG open", &path.display()]));
+        assert!(is_recorded(&[&"DEBUG open", &path.display()]));
         let create = |id: String| {
             let created = workspace.perform_changes([Item::TABLE], move |tx| insert(tx, &id));
             created.wait().unwrap();
@@ -112,19 +112,23 @@ fn every_span_and_event_is_emitted() {
             .subscribe(workspace.fetch::<Item>(), |_| {})
             .unwrap();
         create("a".to_owned());
-        assert!(told(&[&"DEBUG transaction", &"types=[\"Item\"]"]));
-        assert!(told(&[&"DEBUG commit", &"members=1"]));
-        assert!(told(&[
+        assert!(is_recorded(&[&"DEBUG transaction", &"types=[\"Item\"]"]));
+        assert!(is_recorded(&[&"DEBUG commit", &"members=1"]));
+        assert!(is_recorded(&[
             &"WARN event",
             &"slow subscriber",
             &"type_name=\"Item\"",
             &"micros="
         ]));
         assert!(workspace.get::<Item>("a").unwrap().is_some());
-        assert!(told(&[&"WARN event", &"slow query", &"type_name=\"Item\""]));
+        assert!(is_recorded(&[
+            &"WARN event",
+            &"slow query",
+            &"type_name=\"Item\""
+        ]));
         subscription.cancel();
         workspace.purge().unwrap();
-        assert!(told(&[&"DEBUG checkpoint", &"truncate"]));
+        assert!(is_recorded(&[&"DEBUG checkpoint", &"truncate"]));
         // A snapshot keeps the log from starting again.
         let snapshot = workspace.snapshot().unwrap();
         assert_eq!(snapshot.fetch::<Item>().all().unwrap().len(), 1);
@@ -136,13 +140,17 @@ fn every_span_and_event_is_emitted() {
         while !workspace.stats().log_is_pinned {
             std::thread::yield_now();
         }
-        assert!(told(&[&"WARN event", &"log pinned", &"bytes="]));
+        assert!(is_recorded(&[&"WARN event", &"log pinned", &"bytes="]));
         assert!(workspace.stats().log_bytes > 16 << 20);
         drop(snapshot);
         while workspace.stats().log_is_pinned {
             std::thread::yield_now();
         }
-        assert!(told(&[&"DEBUG event", &"checkpoint made", &"pages="]));
+        assert!(is_recorded(&[
+            &"DEBUG event",
+            &"checkpoint made",
+            &"pages="
+        ]));
     });
 }
 
@@ -159,7 +167,7 @@ fn an_old_snapshot_is_reported_with_its_age_and_ended_on_request() {
         create(&workspace, "a");
         let held = workspace.snapshot().unwrap();
         create(&workspace, "b");
-        assert!(told(&[&"WARN event", &"old snapshot", &"millis="]));
+        assert!(is_recorded(&[&"WARN event", &"old snapshot", &"millis="]));
         assert_eq!(held.fetch::<Item>().count().unwrap(), 1);
         assert!(workspace.stats().oldest_snapshot.is_some());
         drop(held);
@@ -227,7 +235,7 @@ fn an_old_snapshot_is_reported_and_ended_if_only_other_processes_commit() {
         let first = old();
         assert!(is_pinned());
         workspace.refresh().unwrap();
-        assert!(told(&[&"WARN event", &"old snapshot", &"millis="]));
+        assert!(is_recorded(&[&"WARN event", &"old snapshot", &"millis="]));
         // An idle reader keeps its state for a short time.
         until(|| !is_pinned());
         let second = old();
@@ -257,15 +265,20 @@ fn building_an_index_is_an_event() {
         w.build_indexes([v2::Book::TABLE]).unwrap();
         w.indexes_ready().wait().unwrap();
         let book: &dyn fmt::Display = &"type_name=\"Library.Book\"";
-        assert!(told(&[
+        assert!(is_recorded(&[
             &"DEBUG event",
             &"backfill started",
             book,
             &"rows=2"
         ]));
-        assert!(told(&[&"DEBUG backfill", book]));
-        assert!(told(&[&"DEBUG event", &"backfill finished", book]));
-        assert!(told(&[&"WARN event", &"unique", &"index=isbn", &"Int(1)"]));
+        assert!(is_recorded(&[&"DEBUG backfill", book]));
+        assert!(is_recorded(&[&"DEBUG event", &"backfill finished", book]));
+        assert!(is_recorded(&[
+            &"WARN event",
+            &"unique",
+            &"index=isbn",
+            &"Int(1)"
+        ]));
     });
 }
 
@@ -287,8 +300,8 @@ fn fast_calls_are_not_reported_as_slow() {
             tx.submit(ChangeRequest::<Bag>::creation(BagData::default()))
         });
         created.wait().unwrap();
-        assert!(told(&[&"DEBUG transaction", &"types=[\"Bag\"]"]));
-        assert!(!told(&[&"slow", &"type_name=\"Bag\""]));
+        assert!(is_recorded(&[&"DEBUG transaction", &"types=[\"Bag\"]"]));
+        assert!(!is_recorded(&[&"slow", &"type_name=\"Bag\""]));
     });
 }
 
@@ -298,7 +311,7 @@ fn a_commit_that_fails_is_an_event() {
         let rig = Rig::memory();
         rig.script.fail(Call::Commit, 0);
         assert!(kind(rig.insert("a")).is_some());
-        assert!(told(&[
+        assert!(is_recorded(&[
             &"WARN event",
             &"commit failed",
             &"no space is left",

@@ -106,15 +106,15 @@ fn deliveries_wait_for_the_device() {
     for (durability, expected) in [(Normal, 0), (Full, 1)] {
         let (_directory, workspace) = open(durability);
         commit(&workspace, 0, None, false);
-        let (told, tells) = mpsc::channel();
+        let (sender, received) = mpsc::channel();
         let count = workspace.fetch::<Other>().live_count();
         let observation = workspace.observe(count).unwrap().without_initial();
         let asked = workspace.clone();
-        let subscription = observation.call(move |_| told.send(flushes(&asked)).unwrap());
+        let subscription = observation.call(move |_| sender.send(flushes(&asked)).unwrap());
         workspace.settle().unwrap();
         let before = flushes(&workspace);
         commit(&workspace, 1, None, false);
-        assert_eq!(next(&tells) - before, expected, "{durability:?}");
+        assert_eq!(next(&received) - before, expected, "{durability:?}");
         subscription.unwrap().cancel();
     }
 }

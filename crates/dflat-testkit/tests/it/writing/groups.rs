@@ -125,14 +125,14 @@ impl Rig {
         first: impl FnOnce(&TransactionContext) -> Result<()> + Send + 'static,
         second: impl FnOnce(&TransactionContext) -> Result<R> + Send + 'static,
     ) -> (TransactionHandle<R>, Receiver<()>, Sender<()>) {
-        let ((told, tells), (go, goes)) = (mpsc::channel(), mpsc::channel());
+        let ((sender, received), (go, goes)) = (mpsc::channel(), mpsc::channel());
         let handle = self.workspace.perform_changes(types, move |tx| {
             first(tx)?;
-            told.send(()).unwrap();
+            sender.send(()).unwrap();
             next(&goes);
             second(tx)
         });
-        (handle, tells, go)
+        (handle, received, go)
     }
 
     pub(crate) fn ids(&self) -> Vec<String> {
@@ -215,13 +215,13 @@ fn transaction_that_cannot_be_started_fails_no_other(rig: &Rig) {
 // Promise: concurrency#C49
 fn failed_commit_fails_its_whole_group_and_is_not_delivered(rig: &Rig) {
     kind(rig.insert("before"));
-    let (tell, told) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let all = rig.workspace.fetch::<Item>();
-    let told_all = move |result: Result<Update<FetchedResult<Item>>>| {
-        tell.send(result.unwrap().len()).unwrap();
+    let note_all = move |result: Result<Update<FetchedResult<Item>>>| {
+        sender.send(result.unwrap().len()).unwrap();
     };
-    let _subscription = rig.workspace.subscribe(all, told_all).unwrap();
-    assert_eq!(next(&told), 1);
+    let _subscription = rig.workspace.subscribe(all, note_all).unwrap();
+    assert_eq!(next(&received), 1);
     let hold = rig.hold();
     let handles = ["a", "b", "c"].map(|id| rig.insert(id));
     rig.script.fail(Call::Commit, 0);
@@ -231,7 +231,7 @@ fn failed_commit_fails_its_whole_group_and_is_not_delivered(rig: &Rig) {
     assert!(failed > 0, "{kinds:?}");
     assert_eq!(rig.ids().len(), 4 - failed, "{kinds:?}");
     assert_eq!(kind(rig.insert("after")), None);
-    let counts: Vec<usize> = told.try_iter().collect();
+    let counts: Vec<usize> = received.try_iter().collect();
     assert_eq!(counts, (2..=5 - failed).collect::<Vec<_>>(), "{kinds:?}");
 }
 
@@ -244,10 +244,10 @@ fn after_a_failed_commit<R: Send + 'static>(
 ) -> Option<ErrorKind> {
     let hold = rig.hold();
     let member = rig.insert("a");
-    let (handle, told, go) = rig.gated([Item::TABLE], first, second);
+    let (handle, received, go) = rig.gated([Item::TABLE], first, second);
     rig.script.fail(Call::Commit, 0);
     drop(hold);
-    next(&told);
+    next(&received);
     // The group does not wait for the handler, and is committed while it runs.
     assert_eq!(kind(member), Some(FULL));
     go.send(()).unwrap();
@@ -290,21 +290,21 @@ fn members_that_read_uncommitted_changes_and_wrote_fail_too(rig: &Rig) {
 
 // Promise: concurrency#C51
 fn members_that_read_nothing_uncommitted_do_not_fail(rig: &Rig) {
-    let (told, tells) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let (go, goes) = mpsc::channel();
     // The member changes one type. The other transaction changes another type, and has write access
     // when the commit fails.
     let hold = rig.hold();
     let member = rig.insert("a");
     let next_item = rig.workspace.perform_changes([Item::TABLE], move |_| {
-        told.send(()).unwrap();
+        sender.send(()).unwrap();
         next(&goes);
         Ok(())
     });
     let (other, wrote, end) = rig.gated(
         [Other::TABLE],
         move |tx| {
-            next(&tells);
+            next(&received);
             insert_other(tx, 1)
         },
         |tx| insert_other(tx, 2),

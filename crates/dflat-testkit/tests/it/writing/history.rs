@@ -79,11 +79,16 @@ fn at(register: Register, list: &[u64]) -> Reading {
 }
 
 /// A committed transaction that reads and appends.
-fn event(id: u64, (called, told): (u64, u64), reads: &[Reading], appends: &[Register]) -> Event {
+fn event(
+    id: u64,
+    (called, answered): (u64, u64),
+    reads: &[Reading],
+    appends: &[Register],
+) -> Event {
     Event {
         id,
         called,
-        told,
+        answered,
         committed: true,
         reads: reads.to_vec(),
         appends: appends.to_vec(),
@@ -195,7 +200,7 @@ fn checker_finds_write_skew() {
 #[test]
 fn checker_finds_completions_out_of_order() {
     refuses("completions", |history| {
-        history.events[0].told = 45;
+        history.events[0].answered = 45;
         history.deliveries.clear();
     });
 }
@@ -203,7 +208,9 @@ fn checker_finds_completions_out_of_order() {
 // Promise: concurrency#C2
 #[test]
 fn checker_finds_deliveries_that_are_missing_twice_early_or_late() {
-    refuses("told 1 times", |history| drop(history.deliveries.remove(1)));
+    refuses("answered 1 times", |history| {
+        drop(history.deliveries.remove(1))
+    });
     refuses("instead", |history| {
         history.deliveries.insert(0, delivery(14, at(A, &[1])));
     });

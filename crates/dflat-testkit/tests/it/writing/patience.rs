@@ -32,7 +32,7 @@ fn insert_all(workspace: &Workspace, mut ids: Range<i32>) -> TransactionHandle<(
 /// A subscription to the number of bags. Each call of its callback waits for a message.
 fn stuck(workspace: &Workspace) -> (Subscription, Sender<()>, mpsc::Receiver<usize>) {
     let (go, goes) = mpsc::channel::<()>();
-    let (send, told) = mpsc::channel();
+    let (send, received) = mpsc::channel();
     let count = workspace.fetch::<Bag>().live_count();
     let observation = workspace.observe(count).unwrap().without_initial();
     let subscription = observation.call(move |count: dflat::Result<usize>| {
@@ -40,7 +40,7 @@ fn stuck(workspace: &Workspace) -> (Subscription, Sender<()>, mpsc::Receiver<usi
         // The sender may be gone: the test ends.
         let _ = goes.recv();
     });
-    (subscription.unwrap(), go, told)
+    (subscription.unwrap(), go, received)
 }
 
 // Promise: live-queries#L35
@@ -49,15 +49,15 @@ fn completions_do_not_wait_for_a_stuck_callback() {
     bounded(|| {
         let directory = tempfile::tempdir().unwrap();
         let workspace = workspace(&directory, Duration::from_secs(3600));
-        let (subscription, go, told) = stuck(&workspace);
+        let (subscription, go, received) = stuck(&workspace);
         let completions: Vec<_> = (0..1100).map(|id| insert(&workspace, id)).collect();
         for completion in completions {
             completion.wait().unwrap();
         }
         assert!(subscription.is_slow());
-        assert_eq!(next(&told), 1);
+        assert_eq!(next(&received), 1);
         drop(go);
-        assert_eq!(next(&told), 1100, "the rest as one");
+        assert_eq!(next(&received), 1100, "the rest as one");
     });
 }
 
@@ -68,9 +68,9 @@ fn rows_beyond_the_memory_bound_do_not_wait_for_a_stuck_callback() {
     bounded(|| {
         let directory = tempfile::tempdir().unwrap();
         let workspace = workspace(&directory, Duration::from_secs(3600));
-        let (subscription, go, told) = stuck(&workspace);
+        let (subscription, go, received) = stuck(&workspace);
         insert(&workspace, 0).detach();
-        assert_eq!(next(&told), 1);
+        assert_eq!(next(&received), 1);
         let inserts = (0..4).map(|n| insert_all(&workspace, 1 + n * ROWS..1 + (n + 1) * ROWS));
         for insert in inserts.collect::<Vec<_>>() {
             insert.wait().unwrap();
@@ -81,7 +81,7 @@ fn rows_beyond_the_memory_bound_do_not_wait_for_a_stuck_callback() {
         );
         drop(go);
         let all = usize::try_from(1 + 4 * ROWS).unwrap();
-        assert_eq!(next(&told), all, "the rest as one");
+        assert_eq!(next(&received), all, "the rest as one");
     });
 }
 
@@ -91,7 +91,7 @@ fn slow_subscriber_is_waited_for_again_after_it_has_caught_up() {
     bounded(|| {
         let directory = tempfile::tempdir().unwrap();
         let workspace = workspace(&directory, Duration::from_secs(20));
-        let (subscription, go, told) = stuck(&workspace);
+        let (subscription, go, received) = stuck(&workspace);
         let completions: Vec<_> = (0..1100).map(|id| insert(&workspace, id)).collect();
         for completion in completions {
             completion.wait().unwrap();
@@ -99,8 +99,8 @@ fn slow_subscriber_is_waited_for_again_after_it_has_caught_up() {
         assert!(subscription.is_slow());
         drop(go);
         until(|| !subscription.is_slow());
-        assert_eq!(told.try_iter().last(), Some(1100));
+        assert_eq!(received.try_iter().last(), Some(1100));
         insert(&workspace, 1100).wait().unwrap();
-        assert_eq!(told.try_recv(), Ok(1101), "it was waited for");
+        assert_eq!(received.try_recv(), Ok(1101), "it was waited for");
     });
 }
