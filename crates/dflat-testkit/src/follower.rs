@@ -69,7 +69,11 @@ impl Follower {
         let noted = Arc::clone(&deliveries);
         let counts = workspace.subscribe(fetch().live_count(), move |count| {
             let before = lock(&noted).count.replace(count.clone().unwrap());
-            assert_ne!(before, count.ok(), "a count is deliveries when it changes");
+            assert_ne!(
+                before,
+                count.ok(),
+                "a count is delivered only if it changes"
+            );
         });
         let noted = Arc::clone(&deliveries);
         let projection = workspace.subscribe(fetch().live_select(SEEN), move |update| {
@@ -165,7 +169,7 @@ impl Deliveries {
             assert_eq!(
                 update.commits(),
                 0,
-                "nothing is deliveries before what is there at first"
+                "the first delivery is the initial result"
             );
             (self.first, self.latest) = (Some(result.clone()), Some(result.clone()));
             return;
@@ -173,7 +177,7 @@ impl Deliveries {
         let difference = update.difference();
         assert!(
             !difference.is_empty(),
-            "nothing is deliveries that has not changed"
+            "an unchanged result is not delivered"
         );
         let mut list = before.to_vec();
         difference.apply(&mut list, |at| result[at].clone());

@@ -184,22 +184,22 @@ fn check_deliveries(history: &History, lists: &Lists<'_>) -> Result<(), String> 
         *length += 1;
         let expected = lists.of_register(reading.register).get(..*length);
         if expected != Some(reading.list.as_slice()) {
-            return Err(format!("{reading:?} was answered instead of {expected:?}"));
+            return Err(format!("{reading:?} was delivered instead of {expected:?}"));
         }
         let Some(completed) = reading.list.last().and_then(|id| answered.get(id)) else {
             continue;
         };
         if *completed < delivery.moment || *completed < latest {
-            return Err(format!("{reading:?} was answered after a later completion"));
+            return Err(format!(
+                "{reading:?} was delivered after a later completion"
+            ));
         }
         latest = *completed;
     }
     for (register, list) in &lists.last {
         let count = lengths.get(register).copied().unwrap_or_default();
         if count != list.len() {
-            return Err(format!(
-                "{register:?} was answered {count} times of {list:?}"
-            ));
+            return Err(format!("{register:?} got {count} deliveries of {list:?}"));
         }
     }
     Ok(())

@@ -208,7 +208,7 @@ fn checker_finds_completions_out_of_order() {
 // Promise: concurrency#C2
 #[test]
 fn checker_finds_deliveries_that_are_missing_twice_early_or_late() {
-    refuses("answered 1 times", |history| {
+    refuses("got 1 deliveries", |history| {
         drop(history.deliveries.remove(1))
     });
     refuses("instead", |history| {
