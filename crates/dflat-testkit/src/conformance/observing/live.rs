@@ -368,7 +368,7 @@ pub fn stuck_subscriber_delays_no_other_and_gets_the_rest_as_one_delivery(open: 
     for object in &objects {
         w.delete(object);
     }
-    assert_eq!(drained(&heard).iter().map(|received| received.len()).collect::<Vec<_>>(), [3, 2, 1, 0]);
+    assert_eq!(drained(&heard).iter().map(|items| items.len()).collect::<Vec<_>>(), [3, 2, 1, 0]);
     assert!(slow.is_slow() && !other.is_slow());
     assert_eq!(owned_ids(next(&received).result()), ["b", "c", "d"]);
     assert!(drained(&received).is_empty());

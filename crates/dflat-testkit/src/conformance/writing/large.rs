@@ -332,7 +332,7 @@ fn subscribe_all(w: &Fixture, object: &Item) -> (Vec<Subscription>, Log) {
         w.subscribe(ones, move |received: ItemsUpdate| result(shown(&received.unwrap()))),
         w.subscribe(page, move |received: ItemsUpdate| window(shown(&received.unwrap()))),
         w.subscribe(all.live_count(), move |received| items(format!("{received:?}"))),
-        w.subscribe(w.fetch::<Other>().live_count(), move |received| others(format!("{received:?}"))),
+        w.subscribe(w.fetch::<Other>().live_count(), move |count| others(format!("{count:?}"))),
         w.subscribe(w.fetch::<Item>().live_select(Item::RANK), move |received| {
             let update = received.unwrap();
             values(format!("{} {:?} {:?}", update.commit(), update.difference(), *update));
