@@ -388,7 +388,8 @@ fn registrations_and_foreign_commits_are_ordered_among_the_commits() {
         let rig = Rig::new();
         rig.commit(1);
         let delivered = Arc::clone(&rig.delivered);
-        let register = Box::new(move || Some(RecordedCalls::new(2, 1, &delivered) as Arc<dyn Calls>));
+        let register =
+            Box::new(move || Some(RecordedCalls::new(2, 1, &delivered) as Arc<dyn Calls>));
         rig.deliveries.register(register, 0);
         rig.deliveries.hand_over();
         rig.deliveries.renew(CommitSeq(1));
@@ -407,7 +408,8 @@ fn foreign_commit_between_the_read_and_the_queuing_of_a_registration_is_delivere
         // finds a foreign write.
         rig.deliveries.renew(CommitSeq(0));
         let delivered = Arc::clone(&rig.delivered);
-        let register = Box::new(move || Some(RecordedCalls::new(2, 1, &delivered) as Arc<dyn Calls>));
+        let register =
+            Box::new(move || Some(RecordedCalls::new(2, 1, &delivered) as Arc<dyn Calls>));
         rig.deliveries.register(register, renewals);
         rig.deliveries.wait();
         rig.finish(&[900, 200, 900]);
