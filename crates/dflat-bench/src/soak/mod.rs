@@ -38,9 +38,9 @@ pub struct Report {
     pub alone: Latency,
     /// Commits under load.
     pub loaded: Latency,
-    /// The largest sizes during the second quarter of the time.
+    /// The largest sizes during the second quarter of the measurements.
     pub early: Size,
-    /// The largest sizes during the last quarter of the time.
+    /// The largest sizes during the last quarter of the measurements.
     pub late: Size,
     /// The counts of the workspace.
     pub stats: Stats,
@@ -88,13 +88,12 @@ pub fn run(settings: &Settings) -> Result<Report> {
     let stats = workspace.stats();
     load::check(&workspace)?;
     workspace.shutdown()?;
-    let quarter = |from: u32| {
-        let (from, to) = (
-            settings.duration * from / 4,
-            settings.duration * (from + 1) / 4,
-        );
-        let within = sizes.iter().filter(|(at, _)| (from..to).contains(at));
-        within.fold(Size::default(), |most, (_, size)| most.max(*size))
+    // The sizes are counted, not timed: under other load, a quarter of a short time may have none.
+    let quarter = |number: usize| {
+        let from = sizes.len() * number / 4;
+        let to = (sizes.len() * (number + 1) / 4).max(from + 1);
+        let within = &sizes[from..to.min(sizes.len())];
+        within.iter().copied().fold(Size::default(), Size::max)
     };
     let (early, late) = (quarter(1), quarter(3));
     late.check_no_larger(early)?;
@@ -108,23 +107,23 @@ pub fn run(settings: &Settings) -> Result<Report> {
     })
 }
 
-/// Measures the time of a commit, and the sizes, repeatedly.
-#[allow(clippy::type_complexity, reason = "two lists")]
+/// Measures the time of a commit, and the sizes, repeatedly. Gives at least one size.
 fn sample(
     workspace: &Workspace,
     path: &std::path::Path,
     start: Instant,
     duration: Duration,
-) -> Result<(Vec<Duration>, Vec<(Duration, Size)>)> {
+) -> Result<(Vec<Duration>, Vec<Size>)> {
     const PAUSE: Duration = Duration::from_millis(4);
     let (mut latencies, mut sizes) = (Vec::new(), Vec::new());
     while start.elapsed() < duration {
         latencies.push(probe(workspace)?);
         if latencies.len().is_multiple_of(8) {
-            sizes.push((start.elapsed(), Size::of(path)?));
+            sizes.push(Size::of(path)?);
         }
         // The pause keeps the measurement itself from being a load.
         thread::sleep(PAUSE);
     }
+    sizes.push(Size::of(path)?);
     Ok((latencies, sizes))
 }
