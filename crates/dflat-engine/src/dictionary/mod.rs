@@ -172,6 +172,25 @@ impl Dictionary {
         self.change(key, Some(expected), value)
     }
 
+    /// Replaces a value by the result of `change`. The replacement is atomic: if another thread or
+    /// a transaction has changed the value meanwhile, `change` is called again with the new value.
+    ///
+    /// # Errors
+    /// As [`Self::get`] and [`Self::set`], and those of `change`, after which nothing is changed.
+    pub fn update(
+        &self,
+        key: &str,
+        mut change: impl FnMut(Option<&Value>) -> Result<Option<Value>>,
+    ) -> Result<()> {
+        loop {
+            let before = self.get(key)?;
+            let after = change(before.as_ref())?;
+            if self.replace(key, before.as_ref(), after)? {
+                return Ok(());
+            }
+        }
+    }
+
     fn change(
         &self,
         key: &str,

@@ -148,18 +148,15 @@ impl Dictionary {
     where
         T: FromDictionary + IntoDictionary + Clone,
     {
-        loop {
-            let before = self.inner.get(key)?;
-            let value = before.as_ref().map(|value| value::read(key, value));
-            let after = change(value.transpose()?);
+        let mut after = None;
+        self.inner.update(key, |before| {
+            let before = before.map(|value| value::read(key, value));
+            after = change(before.transpose()?);
             let stored = after.clone().map(IntoDictionary::into_value);
-            let stored = stored
-                .transpose()
-                .map_err(|error| error.context(format_args!("cannot set {key:?}")))?;
-            if self.inner.replace(key, before.as_ref(), stored)? {
-                return Ok(after);
-            }
-        }
+            let stored = stored.transpose();
+            stored.map_err(|error| error.context(format_args!("cannot set {key:?}")))
+        })?;
+        Ok(after)
     }
 
     /// Whether a key has a value of any type.
