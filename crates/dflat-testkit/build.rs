@@ -15,6 +15,8 @@ fn main() {
         "../../schemas/evolution/shelf_v4.fbs",
         "../../schemas/evolution/shelf_v5.fbs",
         "../../schemas/evolution/shelf_v6.fbs",
+        "../../schemas/evolution/letter_v1.fbs",
+        "../../schemas/evolution/letter_v2.fbs",
         "../../schemas/evolution/trash_v1.fbs",
         "../../schemas/evolution/trash_v2.fbs",
     ] {

@@ -41,6 +41,17 @@ pub mod note {
     }
 }
 
+/// A type before and after some of its values became required.
+#[allow(missing_docs, clippy::use_self, reason = "generated")]
+pub mod letter {
+    pub mod v1 {
+        include!(concat!(env!("OUT_DIR"), "/letter_v1.rs"));
+    }
+    pub mod v2 {
+        include!(concat!(env!("OUT_DIR"), "/letter_v2.rs"));
+    }
+}
+
 /// A table that holds a value with indexes, with and without these indexes.
 #[allow(missing_docs, clippy::use_self, reason = "generated")]
 pub mod trash {

@@ -138,6 +138,7 @@ pub(crate) enum Value<'s> {
     Table {
         id: DefinitionId,
         boxed: bool,
+        required: bool,
     },
     Union(DefinitionId),
     Vector(Item),
@@ -414,6 +415,7 @@ fn value<'s>(
         Item::Table(id) => Value::Table {
             id,
             boxed: ownership.boxes(table, id),
+            required: field.required,
         },
     }
 }

@@ -66,8 +66,18 @@ impl Scope<'_> {
             Value::Scalar { .. } | Value::Enum { .. } | Value::Struct(_) => get,
             Value::Text { default: Some(_) } => call(string, [get]),
             Value::Text { default: None } => map(get, "String::from"),
-            Value::Table { boxed: false, .. } => map(get, "Message::decode"),
-            Value::Table { boxed: true, .. } => map(get, "decode_boxed"),
+            Value::Table {
+                boxed, required, ..
+            } => {
+                let function = match boxed {
+                    true => "decode_boxed",
+                    false => "Message::decode",
+                };
+                match required {
+                    true => call(format!("{codegen}::{function}"), [get]),
+                    false => map(get, function),
+                }
+            }
             Value::Union(_) => map(get, "Union::decode"),
             Value::Vector(item) => {
                 let elements = get.method("iter", []);
@@ -98,10 +108,7 @@ impl Scope<'_> {
             }
         }
         for (member, field) in fields {
-            let absent = matches!(
-                field.value,
-                Value::Struct(_) | Value::Table { .. } | Value::Union(_)
-            );
+            let absent = matches!(field.value, Value::Struct(_) | Value::Union(_));
             if field.source.required && absent {
                 let present = atom("self").field(&member.field).method("is_some", []);
                 let fault = atom(format!("\"the field {} is required\"", field.source.name));
@@ -175,7 +182,7 @@ impl Scope<'_> {
 fn slot_call(voffset: u16, present: Expr, field: &FieldPlan<'_>) -> Expr {
     let always = matches!(
         field.value,
-        Value::Text { default: Some(_) } | Value::Vector(_)
+        Value::Text { default: Some(_) } | Value::Vector(_) | Value::Table { required: true, .. }
     ) && (field.source.required || field.source.storage.primary);
     let present = if always { atom("true") } else { present };
     atom("encoder").method("slot", [atom(voffset.to_string()), present])
@@ -209,6 +216,17 @@ fn encode_child(member: &Member, value: Value<'_>, slot: &str, codes: &str, text
         Value::Scalar { .. } | Value::Enum { .. } | Value::Struct(_) => return,
         Value::Text { default: Some(_) } => child("text", call(SOME, [owned.method("as_str", [])])),
         Value::Text { default: None } => child("text", owned.method("as_deref", [])),
+        Value::Table {
+            boxed,
+            required: true,
+            ..
+        } => {
+            let value = match boxed {
+                true => owned.method("as_ref", []),
+                false => owned.reference(),
+            };
+            child("message", call(SOME, [value]))
+        }
         Value::Table { boxed: false, .. } => child("message", owned.method("as_ref", [])),
         Value::Table { boxed: true, .. } => child("message", owned.method("as_deref", [])),
         Value::Union(_) => child("union", owned.method("as_ref", [])),

@@ -3,7 +3,7 @@
 use super::layout::{Expr, atom, call};
 use super::names::Member;
 use super::text::Text;
-use super::{MUST_USE, OPTION, Scope, linked, scalar_type};
+use super::{MUST_USE, OPTION, SOME, Scope, linked, scalar_type};
 use crate::plan::{FieldPlan, Item, TablePlan, Value};
 
 /// A field with its names.
@@ -58,7 +58,8 @@ impl<'p> Scope<'p> {
 
     fn owned_struct(self, fields: &[Named<'_>], text: &mut Text) {
         let (base, owned) = (self.base(), self.own_owned());
-        let derived = fields.iter().all(|(_, field)| self.is_plain_default(field));
+        let constructed = fields.iter().any(|(_, field)| field.source.required);
+        let derived = !constructed && fields.iter().all(|(_, field)| self.is_plain_default(field));
         text.item(|text| {
             if self.ty().stored.is_some() {
                 let linked = linked(base);
@@ -84,7 +85,9 @@ impl<'p> Scope<'p> {
                 }
             });
         });
-        if !derived {
+        if constructed {
+            self.constructor(fields, text);
+        } else if !derived {
             text.item(|text| {
                 self.allow_literals(fields, text);
                 text.implementation("::core::default::Default", &owned, |text| {
@@ -96,6 +99,65 @@ impl<'p> Scope<'p> {
                     });
                 });
             });
+        }
+    }
+
+    /// The function that takes the required values, instead of `Default`.
+    fn constructor(self, fields: &[Named<'_>], text: &mut Text) {
+        /// The number of arguments that clippy allows.
+        const ARGUMENTS_MAX: usize = 7;
+        let required: Vec<&Named<'_>> = fields
+            .iter()
+            .filter(|(_, field)| field.source.required)
+            .collect();
+        let parameters = required.iter().map(|(member, field)| {
+            let ty = self.required_type(field.value);
+            format!("{}: impl ::core::convert::Into<{ty}>", member.field)
+        });
+        let parameters: Vec<String> = parameters.collect();
+        let parameters: Vec<&str> = parameters.iter().map(String::as_str).collect();
+        text.item(|text| {
+            let lints = fields
+                .iter()
+                .find_map(|(_, field)| self.literal_lints(field));
+            self.allow(&Vec::from_iter(lints), text);
+            text.block(format!("impl {}", self.own_owned()), |text| {
+                text.item(|text| {
+                    text.line(
+                        "/// The values with these required ones; the others have their defaults.",
+                    );
+                    text.line(MUST_USE);
+                    if parameters.len() > ARGUMENTS_MAX {
+                        text.line("#[allow(clippy::too_many_arguments)]");
+                    }
+                    text.function("pub fn new", &parameters, "Self", |text| {
+                        let value = |(member, field): &Named<'_>| {
+                            (member.field.clone(), self.initial(member, field))
+                        };
+                        text.literal("Self", &fields.iter().map(value).collect::<Vec<_>>());
+                    });
+                });
+            });
+        });
+    }
+
+    /// The type of a required field's value.
+    fn required_type(self, value: Value<'_>) -> String {
+        match value {
+            Value::Struct(id) | Value::Union(id) => self.path(id, ""),
+            value => self.owned_type(value),
+        }
+    }
+
+    /// The value of a field in the constructor.
+    fn initial(self, member: &Member, field: &FieldPlan<'_>) -> Expr {
+        if !field.source.required {
+            return self.owned_default(field);
+        }
+        let value = call("::core::convert::Into::into", [atom(&member.field)]);
+        match field.value {
+            Value::Struct(_) | Value::Union(_) => call(SOME, [value]),
+            _ => value,
         }
     }
 
@@ -211,7 +273,11 @@ impl<'p> Scope<'p> {
             } => optional(absent, self.path(id, "")),
             Value::Text { default } => optional(default.is_none(), format!("{codegen}::String")),
             Value::Struct(id) | Value::Union(id) => optional(true, self.path(id, "")),
-            Value::Table { id, boxed } => optional(true, self.held(id, boxed)),
+            Value::Table {
+                id,
+                boxed,
+                required,
+            } => optional(!required, self.held(id, boxed)),
             Value::Vector(Item::Table(id)) => {
                 format!("{codegen}::Vec<{}>", self.held(id, false))
             }
@@ -224,7 +290,13 @@ impl<'p> Scope<'p> {
         match value {
             Value::Text { default: None } => format!("{OPTION}<&{lifetime} str>"),
             Value::Text { default: Some(_) } => format!("&{lifetime} str"),
-            Value::Table { id, .. } => format!("{OPTION}<{}<{lifetime}>>", self.path(id, "Ref")),
+            Value::Table { id, required, .. } => {
+                let view = format!("{}<{lifetime}>", self.path(id, "Ref"));
+                match required {
+                    true => view,
+                    false => format!("{OPTION}<{view}>"),
+                }
+            }
             Value::Union(id) => format!("{OPTION}<{}>", self.union_view(id, lifetime)),
             Value::Vector(Item::Union(id)) => {
                 format!("{codegen}::UnionVector<{lifetime}, {}>", self.path(id, ""))
@@ -256,8 +328,12 @@ impl<'p> Scope<'p> {
             Value::Text { default: Some(_) } => reader.method("text_or", [voffset, default()]),
             Value::Text { default: None } => reader.method("text", [voffset]),
             Value::Struct(_) => reader.method("structure", [voffset]),
-            Value::Table { id, .. } => {
-                reader.method(format!("message::<{}>", self.owned(id)), [voffset])
+            Value::Table { id, required, .. } => {
+                let method = match required {
+                    true => "required_message",
+                    false => "message",
+                };
+                reader.method(format!("{method}::<{}>", self.owned(id)), [voffset])
             }
             Value::Union(id) => reader.method(format!("union::<{}>", self.path(id, "")), [voffset]),
             Value::Vector(Item::Union(_)) => reader.method("union_vector", [voffset]),

@@ -17,6 +17,7 @@ macro_rules! case {
 case!(keys);
 case!(monster);
 case!(recursive);
+case!(required);
 case!(scalars);
 case!(structs);
 case!(unions);
@@ -39,7 +40,7 @@ where
 #[test]
 fn defaults_take_no_space_and_come_back() {
     use scalars::{Level, Scalars, ScalarsData};
-    let mut data = ScalarsData::default();
+    let mut data = ScalarsData::new("", []);
     assert!(data.l.is_nan() && data.m == f64::NEG_INFINITY && data.i == u64::MAX);
     assert_eq!(
         (data.text.as_str(), data.level),
@@ -141,7 +142,8 @@ fn an_object_without_a_required_member_is_refused_and_the_transaction_goes_on() 
     let stored = workspace.perform_changes([Mail::TABLE], |tx| {
         let incomplete = MessageData {
             id: "a".to_owned(),
-            ..MessageData::default()
+            single: None,
+            ..MessageData::new(Single::Note(Note::default()))
         };
         let refused = tx
             .submit(MessageChangeRequest::creation(incomplete.clone()))
@@ -160,6 +162,53 @@ fn an_object_without_a_required_member_is_refused_and_the_transaction_goes_on() 
         "{refused}"
     );
     assert_eq!(workspace.fetch::<Mail>().all().unwrap().len(), 1);
+}
+
+fn post() -> required::PostData {
+    use required::{Author, Content, Link, Note, Point, Quote, Reply};
+    let quote = |text: &str| {
+        Quote::new(Reply {
+            text: Some(text.to_owned()),
+            quote: None,
+        })
+    };
+    let mut post = required::PostData::new(
+        Author::new("Ada", Link::new("home")),
+        Point { x: 1, y: 2 },
+        Content::Note(Note::default()),
+        ["tag".to_owned()],
+        quote("first"),
+        [],
+        [Some(Content::Link(Link::new("cited")))],
+        [],
+    );
+    post.quote.reply.quote = Some(Box::new(quote("second")));
+    post
+}
+
+// Issue 27, line 10.
+#[test]
+fn a_required_table_is_no_option() {
+    use required::{Post, PostRef};
+    let data = post();
+    assert_eq!((data.id, data.author.link.stars), (0, 3));
+    let payload = check::<Post>(&data);
+    let table = TableReader::new(TableView::root(&payload).unwrap());
+    let view: PostRef<'_> = required::PostData::view(table);
+    assert_eq!(view.author().link().title(), "home");
+    let inner = view.quote().reply().quote().unwrap();
+    assert_eq!(inner.reply().text(), Some("second"));
+    assert!(view.editor().is_none());
+}
+
+// Issue 27, line 10.
+#[test]
+fn a_view_of_bytes_without_required_values_reads_defaults() {
+    let view = required::PostData::view(TableReader::default());
+    assert_eq!(view.author().link().title(), "");
+    assert!(view.content().is_none() && view.tags().is_empty());
+    let decoded = required::PostData::decode(view);
+    assert_eq!((decoded.author.name.as_str(), decoded.place), ("", None));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use dflat_model::{Order, Query, Table};
 
+use super::control::Control;
 use super::corrupt_bytes;
 use super::first::FirstRows;
 use crate::error::Result;
@@ -42,6 +43,13 @@ impl<'q> Collector<'q> {
             before: Vec::new(),
             batch: ObjectBatch::new(table, origin),
             first: None,
+        }
+    }
+
+    /// Accepts rows that lack required fields, if the control does.
+    pub(super) fn obey(&mut self, control: &Control) {
+        if control.incomplete {
+            self.batch.accept_incomplete();
         }
     }
 

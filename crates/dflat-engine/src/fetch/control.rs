@@ -41,6 +41,8 @@ pub struct Control {
     /// The number of rows reached by a key before the rows of the table are counted. Defaults to
     /// 512.
     pub rows_before_count: usize,
+    /// Whether objects that lack required fields are read. Otherwise, they are an error.
+    pub incomplete: bool,
 }
 
 impl Default for Control {
@@ -49,6 +51,7 @@ impl Default for Control {
             deadline: None,
             cancellation: None,
             rows_before_count: ROWS_BEFORE_COUNT,
+            incomplete: false,
         }
     }
 }

@@ -207,6 +207,7 @@ pub fn fetch(
         && lookup.is_served(snapshot, table)?
     {
         let mut collector = Collector::new(table, query, true, origin);
+        collector.obey(control);
         // Most look-ups find one object.
         collector.expect_one();
         lookup.scan(snapshot, table, query, control, &mut |row| {
@@ -216,6 +217,7 @@ pub fn fetch(
     }
     let plan = chosen(snapshot, table, query, control)?;
     let mut collector = Collector::new(table, query, plan.sorted, origin);
+    collector.obey(control);
     if plan.is_look_up() {
         collector.expect_one();
     }

@@ -32,5 +32,5 @@ pub use reader::{TableView, UnionView, VectorView};
 pub use scalar::ScalarType;
 pub use scalar_change::changes_scalars_alone;
 pub(crate) use text::text;
-pub use verify::{DEPTH_MAX, exceeded_limit, verify, verify_as, visits_max};
+pub use verify::{DEPTH_MAX, exceeded_limit, verify, verify_as, verify_incomplete, visits_max};
 pub use writer::{Slot, Writer};

@@ -50,12 +50,30 @@ pub fn verify(types: &[TypeDescriptor], payload: &[u8]) -> Result<(), Malformed>
 /// # Errors
 /// As [`verify`].
 pub fn verify_as(types: &[TypeDescriptor], root: TypeId, payload: &[u8]) -> Result<(), Malformed> {
-    let mut verifier = Verifier::<false>::new(types, payload);
+    verify_with(types, root, payload, false)
+}
+
+/// Verifies a payload as [`verify`] does, except that required fields may be absent: other programs
+/// write such payloads.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_incomplete(types: &[TypeDescriptor], payload: &[u8]) -> Result<(), Malformed> {
+    verify_with(types, ROOT_TYPE, payload, true)
+}
+
+fn verify_with(
+    types: &[TypeDescriptor],
+    root: TypeId,
+    payload: &[u8],
+    incomplete: bool,
+) -> Result<(), Malformed> {
+    let mut verifier = Verifier::<false>::new(types, payload, incomplete);
     let verified = verifier.table(root, TableView::root(payload)?);
     if verifier.spent.is_none() {
         return verified;
     }
-    verify_shared(types, root, payload).map_err(|_| Malformed)
+    verify_shared(types, root, payload, incomplete).map_err(|_| Malformed)
 }
 
 /// The limit of shared parts because of which [`verify_as`] refuses a payload, for messages. `None`
@@ -66,7 +84,7 @@ pub fn exceeded_limit(
     root: TypeId,
     payload: &[u8],
 ) -> Option<&'static str> {
-    Some(match verify_shared(types, root, payload).err()?? {
+    Some(match verify_shared(types, root, payload, false).err()?? {
         Limit::Visits => {
             "its parts are shared so often that reading them all visits more than 16 bytes for \
              each byte"
@@ -85,8 +103,9 @@ fn verify_shared(
     types: &[TypeDescriptor],
     root: TypeId,
     payload: &[u8],
+    incomplete: bool,
 ) -> Result<(), Option<Limit>> {
-    let mut verifier = Verifier::<true>::new(types, payload);
+    let mut verifier = Verifier::<true>::new(types, payload, incomplete);
     let table = TableView::root(payload).map_err(|_| None)?;
     let verified = verifier.table(root, table);
     verified.map_err(|_| verifier.spent)
@@ -136,10 +155,12 @@ struct Verifier<'t, const SHARED: bool> {
     /// The limit that was exceeded.
     spent: Option<Limit>,
     depth: usize,
+    /// Whether required fields may be absent.
+    incomplete: bool,
 }
 
 impl<'t, const SHARED: bool> Verifier<'t, SHARED> {
-    fn new(types: &'t [TypeDescriptor], payload: &[u8]) -> Self {
+    fn new(types: &'t [TypeDescriptor], payload: &[u8], incomplete: bool) -> Self {
         Self {
             types,
             visits: visits_max(payload),
@@ -152,6 +173,7 @@ impl<'t, const SHARED: bool> Verifier<'t, SHARED> {
             }),
             spent: None,
             depth: 0,
+            incomplete,
         }
     }
 
@@ -219,7 +241,7 @@ impl<'t, const SHARED: bool> Verifier<'t, SHARED> {
     fn field(&mut self, field: &FieldLayout, table: TableView<'_>) -> Result<(), Malformed> {
         let Some(position) = table.field(field.voffset) else {
             return match field.shape {
-                _ if field.required => Err(Malformed),
+                _ if field.required && !self.incomplete => Err(Malformed),
                 Shape::Vector(Element::Union(_)) => no_codes(table, field.voffset),
                 _ => Ok(()),
             };

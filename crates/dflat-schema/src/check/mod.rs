@@ -2,6 +2,7 @@
 
 mod attribute;
 mod field;
+mod required;
 mod storage;
 mod warning;
 
@@ -13,6 +14,7 @@ use crate::resolve::Draft;
 pub(crate) fn check(draft: &Draft<'_>, options: &Options, sink: &mut Sink) {
     attribute::check(draft, sink);
     field::check(draft, sink);
+    required::check(draft, sink);
     if !options.payload_only {
         storage::check(draft, sink);
     }

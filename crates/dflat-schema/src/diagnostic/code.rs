@@ -213,6 +213,10 @@ codes! {
     INDEX_TWICE "E0100" "an index, or a field of an index, declared twice"
         "The second declaration would add nothing. A `unique` index also serves queries, so \
          `indexed` is not needed beside it."
+    REQUIRES_ITSELF "E0101" "a table that requires itself"
+        "A table with a required field of its own type, directly or through other required \
+         tables, has no value, because each value would contain another one. Remove `required` \
+         from one of the fields, or use a vector."
     SERVICE_IGNORED "N0001" "a service, which is ignored"
         "Dflat stores objects and calls no remote procedures. An `rpc_service` is parsed, so that \
          programs that use it can share the schema, and no code is generated for it."

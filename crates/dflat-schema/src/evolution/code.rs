@@ -20,9 +20,10 @@ codes! {
          new default as its value. Keep the default, and set the new value where the program \
          creates objects. Or deprecate the field with its default, and add another field."
     REQUIRED_CHANGED "E0304" "a field that became required, or no longer is"
-        "An object without a required field cannot be read. Old objects may lack a field that \
-         becomes required. If a field is no longer required, older programs refuse new objects \
-         that lack it. A required field that is deprecated is no longer required."
+        "An object without a required field can be read only by `Fetch::unchecked`. Old objects \
+         may lack a field that becomes required. If a field is no longer required, older programs \
+         refuse new objects that lack it. A required field that is deprecated is no longer \
+         required."
     KEY_CHANGED "E0305" "a primary key that changed"
         "The fields of the primary key, their order and their types are part of the table in the \
          file. Give the table a new version, `table Post (v: \"2\")`, and copy the objects."

@@ -8,7 +8,7 @@ use dflat_engine::object::{ScalarType, TableView, UnionView};
 use super::{Enum, Message, Struct, Union, UnionVector, Vector, VectorElement};
 
 /// A FlatBuffers table of a verified payload.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct TableReader<'a>(TableView<'a>);
 
 impl<'a> TableReader<'a> {
@@ -78,6 +78,19 @@ impl<'a> TableReader<'a> {
             .table(voffset)
             .unwrap_or_default()
             .map(|table| M::view(Self(table)))
+    }
+
+    /// A nested table that a verified payload has. It is read as a table without fields if it is
+    /// absent, in a payload that was verified without its required values.
+    #[inline]
+    #[must_use]
+    pub fn required_message<M: Message>(self, voffset: u16) -> M::Ref<'a> {
+        M::view(Self(
+            self.0
+                .table(voffset)
+                .unwrap_or_default()
+                .unwrap_or_default(),
+        ))
     }
 
     /// A vector; empty if absent.

@@ -156,6 +156,20 @@ impl<'w, T: Object> Fetch<'w, T> {
         self
     }
 
+    /// Also reads objects that lack required values, which other programs may have written. Without
+    /// this, such an object is the error [`Corrupt`](crate::ErrorKind::Corrupt).
+    ///
+    /// A required string, vector or table that is missing reads as empty, and a required struct or
+    /// union as `None`. All else is verified as ever. `Workspace::check` lists all such objects of
+    /// a file. They cannot be changed; `Workspace::repair` moves them aside, and the program can
+    /// create them anew.
+    ///
+    /// This applies to reads; a subscription to the query ignores it.
+    pub fn unchecked(mut self) -> Self {
+        self.inner.control.incomplete = true;
+        self
+    }
+
     /// Runs the query.
     ///
     /// # Errors

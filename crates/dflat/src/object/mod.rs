@@ -20,7 +20,7 @@ pub trait Object: Clone + Send + Sync + 'static {
     type Key<'k>;
 
     /// The object's values as a plain struct, by which objects are created and changed.
-    type Data: Message + Default;
+    type Data: Message;
 
     /// The key as plain data.
     #[doc(hidden)]

@@ -7,7 +7,7 @@ use dflat_engine::object::Writer;
 use dflat_engine::transaction::{Change, TransactionObject};
 
 use super::TransactionContext;
-use crate::codec::{Encoder, Handle, Message};
+use crate::codec::{Encoder, Handle, Message, TableReader};
 use crate::object::view_of;
 use crate::{Object, Result};
 
@@ -137,7 +137,9 @@ impl<T: Object> ChangeRequest<T> {
     #[inline]
     pub fn deletion(tx: &TransactionContext, object: &T) -> Result<Option<Self>> {
         let latest = tx.latest(object)?;
-        Ok(latest.map(|latest| Self::new(T::Data::default(), Kind::Deletion(latest))))
+        // The values of a deletion are not used: those of a table without fields cost least.
+        let unused = || T::Data::decode(T::Data::view(TableReader::default()));
+        Ok(latest.map(|latest| Self::new(unused(), Kind::Deletion(latest))))
     }
 
     /// Makes the request optimistic: submitting it fails with

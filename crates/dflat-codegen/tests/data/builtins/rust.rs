@@ -1389,10 +1389,20 @@ pub mod dflat {
 #[allow(dead_code, unreachable_pub)]
 pub mod std {
     /// A table of the schema as an owned struct.
-    #[derive(Clone, Debug, Default, PartialEq)]
+    #[derive(Clone, Debug, PartialEq)]
     pub struct W {
         /// `x`
         pub x: ::dflat::codegen::String,
+    }
+
+    impl W {
+        /// The values with these required ones; the others have their defaults.
+        #[must_use]
+        pub fn new(x: impl ::core::convert::Into<::dflat::codegen::String>) -> Self {
+            Self {
+                x: ::core::convert::Into::into(x),
+            }
+        }
     }
 
     /// A view of a [`W`] inside an object.

@@ -504,11 +504,13 @@ pub struct MonsterData {
     pub equipped: ::core::option::Option<Equipment>,
 }
 
-#[automatically_derived]
-impl ::core::default::Default for MonsterData {
-    fn default() -> Self {
+#[allow(dead_code, unreachable_pub)]
+impl MonsterData {
+    /// The values with these required ones; the others have their defaults.
+    #[must_use]
+    pub fn new(name: impl ::core::convert::Into<::dflat::codegen::String>) -> Self {
         Self {
-            name: ::dflat::codegen::String::new(),
+            name: ::core::convert::Into::into(name),
             pos: ::core::option::Option::None,
             mana: 150,
             hp: 100,

@@ -160,10 +160,15 @@ pub struct ScalarsData {
     pub levels: ::dflat::codegen::Vec<Level>,
 }
 
+#[allow(dead_code, unreachable_pub)]
 #[allow(clippy::approx_constant)]
-#[automatically_derived]
-impl ::core::default::Default for ScalarsData {
-    fn default() -> Self {
+impl ScalarsData {
+    /// The values with these required ones; the others have their defaults.
+    #[must_use]
+    pub fn new(
+        needed: impl ::core::convert::Into<::dflat::codegen::String>,
+        bytes: impl ::core::convert::Into<::dflat::codegen::Vec<u8>>,
+    ) -> Self {
         Self {
             id: 0,
             a: true,
@@ -188,8 +193,8 @@ impl ::core::default::Default for ScalarsData {
             level: Level::Mid,
             huge: Huge::Top,
             text: ::dflat::codegen::String::from("a \"quoted\"\né text"),
-            needed: ::dflat::codegen::String::new(),
-            bytes: ::dflat::codegen::Vec::new(),
+            needed: ::core::convert::Into::into(needed),
+            bytes: ::core::convert::Into::into(bytes),
             floats: ::dflat::codegen::Vec::new(),
             bools: ::dflat::codegen::Vec::new(),
             levels: ::dflat::codegen::Vec::new(),

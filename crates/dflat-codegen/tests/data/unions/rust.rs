@@ -731,7 +731,7 @@ impl<R> SingleFields<R> {
 ::dflat::__query_element!(union Single, SingleFields);
 
 /// The values of a [`Message`] as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct MessageData {
     /// `id`: the primary key.
@@ -748,6 +748,23 @@ pub struct MessageData {
     pub single: ::core::option::Option<Single>,
     /// `nested`
     pub nested: ::core::option::Option<Holder>,
+}
+
+#[allow(dead_code, unreachable_pub)]
+impl MessageData {
+    /// The values with these required ones; the others have their defaults.
+    #[must_use]
+    pub fn new(single: impl ::core::convert::Into<Single>) -> Self {
+        Self {
+            id: ::dflat::codegen::String::new(),
+            body: ::core::option::Option::None,
+            bodies: ::dflat::codegen::Vec::new(),
+            shape: ::core::option::Option::None,
+            shapes: ::dflat::codegen::Vec::new(),
+            single: ::core::option::Option::Some(::core::convert::Into::into(single)),
+            nested: ::core::option::Option::None,
+        }
+    }
 }
 
 /// A view of the values of a [`Message`].

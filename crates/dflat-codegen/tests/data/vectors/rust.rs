@@ -599,9 +599,10 @@ pub mod v {
         pub ff: F,
     }
 
-    #[automatically_derived]
-    impl ::core::default::Default for RData {
-        fn default() -> Self {
+    impl RData {
+        /// The values with these required ones; the others have their defaults.
+        #[must_use]
+        pub fn new(key: impl ::core::convert::Into<::dflat::codegen::String>) -> Self {
             Self {
                 id: F::from_bits(0),
                 a: ::dflat::codegen::Vec::new(),
@@ -627,7 +628,7 @@ pub mod v {
                 w: ::dflat::codegen::Vec::new(),
                 nest: ::dflat::codegen::Vec::new(),
                 flex: ::dflat::codegen::Vec::new(),
-                key: ::dflat::codegen::String::new(),
+                key: ::core::convert::Into::into(key),
                 hashed: 0,
                 oe: ::core::option::Option::None,
                 of: ::core::option::Option::None,
@@ -1905,7 +1906,7 @@ pub mod v {
     ::dflat::__json!(table RData);
 
     /// A table of the schema as an owned struct.
-    #[derive(Clone, Debug, Default, PartialEq)]
+    #[derive(Clone, Debug, PartialEq)]
     pub struct K {
         /// `k`
         pub k: i32,
@@ -1915,6 +1916,23 @@ pub mod v {
         pub st: ::core::option::Option<S>,
         /// `u`
         pub u: ::core::option::Option<U>,
+    }
+
+    impl K {
+        /// The values with these required ones; the others have their defaults.
+        #[must_use]
+        pub fn new(
+            v: impl ::core::convert::Into<::dflat::codegen::Vec<K>>,
+            st: impl ::core::convert::Into<S>,
+            u: impl ::core::convert::Into<U>,
+        ) -> Self {
+            Self {
+                k: 0,
+                v: ::core::convert::Into::into(v),
+                st: ::core::option::Option::Some(::core::convert::Into::into(st)),
+                u: ::core::option::Option::Some(::core::convert::Into::into(u)),
+            }
+        }
     }
 
     /// A view of a [`K`] inside an object.

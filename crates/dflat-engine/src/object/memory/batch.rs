@@ -2,7 +2,7 @@
 
 use dflat_model::{RowId, Table};
 
-use super::super::{Malformed, verify};
+use super::super::{Malformed, verify, verify_incomplete};
 use super::chunk::{CHUNK_MAX_BYTES, FRONT_MAX_BYTES, Header, Piece, PieceSpan, collect};
 use super::handle::{Object, Origin};
 
@@ -22,6 +22,8 @@ pub struct ObjectBatch<'t> {
     objects: Vec<Object>,
     /// Whether the first object is likely the only one. It is then made without the buffer.
     is_likely_one: bool,
+    /// Whether required fields may be absent.
+    incomplete: bool,
 }
 
 impl<'t> ObjectBatch<'t> {
@@ -36,6 +38,7 @@ impl<'t> ObjectBatch<'t> {
             spans: Vec::new(),
             objects: Vec::new(),
             is_likely_one: false,
+            incomplete: false,
         }
     }
 
@@ -44,12 +47,20 @@ impl<'t> ObjectBatch<'t> {
         self.is_likely_one = true;
     }
 
+    /// Accepts rows that lack required fields.
+    pub(crate) fn accept_incomplete(&mut self) {
+        self.incomplete = true;
+    }
+
     /// Verifies a row and adds it.
     ///
     /// # Errors
     /// If the payload is malformed; the batch is unchanged then.
     pub fn push(&mut self, row_id: RowId, payload: &[u8]) -> Result<(), Malformed> {
-        verify(&self.table.types, payload)?;
+        match self.incomplete {
+            false => verify(&self.table.types, payload)?,
+            true => verify_incomplete(&self.table.types, payload)?,
+        }
         if std::mem::take(&mut self.is_likely_one) {
             let object = Object::from_verified(row_id, self.origin, payload);
             self.objects.reserve_exact(1);

@@ -6,7 +6,7 @@ use dflat_model::{ROOT_TYPE, Table, Value};
 use super::entries::index_entries;
 use super::key::key_parts;
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{exceeded_limit, verify};
+use crate::object::{exceeded_limit, verify, verify_incomplete};
 
 /// The values that storage keeps beside an object's bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,9 @@ pub struct Derived {
 pub fn derive(table: &Table, payload: &[u8]) -> Result<Derived> {
     verify(&table.types, payload).map_err(|_| {
         let message = match exceeded_limit(&table.types, ROOT_TYPE, payload) {
+            None if verify_incomplete(&table.types, payload).is_ok() => {
+                format!("a required value of {} is missing", table.type_name)
+            }
             None => format!("the bytes are no {}", table.type_name),
             Some(limit) => format!("the bytes are no {}: {limit}", table.type_name),
         };

@@ -68,6 +68,9 @@ laws! { ($) reading_laws of reading;
         many_keys_are_looked_up_at_once
         cancelled_and_late_reads_are_given_up
     }
+    required {
+        object_without_required_values_is_read_on_request_only
+    }
     plans {
         condition_on_a_key_reads_only_its_range
         sides_of_a_disjunction_are_looked_up

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use dflat::{ErrorKind, Progress, Workspace};
+use dflat::{ErrorKind, Object, ProblemKind, Progress, Workspace};
+use dflat_testkit::fixture::Fixture;
+use dflat_testkit::letter;
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -409,4 +411,30 @@ fn rows_after_a_gap_are_all_salvaged() {
         }
         workspace.shutdown().unwrap();
     }
+}
+
+// Promise: compatibility#P65
+#[test]
+fn check_lists_objects_without_required_values() {
+    let w = Fixture::sqlite();
+    let empty = letter::v1::mail::LetterData {
+        id: 7,
+        ..Default::default()
+    };
+    w.create::<letter::v1::mail::Letter>([empty]);
+    let found = w.check([letter::v2::mail::Letter::TABLE]).unwrap();
+    assert_eq!(found.problems_count, 1, "{:?}", found.problems);
+    let problem = &found.problems[0];
+    assert_eq!(problem.kind, ProblemKind::Payload);
+    assert!(problem.row_id.is_some());
+    let message = &problem.message;
+    assert!(message.contains("a required value"), "{message}");
+    // The object is read, moved aside, and created anew with all values.
+    let read = w.fetch::<letter::v2::mail::Letter>().unchecked();
+    let mut data = read.first().unwrap().unwrap().to_data();
+    w.repair([letter::v2::mail::Letter::TABLE]).unwrap();
+    data.title = "a title".to_owned();
+    w.create::<letter::v2::mail::Letter>([data.clone()]);
+    let letter = w.get::<letter::v2::mail::Letter>(7).unwrap().unwrap();
+    assert_eq!(letter.to_data(), data);
 }
