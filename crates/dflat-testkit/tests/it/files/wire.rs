@@ -341,7 +341,7 @@ fn json_of_another_type_is_refused_with_its_field() {
         (json!({ "id": "text" }), "id: expected a number of type i32"),
         (
             json!({ "levels": ["Lowest"] }),
-            "levels: expected a value of Level",
+            "levels: [0]: expected a value of Level",
         ),
         (json!({ "levels": 5 }), "levels: expected an array"),
         (json!({ "texts": [1] }), "texts: expected a string"),
