@@ -27,7 +27,7 @@ pub struct Condition<'p>(Node<'p>);
 enum Node<'p> {
     Range(IntegerRange),
     Compare(FieldCompare<'p>),
-    In(ListTest<'p>),
+    In(Box<ListTest<'p>>),
     And(Vec<Self>),
     Or(Vec<Self>),
     Not(Box<Self>),
@@ -114,7 +114,7 @@ impl<'p> Node<'p> {
                 operator,
                 right: Expression::Literal(literal),
             } => compare(field, *operator, literal).unwrap_or(Self::Other(predicate)),
-            Predicate::In { operand, values } => Self::In(ListTest::new(operand, values)),
+            Predicate::In { operand, values } => Self::In(Box::new(ListTest::new(operand, values))),
             Predicate::And(parts) => {
                 let mut nodes: Vec<Self> = Vec::with_capacity(parts.len());
                 for part in parts {
