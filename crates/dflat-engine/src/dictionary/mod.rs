@@ -34,7 +34,7 @@ use write_behind::WriteBehind;
 /// A namespace of the dictionary, with a handle on its engine. Clones share both.
 #[derive(Clone)]
 pub struct Dictionary {
-    share: Arc<WorkspaceState>,
+    state: Arc<WorkspaceState>,
     space: Arc<Space>,
 }
 
@@ -79,13 +79,13 @@ impl Dictionary {
 
     fn with(engine: Engine, core: Arc<Core>) -> Self {
         let space = core.space("");
-        let share = WorkspaceState {
+        let state = WorkspaceState {
             engine,
             core,
             is_closed: AtomicBool::new(false),
         };
         Self {
-            share: Arc::new(share),
+            state: Arc::new(state),
             space,
         }
     }
@@ -93,25 +93,25 @@ impl Dictionary {
     /// A weak reference, for other handles on the engine.
     #[must_use]
     pub fn downgrade(&self) -> WeakDictionary {
-        WeakDictionary(Arc::downgrade(&self.share.core))
+        WeakDictionary(Arc::downgrade(&self.state.core))
     }
 
     /// The namespace with a name. Dflat for Swift uses the namespace with an empty name.
     #[must_use]
     pub fn namespace(&self, name: &str) -> Self {
         Self {
-            share: Arc::clone(&self.share),
-            space: self.share.core.space(name),
+            state: Arc::clone(&self.state),
+            space: self.state.core.space(name),
         }
     }
 
     fn writer(&self) -> &Arc<WriteBehind> {
-        &self.share.core.writer
+        &self.state.core.writer
     }
 
     /// Queues keys for writing; they must be marked as queued.
     fn enqueue(&self, keys: impl IntoIterator<Item = Key>) {
-        self.writer().enqueue(&self.share.engine, keys);
+        self.writer().enqueue(&self.state.engine, keys);
     }
 
     /// The value of a key.
@@ -134,14 +134,14 @@ impl Dictionary {
 
     /// Refuses to work after shutdown.
     fn admit(&self, operation: std::fmt::Arguments<'_>) -> Result<()> {
-        self.share.engine.admit_read(operation)
+        self.state.engine.admit_read(operation)
     }
 
     /// The value of a key in the file.
     fn read(&self, key: &str) -> Result<Option<Value>> {
         let mut found = None;
         let key_of = item::key_of(key, &self.space.name);
-        let engine = &self.share.engine;
+        let engine = &self.state.engine;
         let read = engine.visit_committed(&TABLE, &key_of, &mut |row| {
             found = Some(value_of(key, row.row_id, row.payload));
         });
@@ -209,7 +209,7 @@ impl Dictionary {
         } else {
             self.space.unheld_shard(key)
         };
-        if self.share.is_closed.load(Ordering::Acquire) {
+        if self.state.is_closed.load(Ordering::Acquire) {
             let message = format!("cannot set {key:?}: the workspace is shut down");
             return Err(Error::new(ErrorKind::ShutDown, message));
         }
@@ -251,7 +251,7 @@ impl Dictionary {
         // memory, before the file is read.
         let unwritten = self.in_memory(prefix, |entry| entry.unwritten != 0);
         let rows = self
-            .share
+            .state
             .engine
             .fetch_committed(&TABLE, &self.query(prefix))?;
         let mut entries = BTreeMap::new();
@@ -391,7 +391,7 @@ impl Dictionary {
     /// shutdown.
     pub fn synchronize(&self) -> Result<()> {
         self.admit(format_args!("synchronize the dictionary"))?;
-        self.writer().synchronize(&self.share.engine)
+        self.writer().synchronize(&self.state.engine)
     }
 
     /// Sets the callback that is called with the error of each write that fails. It replaces the
@@ -409,8 +409,8 @@ impl Dictionary {
     /// Refuses to set values through handles of this workspace from now on. Values set before are
     /// written by transactions that are queued when this returns.
     pub fn close(&self) {
-        self.share.is_closed.store(true, Ordering::Release);
-        self.writer().hurry(&self.share.engine);
+        self.state.is_closed.store(true, Ordering::Release);
+        self.writer().hurry(&self.state.engine);
     }
 
     /// As [`close`](Self::close), and waits until the values are as durable as a commit.
@@ -419,7 +419,7 @@ impl Dictionary {
     /// As [`synchronize`](Self::synchronize), but a second call is no error.
     pub fn close_and_wait(&self) -> Result<()> {
         self.close();
-        self.writer().synchronize(&self.share.engine)
+        self.writer().synchronize(&self.state.engine)
     }
 }
 
