@@ -15,6 +15,3 @@ pub use queue::{Calls, Deliver, Registration};
 /// Limit of the changed rows that wait to be matched with subscriptions. Beyond it, transactions
 /// wait for the matching at their end.
 pub const UNMATCHED_MAX: usize = 65_536;
-
-#[cfg(test)]
-mod tests;

@@ -298,3 +298,6 @@ fn shut_down(operation: fmt::Arguments<'_>) -> Error {
     let message = format!("cannot {operation}: the workspace is shut down");
     Error::new(ErrorKind::ShutDown, message)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,5 @@
-//! Tests of the bound on rows that wait to be matched.
+//! Tests of the bound on rows that wait to be matched. They use threads of the system, so they
+//! stand outside of the rooms that the models of threads compile.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
@@ -9,13 +10,13 @@ use std::time::Duration;
 use dflat_model::{CommitSeq, RowId, Table, TableDescriptor};
 use smallvec::SmallVec;
 
-use super::{Calls, Deliver, Deliveries};
 use crate::change_set::{ChangeSet, CommitState, Completion, Ended, RowRange, TableChanges};
+use crate::delivery::{Calls, Deliver, Deliveries};
 use crate::error::Result;
 use crate::object::Origin;
 use crate::storage::{Backend, MemoryBackend};
 
-/// Matches the rows of a commit once it is told to.
+/// Matches the rows of a commit once the test allows it.
 struct Gated {
     go: Mutex<Receiver<()>>,
     is_matched: Arc<AtomicBool>,
@@ -87,8 +88,8 @@ fn transactions_wait_while_the_rows_of_an_import_wait_to_be_matched() {
         go: Mutex::new(go),
         is_matched: Arc::clone(&is_matched),
     };
-    let patience = Duration::from_secs(1);
-    let deliveries = Arc::new(Deliveries::new(Box::new(gated), patience, 10));
+    let longest_wait = Duration::from_secs(300);
+    let deliveries = Arc::new(Deliveries::new(Box::new(gated), longest_wait, 10));
     deliveries.push([Ended {
         outcome: Ok(Some(import(100_000, Some(pinned())))),
         completion: Box::new(|_| ()),
