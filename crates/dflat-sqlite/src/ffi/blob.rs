@@ -13,6 +13,10 @@ use super::sqlite_error::SqliteError;
 
 /// The number of values of a table that are written one after the other before a blob is opened for
 /// them. Opening a blob costs as much as a few statements.
+///
+/// Of 1,000 updates of rows of 500 bytes in one transaction, one takes 1,877 instructions in place
+/// and 3,719 by a statement, with those of SQLite and libc (callgrind). Of 11 updates, one takes
+/// 4,562 and 4,420, with the commit: a blob that is opened for three values does not pay.
 const OPEN_AFTER: u32 = 8;
 
 /// The largest such number. It doubles whenever the blob was open in vain.

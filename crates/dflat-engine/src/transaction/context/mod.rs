@@ -171,14 +171,14 @@ impl Transaction {
 
     /// Runs `handler` with the transaction as this thread's current one.
     pub fn enter<R>(self: &Rc<Self>, handler: impl FnOnce(&Rc<Self>) -> R) -> R {
-        struct Left;
-        impl Drop for Left {
+        struct EndOfHandler;
+        impl Drop for EndOfHandler {
             fn drop(&mut self) {
                 CURRENT.set(None);
             }
         }
         CURRENT.set(Some(Rc::clone(self)));
-        let _left = Left;
+        let _end = EndOfHandler;
         handler(self)
     }
 
