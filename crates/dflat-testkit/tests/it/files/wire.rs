@@ -344,10 +344,10 @@ fn json_of_another_type_is_refused_with_its_field() {
             "levels: [0]: expected a value of Level",
         ),
         (json!({ "levels": 5 }), "levels: expected an array"),
-        (json!({ "texts": [1] }), "texts: expected a string"),
+        (json!({ "texts": [1] }), "texts: [0]: expected a string"),
         (
             json!({ "points": [{ "z": 1 }] }),
-            "points: Point has no field `z`",
+            "points: [0]: Point has no field `z`",
         ),
         (
             json!({ "bodies": [{}] }),
@@ -359,7 +359,7 @@ fn json_of_another_type_is_refused_with_its_field() {
         ),
         (
             json!({ "notes": [{ "stars": [] }] }),
-            "notes: stars: expected a number of type i32",
+            "notes: [0]: stars: expected a number of type i32",
         ),
     ] {
         let found = serde_json::from_value::<BagData>(value.clone()).unwrap_err();
