@@ -1,7 +1,9 @@
-//! Programs that must not compile, with the message that the user reads.
+//! Programs that must not compile, with the message that the user reads; and programs that must.
 //! `TRYBUILD=overwrite` writes the messages anew.
 
 #[test]
-fn mistakes_do_not_compile() {
-    trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
+fn mistakes_do_not_compile_and_these_programs_do() {
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/ui/*.rs");
+    cases.pass("tests/ui/pass/*.rs");
 }

@@ -9,35 +9,60 @@ use std::task::{Context, Poll, Waker};
 use dflat_engine::callback;
 use dflat_engine::dictionary::HeldKeys;
 
-use crate::Result;
+use super::own_error;
+use crate::{Error, ErrorKind, Result};
 
 /// A transaction that was queued: await it, [`wait`](Self::wait) for it, give it a
 /// [completion](Self::on_completion), or [`detach`](Self::detach) from it.
 ///
 /// Dropping a handle does not cancel its transaction. A handle that is neither used nor detached
 /// gives a warning, because the error of its transaction is lost.
+///
+/// `E` is the type of the error: that of the library, or one of the caller's own, given by
+/// [`with_error`](crate::Workspace::with_error).
 #[must_use = "a transaction's error is lost unless its handle is awaited, waited for or detached"]
-pub struct TransactionHandle<R> {
-    shared: Arc<Shared<R>>,
+pub struct TransactionHandle<R, E = Error> {
+    shared: Arc<Shared<R, E>>,
 }
 
 /// The state that a transaction shares with its handle, in one allocation.
-pub(crate) struct Shared<R> {
-    state: Mutex<State<R>>,
+pub(crate) struct Shared<R, E> {
+    state: Mutex<State<R, E>>,
     done: Condvar,
-    /// The value that the handler has returned, until the transaction ends.
-    value: Mutex<Option<R>>,
+    /// The value or the error of its own type that the handler has returned, until the transaction
+    /// ends.
+    returned: Mutex<Option<Result<R, E>>>,
     holds: HeldKeys,
 }
 
-type Completion<R> = Box<dyn FnOnce(Result<R>) + Send>;
+type Completion<R, E> = Box<dyn FnOnce(Result<R, E>) + Send>;
 
-enum State<R> {
+enum State<R, E> {
     Running(Waiter),
     /// A completion takes the outcome.
-    Awaited(Completion<R>),
-    Done(Result<R>),
+    Awaited(Completion<R, E>),
+    Done(Ending<R, E>),
     Taken,
+}
+
+/// The end of a transaction. The library's error is converted to the caller's type when the outcome
+/// is taken: the conversion is the caller's code.
+struct Ending<R, E> {
+    outcome: Result<()>,
+    returned: Option<Result<R, E>>,
+}
+
+impl<R, E: From<Error>> Ending<R, E> {
+    fn into_outcome(self) -> Result<R, E> {
+        match (self.outcome, self.returned) {
+            (Ok(()), Some(returned)) => returned,
+            (Ok(()), None) => Err(E::from(no_value())),
+            (Err(error), returned) => {
+                let kept = returned.and_then(Result::err);
+                Err(own_error::join(error, kept))
+            }
+        }
+    }
 }
 
 /// The waiter to wake when a transaction has ended.
@@ -47,19 +72,22 @@ enum Waiter {
     Task(Waker),
 }
 
-impl<R> AsRef<HeldKeys> for Shared<R> {
+impl<R, E> AsRef<HeldKeys> for Shared<R, E> {
     fn as_ref(&self) -> &HeldKeys {
         &self.holds
     }
 }
 
-/// A handle, and the state that its transaction shares with it.
-pub(crate) fn channel<R>() -> (Arc<Shared<R>>, TransactionHandle<R>) {
+/// A handle, and the state that its transaction shares with it. `returned` is what the handler has
+/// returned already.
+pub(crate) fn channel<R, E>(
+    returned: Option<Result<R, E>>,
+) -> (Arc<Shared<R, E>>, TransactionHandle<R, E>) {
     let state = Mutex::new(State::Running(Waiter::Nobody));
     let shared = Arc::new(Shared {
         state,
         done: Condvar::new(),
-        value: Mutex::new(None),
+        returned: Mutex::new(returned),
         holds: HeldKeys::default(),
     });
     let handle = TransactionHandle {
@@ -68,35 +96,48 @@ pub(crate) fn channel<R>() -> (Arc<Shared<R>>, TransactionHandle<R>) {
     (shared, handle)
 }
 
-impl<R> Shared<R> {
-    fn lock(&self) -> MutexGuard<'_, State<R>> {
+impl<R, E> Shared<R, E> {
+    fn lock(&self) -> MutexGuard<'_, State<R, E>> {
         // No user code runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the value that the handler has returned.
-    pub(crate) fn give(&self, value: R) {
-        // The value of an earlier run is dropped after the lock is released.
-        let _before = self.value().replace(value);
-    }
-
-    fn value(&self) -> MutexGuard<'_, Option<R>> {
+    fn returned(&self) -> MutexGuard<'_, Option<Result<R, E>>> {
         // No user code runs under the lock.
-        self.value.lock().unwrap_or_else(PoisonError::into_inner)
+        self.returned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<R, E: From<Error> + 'static> Shared<R, E> {
+    /// Keeps what the handler has returned.
+    ///
+    /// # Errors
+    /// An error for the engine, if the handler has returned an error.
+    pub(crate) fn give(&self, returned: Result<R, E>) -> Result<()> {
+        let (kept, outcome) = match returned {
+            Ok(value) => (Some(Ok(value)), Ok(())),
+            Err(error) => {
+                let (error, kept) = own_error::split(error);
+                (kept.map(Err), Err(error))
+            }
+        };
+        // The return value of an earlier run is dropped after the lock is released.
+        let _before = std::mem::replace(&mut *self.returned(), kept);
+        outcome
     }
 
     /// Gives the handler's value, or the error of the transaction, to the waiter or the completion.
     pub(crate) fn complete(&self, outcome: Result<()>) {
-        let value = self.value().take();
-        let outcome = outcome.and_then(|()| value.ok_or_else(no_value));
+        let returned = self.returned().take();
+        let ending = Ending { outcome, returned };
         let mut state = self.lock();
         match std::mem::replace(&mut *state, State::Taken) {
             State::Awaited(completion) => {
                 drop(state);
-                completion(outcome);
+                completion(ending.into_outcome());
             }
             State::Running(waiter) => {
-                *state = State::Done(outcome);
+                *state = State::Done(ending);
                 drop(state);
                 match waiter {
                     // Notifying costs a system call even without a waiter.
@@ -110,17 +151,18 @@ impl<R> Shared<R> {
     }
 }
 
-fn no_value() -> crate::Error {
+fn no_value() -> Error {
     let message = "cannot give the handler's value: it did not run";
-    crate::Error::new(crate::ErrorKind::Backend, message)
+    Error::new(ErrorKind::Backend, message)
 }
 
-impl<R> TransactionHandle<R> {
+impl<R, E: From<Error>> TransactionHandle<R, E> {
     /// Waits for the transaction and returns the value of its handler. When this returns, the
     /// commit is done, and the callbacks of the subscriptions that the commit concerns have
     /// returned.
     ///
     /// # Errors
+    /// Errors of the library are converted to `E`.
     /// - The handler's own error.
     /// - [`Aborted`](crate::ErrorKind::Aborted) if the handler aborted.
     /// - [`Panicked`](crate::ErrorKind::Panicked) if it panicked.
@@ -134,21 +176,24 @@ impl<R> TransactionHandle<R> {
     ///   [`write_first`](crate::Workspace::write_first).
     /// - The error that lost the transaction, or the error of its commit: none of its changes is
     ///   kept then.
-    pub fn wait(self) -> Result<R> {
+    pub fn wait(self) -> Result<R, E> {
         let mut state = self.shared.lock();
         if !matches!(*state, State::Done(_)) {
+            // The caller's conversion of an error runs without the lock.
+            drop(state);
             callback::forbid_blocking("wait for a transaction")?;
+            state = self.shared.lock();
         }
         if let State::Running(waiter) = &mut *state {
             *waiter = Waiter::Thread;
         }
-        let running = |state: &mut State<R>| matches!(state, State::Running(_));
+        let running = |state: &mut State<R, E>| matches!(state, State::Running(_));
         state = self
             .shared
             .done
             .wait_while(state, running)
             .unwrap_or_else(PoisonError::into_inner);
-        take(&mut state)
+        take(state)
     }
 
     /// Calls `completion` with the outcome: on a thread of the workspace, after the transaction's
@@ -160,12 +205,12 @@ impl<R> TransactionHandle<R> {
     /// transactions are committed, but their completions wait for it, however long it takes. While
     /// more than 65,536 changed rows wait for their delivery, each transaction is held at its end,
     /// at most a second for each 65,536 rows. Long work belongs on a thread of its own.
-    pub fn on_completion(self, completion: impl FnOnce(Result<R>) + Send + 'static) {
+    pub fn on_completion(self, completion: impl FnOnce(Result<R, E>) + Send + 'static) {
         let mut state = self.shared.lock();
         match std::mem::replace(&mut *state, State::Taken) {
-            State::Done(outcome) => {
+            State::Done(ending) => {
                 drop(state);
-                completion(outcome);
+                completion(ending.into_outcome());
             }
             _ => *state = State::Awaited(Box::new(completion)),
         }
@@ -175,16 +220,17 @@ impl<R> TransactionHandle<R> {
     pub fn detach(self) {}
 }
 
-impl<R> Future for TransactionHandle<R> {
-    type Output = Result<R>;
+impl<R, E: From<Error>> Future for TransactionHandle<R, E> {
+    type Output = Result<R, E>;
 
     /// Ready when the transaction has ended. Inside a handler or a callback it is ready at once,
     /// with [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock), unless the transaction has ended.
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<R>> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<R, E>> {
         let mut state = self.shared.lock();
         if let State::Running(waiter) = &mut *state {
             if let Err(error) = callback::forbid_blocking("await a transaction") {
-                return Poll::Ready(Err(error));
+                drop(state);
+                return Poll::Ready(Err(E::from(error)));
             }
             match waiter {
                 Waiter::Task(waker) => waker.clone_from(context.waker()),
@@ -194,25 +240,24 @@ impl<R> Future for TransactionHandle<R> {
             }
             return Poll::Pending;
         }
-        Poll::Ready(take(&mut state))
+        Poll::Ready(take(state))
     }
 }
 
 /// Takes the outcome of a transaction that has ended.
-fn take<R>(state: &mut State<R>) -> Result<R> {
-    match std::mem::replace(state, State::Taken) {
-        State::Done(outcome) => outcome,
+fn take<R, E: From<Error>>(mut state: MutexGuard<'_, State<R, E>>) -> Result<R, E> {
+    let ended = std::mem::replace(&mut *state, State::Taken);
+    drop(state);
+    match ended {
+        State::Done(ending) => ending.into_outcome(),
         _ => {
             let message = "cannot take a transaction's outcome twice";
-            Err(crate::Error::new(
-                crate::ErrorKind::InvalidArgument,
-                message,
-            ))
+            Err(E::from(Error::new(ErrorKind::InvalidArgument, message)))
         }
     }
 }
 
-impl<R> fmt::Debug for TransactionHandle<R> {
+impl<R, E> fmt::Debug for TransactionHandle<R, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match *self.shared.lock() {
             State::Running(_) | State::Awaited(_) => "running",

@@ -2,6 +2,7 @@
 
 mod change_request;
 mod handle;
+pub(crate) mod own_error;
 mod write_by_query;
 
 use std::fmt;
@@ -10,7 +11,7 @@ use dflat_engine::transaction::{Outcome, TransactionObject};
 use dflat_model::RowId;
 
 use crate::fetch;
-use crate::{Durability, Fetch, Object, Result, TransactionDictionary};
+use crate::{Durability, Error, Fetch, Object, Result, TransactionDictionary};
 pub use change_request::ChangeRequest;
 pub use handle::TransactionHandle;
 pub(crate) use handle::{Shared, channel};
@@ -203,6 +204,48 @@ impl TransactionContext {
     /// ```
     pub fn nested<R>(&self, changes: impl FnOnce(&Self) -> Result<R>) -> Result<R> {
         self.inner.nested(|| changes(self))
+    }
+
+    /// Runs `changes` behind a savepoint as [`nested`](Self::nested) does, where `changes` returns
+    /// an error of the caller's own type, as [`with_error`](crate::Workspace::with_error) allows
+    /// for handlers. Name the type in the closure: `|tx| -> Result<_, MyError> { .. }`.
+    ///
+    /// # Errors
+    /// As [`nested`](Self::nested), where errors of the library are converted to `E`.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// type AnyError = Box<dyn std::error::Error + Send + Sync>;
+    /// # fn main() -> Result<(), AnyError> {
+    /// let workspace = Workspace::in_memory();
+    /// let done = workspace.with_error::<AnyError>().perform_changes([Post::TABLE], |tx| {
+    ///     let parsed = tx.nested_with_error(|tx| -> Result<(), AnyError> {
+    ///         tx.submit(PostChangeRequest::creation(PostData::default()))?;
+    ///         "seven".parse::<i32>()?;
+    ///         Ok(())
+    ///     });
+    ///     assert!(parsed.is_err());
+    ///     Ok(tx.fetch::<Post>().count()?)
+    /// });
+    /// assert_eq!(done.wait()?, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn nested_with_error<R, E: From<Error> + 'static>(
+        &self,
+        changes: impl FnOnce(&Self) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let mut own = None;
+        let outcome = self.inner.nested(|| {
+            let returned = changes(self);
+            returned.map_err(|error| own_error::keep(error, &mut own))
+        });
+        outcome.map_err(|error| own_error::join(error, own))
     }
 
     /// Starts a query that sees this transaction's own changes.

@@ -140,9 +140,8 @@ impl Workspace {
     /// [`settle`](Self::settle) waits for indexes, too. If a shutdown leaves indexes unbuilt, and
     /// after shutdown, the future yields [`ShutDown`](crate::ErrorKind::ShutDown).
     pub fn indexes_ready(&self) -> IndexesReady {
-        let (shared, handle) = channel();
         // There is nothing to return.
-        shared.give(());
+        let (shared, handle) = channel(Some(Ok(())));
         let ready = Box::new(move |outcome| shared.complete(outcome));
         self.engine().when_indexes_are_ready(ready);
         IndexesReady { handle }

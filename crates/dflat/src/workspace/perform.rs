@@ -3,7 +3,7 @@
 
 use dflat_model::Table;
 
-use crate::{Performer, Result, TransactionContext, TransactionHandle, Workspace};
+use crate::{Error, Performer, Result, TransactionContext, TransactionHandle, Workspace};
 
 impl Workspace {
     /// Runs `handler` in a transaction over these types, in the background, and returns at once.
@@ -219,6 +219,63 @@ impl Workspace {
     /// and creates the file even if it changes nothing.
     pub fn write_first(&self) -> Performer<'_> {
         self.performer().write_first()
+    }
+
+    /// A view of the workspace whose handlers return errors of type `E`, and whose handles give
+    /// them back: so `?` works in a handler on every error that converts to `E`, such as that of a
+    /// parser. The error need not implement [`std::error::Error`]. A handler with an error is
+    /// undone and not repeated, whatever the type of the error.
+    ///
+    /// Errors of the library are converted by `E`'s `From<dflat::Error>`: those that `?` meets in
+    /// the handler, and those of the transaction itself, such as a full disk. If the transaction
+    /// was lost, aborted or panicked, the outcome is that error and not the handler's own. Such a
+    /// conversion runs on the thread that takes the outcome.
+    ///
+    /// Without this view, handlers return [`Error`]; [`Error::user`] wraps another error in it. In
+    /// a [savepoint](TransactionContext::nested), use
+    /// [`nested_with_error`](TransactionContext::nested_with_error).
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// use std::num::ParseIntError;
+    ///
+    /// #[derive(Debug)]
+    /// enum ImportError {
+    ///     Number(ParseIntError),
+    ///     Database(dflat::Error),
+    /// }
+    ///
+    /// impl From<ParseIntError> for ImportError {
+    ///     fn from(error: ParseIntError) -> Self {
+    ///         Self::Number(error)
+    ///     }
+    /// }
+    ///
+    /// impl From<dflat::Error> for ImportError {
+    ///     fn from(error: dflat::Error) -> Self {
+    ///         Self::Database(error)
+    ///     }
+    /// }
+    ///
+    /// let workspace = Workspace::in_memory();
+    /// let import = workspace.with_error::<ImportError>();
+    /// let imported = import.perform_changes([Post::TABLE], |tx| {
+    ///     for (title, priority) in [("first", "7"), ("second", "high")] {
+    ///         let priority = priority.parse()?;
+    ///         let data = PostData { title: title.into(), priority, ..PostData::default() };
+    ///         tx.submit(PostChangeRequest::creation(data))?;
+    ///     }
+    ///     Ok(())
+    /// });
+    /// assert!(matches!(imported.wait(), Err(ImportError::Number(_))));
+    /// ```
+    pub fn with_error<E: From<Error> + Send + 'static>(&self) -> Performer<'_, E> {
+        self.performer().with_error()
     }
 
     fn performer(&self) -> Performer<'_> {

@@ -28,6 +28,47 @@ fn change(tx: &TransactionContext, seen: &Post) -> Result<()> {
     tx.submit(request.if_unchanged(seen)).map(drop)
 }
 
+#[derive(Debug)]
+#[expect(dead_code, reason = "a failing test shows the fields")]
+enum ImportError {
+    Malformed,
+    Number(std::num::ParseIntError),
+    Database(dflat::Error),
+}
+
+impl From<std::num::ParseIntError> for ImportError {
+    fn from(error: std::num::ParseIntError) -> Self {
+        Self::Number(error)
+    }
+}
+
+impl From<dflat::Error> for ImportError {
+    fn from(error: dflat::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+#[test]
+fn example_of_own_errors_runs() -> Result<(), ImportError> {
+    let workspace = Workspace::in_memory();
+    let import = workspace.with_error::<ImportError>();
+    let imported = import.perform_changes([Post::TABLE], |tx| {
+        for line in ["third 7", "fourth high"] {
+            let (title, priority) = line.split_once(' ').ok_or(ImportError::Malformed)?;
+            let data = PostData {
+                title: title.into(),
+                priority: priority.parse()?,
+                ..PostData::default()
+            };
+            tx.submit(PostChangeRequest::creation(data))?;
+        }
+        Ok(())
+    });
+    assert!(matches!(imported.wait(), Err(ImportError::Number(_))));
+    assert_eq!(workspace.fetch::<Post>().count()?, 0);
+    Ok(())
+}
+
 #[test]
 fn examples_of_the_concurrency_page_run() -> Result<()> {
     let workspace = Workspace::in_memory();
@@ -96,5 +137,5 @@ fn every_block_of_the_page_is_in_this_file() {
             "compiled nowhere:\n{block}"
         );
     }
-    assert_eq!(blocks.len(), 7);
+    assert_eq!(blocks.len(), 8);
 }

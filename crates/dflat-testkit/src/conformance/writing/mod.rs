@@ -40,6 +40,14 @@ laws! { ($) writing_laws of writing;
         handlers_that_have_write_access_first_do_not_meet
         transaction_with_write_access_first_fails_like_any_other
     }
+    own_errors {
+        handlers_own_error_comes_back_from_each_form
+        outcome_of_a_lost_transaction_is_the_librarys_error_converted
+        handler_with_its_own_error_is_undone_and_not_repeated
+        handle_with_an_own_error_can_be_awaited_and_completed
+        savepoint_with_an_own_error_is_undone_and_the_transaction_goes_on
+        conversion_that_panics_harms_no_other_transaction
+    }
     float_keys {
         nan_is_refused_as_a_key
         nan_is_refused_as_a_part_of_a_key
