@@ -9,6 +9,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use crate::record::payload_hash;
 use crate::{Field, IndexDescriptor, Scalar, Value};
 
 /// A stored type. Each root table of a schema has one.
@@ -24,6 +25,14 @@ pub struct TableDescriptor {
     pub indexes: Cow<'static, [IndexDescriptor]>,
     /// The types of the payload: the root table first, then all types that it reaches.
     pub types: Cow<'static, [TypeDescriptor]>,
+}
+
+impl TableDescriptor {
+    /// A hash of the descriptor's [bytes](Self::to_bytes), which names it in records of changes.
+    #[must_use]
+    pub fn content_hash(&self) -> u64 {
+        payload_hash(&self.to_bytes())
+    }
 }
 
 /// Index of a type in [`TableDescriptor::types`].

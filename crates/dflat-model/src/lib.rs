@@ -1,4 +1,5 @@
-//! Plain data of the Dflat object database: descriptors, values, predicates, queries.
+//! Plain data of the Dflat object database: descriptors, values, predicates, queries, and records
+//! of changes.
 //!
 //! The schema compiler and the engine both depend on this crate. It compares, prints and encodes
 //! its data, and has no dependencies. The public interface of Dflat is the crate `dflat`.
@@ -14,6 +15,7 @@ mod id;
 mod index;
 mod predicate;
 mod query;
+pub mod record;
 mod resolve;
 mod scalar;
 mod value;

@@ -16,6 +16,8 @@ use std::fmt;
 
 use crate::{Cursor, Predicate, Query};
 
+pub(crate) use plain::{decode_bytes, decode_text, decode_value, encode_bytes, encode_value};
+
 /// The version of conditions, queries and cursors, both for writing and for reading.
 pub const ENCODING_VERSION: u8 = 1;
 /// The version of descriptors with indexes over several fields or of some objects. Code that does
@@ -54,29 +56,37 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-type Decoded<T> = Result<T, DecodeError>;
+pub(crate) type Decoded<T> = Result<T, DecodeError>;
 
 /// A type that can be encoded as bytes.
-trait Encode: Sized {
+pub(crate) trait Encode: Sized {
     fn encode(&self, out: &mut Vec<u8>);
     fn decode(input: &mut Input<'_>) -> Decoded<Self>;
 }
 
 /// The bytes that are not read yet.
-struct Input<'a> {
-    rest: &'a [u8],
+pub(crate) struct Input<'a> {
+    pub(crate) rest: &'a [u8],
     nesting: usize,
     version: u8,
 }
 
 impl<'a> Input<'a> {
-    fn byte(&mut self) -> Decoded<u8> {
+    pub(crate) const fn new(rest: &'a [u8]) -> Self {
+        Self {
+            rest,
+            nesting: 0,
+            version: 0,
+        }
+    }
+
+    pub(crate) fn byte(&mut self) -> Decoded<u8> {
         let (first, rest) = self.rest.split_first().ok_or(DecodeError::Malformed)?;
         self.rest = rest;
         Ok(*first)
     }
 
-    fn bytes(&mut self, count: usize) -> Decoded<&'a [u8]> {
+    pub(crate) fn bytes(&mut self, count: usize) -> Decoded<&'a [u8]> {
         let (bytes, rest) = self
             .rest
             .split_at_checked(count)
@@ -108,11 +118,7 @@ fn from_bytes<T: Encode>(bytes: &[u8], latest: u8) -> Decoded<T> {
     if bytes.len() > BYTES_MAX {
         return Err(DecodeError::TooLarge);
     }
-    let mut input = Input {
-        rest: bytes,
-        nesting: 0,
-        version: 0,
-    };
+    let mut input = Input::new(bytes);
     input.version = input.byte()?;
     if !(ENCODING_VERSION..=latest).contains(&input.version) {
         return Err(DecodeError::Version(input.version));

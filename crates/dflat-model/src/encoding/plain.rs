@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{DecodeError, Decoded, Encode, Input};
-use crate::Value;
+use crate::{Value, ValueRef};
 
 /// Seven bits a byte, the lowest first; all bytes but the last have the highest bit.
 impl Encode for u64 {
@@ -92,14 +92,11 @@ impl Encode for f64 {
 
 impl Encode for Cow<'static, str> {
     fn encode(&self, out: &mut Vec<u8>) {
-        self.len().encode(out);
-        out.extend(self.as_bytes());
+        encode_bytes(self.as_bytes(), out);
     }
 
     fn decode(input: &mut Input<'_>) -> Decoded<Self> {
-        let count = usize::decode(input)?;
-        let text = std::str::from_utf8(input.bytes(count)?).map_err(|_| DecodeError::Malformed)?;
-        Ok(Cow::Owned(text.to_owned()))
+        decode_text(input).map(|text| Cow::Owned(text.to_owned()))
     }
 }
 
@@ -137,41 +134,64 @@ impl<T: Encode> Encode for Option<T> {
 
 impl Encode for Value {
     fn encode(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::Null => out.push(0),
-            Self::Int(value) => {
-                out.push(1);
-                value.encode(out);
-            }
-            Self::UInt(value) => {
-                out.push(2);
-                value.encode(out);
-            }
-            Self::Float(value) => {
-                out.push(3);
-                value.encode(out);
-            }
-            Self::Text(value) => {
-                out.push(4);
-                value.encode(out);
-            }
-        }
+        encode_value(self.as_ref(), out);
     }
 
     fn decode(input: &mut Input<'_>) -> Decoded<Self> {
-        Ok(match input.byte()? {
-            0 => Self::Null,
-            1 => Self::Int(i64::decode(input)?),
-            2 => match u64::decode(input)? {
-                value if i64::try_from(value).is_err() => Self::UInt(value),
-                _ => return Err(DecodeError::Malformed),
-            },
-            3 => match f64::decode(input)? {
-                value if value.is_nan() => return Err(DecodeError::Malformed),
-                value => Self::Float(value),
-            },
-            4 => Self::Text(Cow::decode(input)?),
-            _ => return Err(DecodeError::Malformed),
-        })
+        decode_value(input).map(ValueRef::to_value)
     }
+}
+
+pub(crate) fn encode_value(value: ValueRef<'_>, out: &mut Vec<u8>) {
+    match value {
+        ValueRef::Null => out.push(0),
+        ValueRef::Int(value) => {
+            out.push(1);
+            value.encode(out);
+        }
+        ValueRef::UInt(value) => {
+            out.push(2);
+            value.encode(out);
+        }
+        ValueRef::Float(value) => {
+            out.push(3);
+            value.encode(out);
+        }
+        ValueRef::Text(value) => {
+            out.push(4);
+            encode_bytes(value.as_bytes(), out);
+        }
+    }
+}
+
+pub(crate) fn decode_value<'a>(input: &mut Input<'a>) -> Decoded<ValueRef<'a>> {
+    Ok(match input.byte()? {
+        0 => ValueRef::Null,
+        1 => ValueRef::Int(i64::decode(input)?),
+        2 => match u64::decode(input)? {
+            value if i64::try_from(value).is_err() => ValueRef::UInt(value),
+            _ => return Err(DecodeError::Malformed),
+        },
+        3 => match f64::decode(input)? {
+            value if value.is_nan() => return Err(DecodeError::Malformed),
+            value => ValueRef::Float(value),
+        },
+        4 => ValueRef::Text(decode_text(input)?),
+        _ => return Err(DecodeError::Malformed),
+    })
+}
+
+/// The length, and the bytes.
+pub(crate) fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    bytes.len().encode(out);
+    out.extend_from_slice(bytes);
+}
+
+pub(crate) fn decode_bytes<'a>(input: &mut Input<'a>) -> Decoded<&'a [u8]> {
+    let count = usize::decode(input)?;
+    input.bytes(count)
+}
+
+pub(crate) fn decode_text<'a>(input: &mut Input<'a>) -> Decoded<&'a str> {
+    str::from_utf8(decode_bytes(input)?).map_err(|_| DecodeError::Malformed)
 }

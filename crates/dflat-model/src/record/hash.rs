@@ -1,0 +1,66 @@
+//! The hash by which a record names the bytes of a payload.
+
+/// Odd numbers with as many ones as zeros, which no text or small number equals.
+const FACTORS: [u64; 2] = [0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db];
+
+/// The 64-bit hash of a payload, which finds a payload that a record does not belong to.
+///
+/// It takes about a nanosecond for 8 bytes. A program can choose payloads with equal hashes.
+///
+/// The payload is read as pairs of 64-bit little-endian numbers, the last pair filled up with
+/// zeros. The hash begins as the second factor. For each pair `a`, `b` it becomes
+/// `mix(a ^ first factor, b ^ hash)`, and at last `mix(hash ^ first factor, length ^ second
+/// factor)`, where `mix` multiplies two numbers and joins the two halves of the 128-bit product by
+/// exclusive or. The factors are `a0761d6478bd642f` and `e7037ed1a0b428db`, in hexadecimal.
+#[must_use]
+pub fn payload_hash(payload: &[u8]) -> u64 {
+    let (pairs, rest) = payload.as_chunks::<16>();
+    let mut last = [0; 16];
+    let mut hash = FACTORS[1];
+    for pair in pairs {
+        hash = add(hash, *pair);
+    }
+    if let Some(filled) = last.get_mut(..rest.len())
+        && !rest.is_empty()
+    {
+        filled.copy_from_slice(rest);
+        hash = add(hash, last);
+    }
+    mix(hash ^ FACTORS[0], payload.len() as u64 ^ FACTORS[1])
+}
+
+#[inline]
+fn add(hash: u64, pair: [u8; 16]) -> u64 {
+    let both = u128::from_le_bytes(pair);
+    mix(both as u64 ^ FACTORS[0], (both >> 64) as u64 ^ hash)
+}
+
+#[inline]
+fn mix(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::payload_hash;
+
+    #[test]
+    fn each_changed_bit_and_each_length_changes_the_hash() {
+        let payload: Vec<u8> = (0..100).map(|byte: u8| byte.wrapping_mul(37)).collect();
+        let mut seen = HashSet::new();
+        for len in 0..=payload.len() {
+            assert!(seen.insert(payload_hash(&payload[..len])), "{len} bytes");
+            assert!(seen.insert(payload_hash(&vec![0; len + 200])), "{len} zeros");
+        }
+        for position in 0..payload.len() {
+            for bit in 0..8 {
+                let mut changed = payload.clone();
+                changed[position] ^= 1 << bit;
+                assert!(seen.insert(payload_hash(&changed)), "{position} {bit}");
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Writes records.
+
+use super::rows::kind;
+use super::{ByteDifference, Part, RECORD_VERSION, RecordHead, TABLE_FOREIGN, TableHead, field};
+use crate::encoding::{Encode, encode_bytes, encode_value};
+use crate::{RowId, ValueRef};
+
+/// A changed row to write into a record. A row without a state before was inserted, one without a
+/// state after was deleted, and one without both was a foreign row that was mended.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenRow<'a> {
+    /// The row id.
+    pub row_id: RowId,
+    /// As in [`RowRecord::key`](super::RowRecord::key).
+    pub key: &'a [ValueRef<'a>],
+    /// As in [`RowRecord::is_foreign`](super::RowRecord::is_foreign).
+    pub is_foreign: bool,
+    /// The object before the transaction.
+    pub before: Option<&'a [u8]>,
+    /// The object after the transaction.
+    pub after: Option<&'a [u8]>,
+}
+
+/// Writes a record, table by table and row by row, and appends it to a buffer. It allocates no
+/// memory except that of the buffer.
+pub struct RecordWriter<'o> {
+    out: &'o mut Vec<u8>,
+    /// Where the record begins in the buffer.
+    start: usize,
+    /// Where the present table begins in the buffer.
+    table: Option<usize>,
+    previous: u64,
+    keys_only: bool,
+}
+
+impl<'o> RecordWriter<'o> {
+    /// Begins a record. With `keys_only`, no state before is written, for readers that need none.
+    pub fn new(head: &RecordHead<'_>, keys_only: bool, out: &'o mut Vec<u8>) -> Self {
+        let start = out.len();
+        out.push(RECORD_VERSION);
+        head.place.encode(out);
+        out.extend(head.engine.to_le_bytes());
+        head.time.encode(out);
+        let mut optional = |number: u64, body: &[u8]| {
+            (number << 1).encode(out);
+            encode_bytes(body, out);
+        };
+        if let Some(file) = head.file {
+            optional(field::FILE, &file.to_le_bytes());
+        }
+        if let Some(workspace) = head.workspace {
+            optional(field::WORKSPACE, &workspace.to_le_bytes());
+        }
+        if let Some(author) = head.author {
+            optional(field::AUTHOR, author.as_bytes());
+        }
+        if let Some(label) = head.label {
+            optional(field::LABEL, label.as_bytes());
+        }
+        let mut body = Vec::new();
+        if let Some(group) = head.undo_group {
+            group.encode(&mut body);
+            optional(field::UNDO_GROUP, &body);
+            body.clear();
+        }
+        let number = match head.part {
+            Part::Whole => None,
+            Part::Early { number } => {
+                number.encode(&mut body);
+                Some(field::EARLY)
+            }
+            Part::Final { early, rows } => {
+                early.encode(&mut body);
+                rows.encode(&mut body);
+                Some(field::FINAL)
+            }
+        };
+        if let Some(number) = number {
+            (number << 1 | 1).encode(out);
+            encode_bytes(&body, out);
+        }
+        Self {
+            out,
+            start,
+            table: None,
+            previous: 0,
+            keys_only,
+        }
+    }
+
+    /// Begins a table, to which the next rows belong.
+    pub fn table(&mut self, table: &TableHead<'_>) {
+        self.end_table();
+        (field::TABLE << 1 | 1).encode(self.out);
+        self.table = Some(self.out.len());
+        self.previous = 0;
+        encode_bytes(table.name.as_bytes(), self.out);
+        self.out.extend(table.descriptor.to_le_bytes());
+        let flags = if table.is_foreign { TABLE_FOREIGN } else { 0 };
+        flags.encode(self.out);
+        table.key_columns.encode(self.out);
+    }
+
+    /// Writes a row of the present table. The rows of a table must come by ascending row id, each
+    /// once, with as many key values as the table has key columns. Otherwise the record cannot be
+    /// read.
+    pub fn row(&mut self, row: &WrittenRow<'_>) {
+        let row_id = row.row_id.0.cast_unsigned();
+        row_id.wrapping_sub(self.previous).encode(self.out);
+        self.previous = row_id;
+        let kind = match (row.before, row.after) {
+            (None, None) => kind::MENDED,
+            (None, Some(_)) => kind::INSERTED,
+            (Some(_), Some(_)) if self.keys_only => kind::UPDATED_KEY,
+            (Some(_), Some(_)) => kind::DIFFERENCE,
+            (Some(_), None) if self.keys_only => kind::DELETED_KEY,
+            (Some(_), None) => kind::DELETED,
+        };
+        let kind_at = self.out.len();
+        let foreign = if row.is_foreign { kind::FOREIGN } else { 0 };
+        self.out.push(kind | foreign);
+        if kind != kind::MENDED {
+            row.key.iter().for_each(|value| encode_value(*value, self.out));
+        }
+        let before = row.before.filter(|_| !self.keys_only);
+        match (before, row.after) {
+            (Some(before), Some(after)) => {
+                let start = self.out.len();
+                if ByteDifference::between(after, before, self.out) {
+                    put_length(start, self.out);
+                } else {
+                    encode_bytes(before, self.out);
+                    if let Some(written) = self.out.get_mut(kind_at) {
+                        *written = *written - kind::DIFFERENCE + kind::UPDATED;
+                    }
+                }
+            }
+            (Some(before), None) => encode_bytes(before, self.out),
+            (None, _) => {}
+        }
+    }
+
+    /// The number of bytes of the record so far.
+    #[must_use]
+    pub const fn len_bytes(&self) -> usize {
+        self.out.len() - self.start
+    }
+
+    /// Ends the record.
+    pub fn finish(mut self) {
+        self.end_table();
+    }
+
+    fn end_table(&mut self) {
+        if let Some(start) = self.table.take() {
+            put_length(start, self.out);
+        }
+    }
+}
+
+/// Puts the length of the bytes from `start` before these bytes.
+fn put_length(start: usize, out: &mut Vec<u8>) {
+    let end = out.len();
+    (end - start).encode(out);
+    let taken = out.len() - end;
+    if let Some(body) = out.get_mut(start..) {
+        body.rotate_right(taken);
+    }
+}
