@@ -53,7 +53,10 @@ mod tests {
         let mut seen = HashSet::new();
         for len in 0..=payload.len() {
             assert!(seen.insert(payload_hash(&payload[..len])), "{len} bytes");
-            assert!(seen.insert(payload_hash(&vec![0; len + 200])), "{len} zeros");
+            assert!(
+                seen.insert(payload_hash(&vec![0; len + 200])),
+                "{len} zeros"
+            );
         }
         for position in 0..payload.len() {
             for bit in 0..8 {

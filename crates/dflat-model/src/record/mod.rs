@@ -261,12 +261,16 @@ const TABLE_FOREIGN: u64 = 1;
 
 fn hash_from(input: &mut Input<'_>) -> Result<u64, RecordError> {
     let bytes = input.bytes(8)?.first_chunk();
-    bytes.map_or(Err(RecordError::Malformed), |bytes| Ok(u64::from_le_bytes(*bytes)))
+    bytes.map_or(Err(RecordError::Malformed), |bytes| {
+        Ok(u64::from_le_bytes(*bytes))
+    })
 }
 
 fn id_from(input: &mut Input<'_>) -> Result<u128, RecordError> {
     let bytes = input.bytes(16)?.first_chunk();
-    bytes.map_or(Err(RecordError::Malformed), |bytes| Ok(u128::from_le_bytes(*bytes)))
+    bytes.map_or(Err(RecordError::Malformed), |bytes| {
+        Ok(u128::from_le_bytes(*bytes))
+    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,442 @@
+//! Tests of the documented bytes, of differences, and of damaged records.
+
+use super::rows::kind;
+use super::*;
+use crate::{RowId, Value, ValueRef};
+
+/// Numbers of a linear congruential generator.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (self.0 >> 33) as usize % end
+    }
+
+    fn bytes(&mut self, max: usize) -> Vec<u8> {
+        let length = self.below(max + 1);
+        (0..length).map(|_| self.below(4) as u8).collect()
+    }
+
+    /// The bytes with a few changed, inserted and removed.
+    fn changed(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut changed = bytes.to_vec();
+        for _ in 0..self.below(4) {
+            let at = self.below(changed.len() + 1);
+            let end = (at + self.below(9)).min(changed.len());
+            let new = self.bytes(8);
+            match self.below(3) {
+                0 => drop(changed.splice(at..at, new)),
+                1 => drop(changed.splice(at..end, new)),
+                _ => changed[at..end].fill(9),
+            }
+        }
+        changed
+    }
+}
+
+fn difference(after: &[u8], before: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = vec![0xEE];
+    let is_smaller = ByteDifference::between(after, before, &mut bytes);
+    assert_eq!(bytes.remove(0), 0xEE, "what was in the buffer stays");
+    assert_eq!(is_smaller, !bytes.is_empty());
+    is_smaller.then_some(bytes)
+}
+
+fn applied(bytes: &[u8], after: &[u8]) -> Result<Vec<u8>, RecordError> {
+    ByteDifference::decode(bytes)?.apply(after)
+}
+
+#[test]
+fn difference_of_random_payloads_gives_the_payload_before() {
+    let mut random = Random(29);
+    let (mut used, mut unused) = (0, 0);
+    for round in 0..4_000 {
+        let before = random.bytes(300);
+        let after = if round % 8 == 0 {
+            random.bytes(300)
+        } else {
+            random.changed(&before)
+        };
+        let Some(bytes) = difference(&after, &before) else {
+            unused += 1;
+            continue;
+        };
+        used += 1;
+        assert!(bytes.len() < before.len());
+        assert_eq!(applied(&bytes, &after), Ok(before));
+    }
+    assert!(used > 1_000 && unused > 100, "{used} {unused}");
+}
+
+#[test]
+fn difference_is_not_applied_to_other_bytes() {
+    let before: Vec<u8> = (0..200).collect();
+    let mut after = before.clone();
+    after[20] = 99;
+    let bytes = difference(&after, &before).unwrap();
+    for position in 0..after.len() {
+        let mut other = after.clone();
+        other[position] ^= 1;
+        assert_eq!(applied(&bytes, &other), Err(RecordError::Mismatch));
+    }
+    assert_eq!(applied(&bytes, &after[1..]), Err(RecordError::Mismatch));
+    // A difference whose inserted byte is not the one before.
+    let mut wrong = bytes.clone();
+    let at = wrong.iter().rposition(|byte| *byte == 20).unwrap();
+    wrong[at] = 21;
+    assert_eq!(applied(&wrong, &after), Err(RecordError::Mismatch));
+}
+
+#[test]
+fn difference_of_a_few_changes_is_small() {
+    let before: Vec<u8> = (0..500_u32).map(|n| ((n * n) >> 3) as u8).collect();
+    let size = |after: &[u8]| difference(after, &before).unwrap().len();
+    let mut scalar = before.clone();
+    scalar[100..104].copy_from_slice(&[250, 251, 252, 253]);
+    assert!(size(&scalar) <= 32, "{}", size(&scalar));
+    // A text in the middle grew by 7 bytes, and offsets before and after it changed.
+    let mut text = before.clone();
+    text.splice(300..310, [7; 17]);
+    (text[40], text[450]) = (!text[40], !text[450]);
+    assert!(size(&text) <= 70, "{}", size(&text));
+}
+
+#[test]
+fn hostile_difference_takes_no_memory_beyond_its_bytes() {
+    let side = |length: u64| {
+        let mut bytes = Vec::new();
+        length.encode(&mut bytes);
+        bytes.extend([0; 8]);
+        bytes
+    };
+    let decoded = |after: u64, before: u64, ranges: &[u64]| {
+        let mut bytes = [side(after), side(before)].concat();
+        ranges.iter().for_each(|number| number.encode(&mut bytes));
+        ByteDifference::decode(&bytes).map(drop)
+    };
+    assert_eq!(decoded(10, 10, &[0, 10, 0]), Ok(()));
+    assert_eq!(
+        decoded(10, 20, &[0, 10, 0, 0, 10, 0]),
+        Err(RecordError::Malformed)
+    );
+    assert_eq!(
+        decoded(10, 1 << 40, &[0, 10, 0]),
+        Err(RecordError::Malformed)
+    );
+    assert_eq!(decoded(10, 0, &[11, 0, 0]), Err(RecordError::Malformed));
+    assert_eq!(decoded(10, 3, &[0, 0, 3]), Err(RecordError::Malformed));
+    let wrapping = [0, u64::MAX, 0, 0, 11, 0];
+    assert_eq!(
+        decoded(u64::MAX, 10, &wrapping),
+        Err(RecordError::Malformed)
+    );
+    // The object after is not as long as the difference says.
+    let bytes = [side(1 << 60), side(0)].concat();
+    assert_eq!(applied(&bytes, &[1, 2]), Err(RecordError::Mismatch));
+}
+
+/// The head of all examples.
+fn head(part: Part) -> RecordHead<'static> {
+    RecordHead {
+        engine: 0x0807_0605_0403_0201,
+        time: 1_750_000_000_000,
+        part,
+        ..RecordHead::default()
+    }
+}
+
+const TASKS: TableHead<'static> = TableHead {
+    name: "task",
+    descriptor: 0x1817_1615_1413_1211,
+    key_columns: 1,
+    is_foreign: false,
+};
+
+const BEFORE: &[u8] = b"The object as it was before this transaction.";
+const AFTER: &[u8] = b"The object as it is now after this transaction.";
+
+fn row<'a>(
+    row_id: i64,
+    key: &'a [ValueRef<'a>],
+    before: Option<&'a [u8]>,
+    after: Option<&'a [u8]>,
+) -> WrittenRow<'a> {
+    WrittenRow {
+        row_id: RowId(row_id),
+        key,
+        is_foreign: false,
+        before,
+        after,
+    }
+}
+
+fn record(head: &RecordHead<'_>, rows: &[WrittenRow<'_>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = RecordWriter::new(head, false, &mut bytes);
+    writer.table(&TASKS);
+    rows.iter().for_each(|written| writer.row(written));
+    writer.finish();
+    bytes
+}
+
+/// The examples of the page: the text before each block, and the record.
+fn examples() -> [(&'static str, Vec<u8>); 6] {
+    let key = [ValueRef::Text("t-1")];
+    let keys = [[ValueRef::Text("t-2")], [ValueRef::Text("t-3")]];
+    let inserted = row(5, &key, None, Some(AFTER));
+    let labelled = RecordHead {
+        label: Some("import"),
+        ..head(Part::Final { early: 2, rows: 3 })
+    };
+    [
+        ("An insertion", record(&head(Part::Whole), &[inserted])),
+        (
+            "An update",
+            record(
+                &head(Part::Whole),
+                &[row(5, &key, Some(BEFORE), Some(AFTER))],
+            ),
+        ),
+        (
+            "A deletion",
+            record(&head(Part::Whole), &[row(5, &key, Some(b"gone"), None)]),
+        ),
+        (
+            "The first of three parts",
+            record(&head(Part::Early { number: 0 }), &[inserted]),
+        ),
+        (
+            "The second of three parts",
+            record(
+                &head(Part::Early { number: 1 }),
+                &[
+                    row(6, &keys[0], None, Some(AFTER)),
+                    row(7, &keys[1], None, Some(AFTER)),
+                ],
+            ),
+        ),
+        ("The final part", record(&labelled, &[])),
+    ]
+}
+
+/// The bytes in the block behind a text of the page: on each line hexadecimal numbers, and behind
+/// two spaces their meaning.
+fn documented(page: &str, caption: &str) -> Vec<u8> {
+    let (_, rest) = page.split_once(&format!("\n{caption}:\n\n")).unwrap();
+    let lines = rest.lines().take_while(|line| line.starts_with("    "));
+    let numbers = lines.flat_map(|line| {
+        let numbers = line.trim_start().split("  ").next().unwrap_or("");
+        numbers.split_whitespace()
+    });
+    numbers
+        .map(|number| u8::from_str_radix(number, 16).unwrap())
+        .collect()
+}
+
+// Promise: storage-format#S28
+#[test]
+fn documented_records_are_written_and_read() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/storage-format.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    for (caption, bytes) in examples() {
+        assert_eq!(bytes, documented(&page, caption), "{caption}: {bytes:02x?}");
+        let record = ChangeRecord::decode(&bytes).unwrap();
+        assert_eq!(record.tables[0].table, TASKS, "{caption}");
+    }
+    let read = |caption: &str| {
+        let bytes = documented(&page, caption);
+        let record = ChangeRecord::decode(&bytes).unwrap();
+        let mut rows = record.tables[0].rows();
+        let changed = rows.next().unwrap().unwrap();
+        assert_eq!((changed.row_id, changed.is_foreign), (RowId(5), false));
+        assert_eq!(changed.key, [ValueRef::Text("t-1")]);
+        assert!(rows.next().is_none());
+        match changed.change {
+            Change::Inserted => None,
+            Change::Updated(Before::Difference(difference)) => difference.apply(AFTER).ok(),
+            Change::Deleted(before) => before.map(<[u8]>::to_vec),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(read("An insertion"), None);
+    assert_eq!(read("An update"), Some(BEFORE.to_vec()));
+    assert_eq!(read("A deletion"), Some(b"gone".to_vec()));
+}
+
+#[test]
+fn every_field_is_read_back() {
+    let head = RecordHead {
+        place: 300,
+        engine: u64::MAX,
+        time: u64::MAX,
+        file: Some(u128::MAX),
+        workspace: Some(1),
+        author: Some("Ada"),
+        label: Some(""),
+        undo_group: Some(u64::MAX),
+        part: Part::Final { early: 3, rows: 9 },
+    };
+    let table = TableHead {
+        is_foreign: true,
+        key_columns: 5,
+        ..TASKS
+    };
+    let owned = [
+        Value::Null,
+        Value::Int(-1),
+        Value::Float(0.5),
+        Value::UInt(u64::MAX),
+    ];
+    let text = ValueRef::Text("a\0\u{e9}");
+    let key: Vec<_> = owned.iter().map(Value::as_ref).chain([text]).collect();
+    for keys_only in [false, true] {
+        let mut bytes = vec![1, 2, 3];
+        let mut writer = RecordWriter::new(&head, keys_only, &mut bytes);
+        writer.table(&TableHead { name: "", ..TASKS });
+        writer.table(&table);
+        let unlike = [7; 40];
+        let rows = [
+            row(1, &key, None, Some(AFTER)),
+            row(2, &key, Some(BEFORE), Some(AFTER)),
+            row(9, &key, Some(&unlike), Some(AFTER)),
+            row(1 << 40, &key, Some(BEFORE), None),
+            row(i64::MAX, &[], None, None),
+        ];
+        for written in &rows {
+            let is_foreign = written.row_id == RowId(9);
+            writer.row(&WrittenRow {
+                is_foreign,
+                ..*written
+            });
+        }
+        writer.finish();
+        let record = ChangeRecord::decode(&bytes[3..]).unwrap();
+        assert_eq!((record.head, record.tables.len()), (head, 2));
+        assert!(record.tables[0].is_empty() && record.tables[0].rows().next().is_none());
+        assert_eq!(record.tables[1].table, table);
+        let read: Vec<_> = record.tables[1].rows().map(Result::unwrap).collect();
+        assert_eq!(read.len(), rows.len());
+        for (read, written) in read.iter().zip(&rows) {
+            assert_eq!(read.row_id, written.row_id);
+            assert_eq!(read.key, written.key);
+            assert_eq!(read.is_foreign, written.row_id == RowId(9));
+            let before = match read.change {
+                Change::Updated(Before::Difference(found)) => found.apply(AFTER).ok(),
+                Change::Updated(Before::Object(before)) => Some(before.to_vec()),
+                Change::Deleted(before) => before.map(<[u8]>::to_vec),
+                Change::Inserted | Change::Mended | Change::Updated(Before::Unknown) => None,
+            };
+            let expected = written.before.filter(|_| !keys_only);
+            assert_eq!(before.as_deref(), expected, "{read:?}");
+        }
+        assert_eq!(read[4].change, Change::Mended);
+    }
+}
+
+/// Decodes all of a record.
+fn check(bytes: &[u8]) -> Result<(), RecordError> {
+    let record = ChangeRecord::decode(bytes)?;
+    for table in &record.tables {
+        let mut last = 0;
+        for row in table.rows() {
+            let row = row?;
+            assert!(row.row_id.0 > last, "rows ascend");
+            last = row.row_id.0;
+            if let Change::Updated(Before::Difference(difference)) = row.change {
+                let _ = difference.apply(AFTER);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn truncated_or_changed_record_is_an_error_or_a_record() {
+    for (_, bytes) in examples() {
+        check(&bytes).unwrap();
+        for end in 0..bytes.len() {
+            let _ = check(&bytes[..end]);
+        }
+        for position in 0..bytes.len() {
+            for value in 0..=u8::MAX {
+                let mut damaged = bytes.clone();
+                damaged[position] = value;
+                let _ = check(&damaged);
+            }
+        }
+        let cut: Vec<_> = (1..bytes.len())
+            .filter(|end| check(&bytes[..*end]).is_ok())
+            .collect();
+        // A record may end behind its head and behind each field.
+        assert!(cut.len() <= 4, "{cut:?}");
+    }
+}
+
+#[test]
+fn unknown_optional_field_is_skipped_and_required_one_is_refused() {
+    let bytes = record(
+        &head(Part::Whole),
+        &[row(1, &[ValueRef::Null], None, Some(AFTER))],
+    );
+    let with = |tag: u8| [&bytes[..], &[tag, 2, 0xFF, 0xFF]].concat();
+    let known = ChangeRecord::decode(&bytes).unwrap();
+    assert_eq!(ChangeRecord::decode(&with(40)), Ok(known));
+    assert_eq!(
+        ChangeRecord::decode(&with(41)),
+        Err(RecordError::UnknownField(20))
+    );
+    // A known field that is optional in place of required, or comes too late or twice.
+    for tag in [4 << 1, 6 << 1, (6 << 1) + 1] {
+        assert_eq!(
+            ChangeRecord::decode(&with(tag)),
+            Err(RecordError::Malformed)
+        );
+    }
+    let mut newer = bytes.clone();
+    newer[0] = 2;
+    assert_eq!(ChangeRecord::decode(&newer), Err(RecordError::Version(2)));
+    let label = [8, 1, b'x'];
+    let twice = [&bytes[..16], &label, &label].concat();
+    assert_eq!(ChangeRecord::decode(&twice), Err(RecordError::Malformed));
+    assert_eq!(
+        ChangeRecord::decode(&twice[..19]).unwrap().head.label,
+        Some("x")
+    );
+}
+
+#[test]
+fn hostile_counts_and_row_ids_are_refused() {
+    let rows = |key_columns: u32, rows: &[u8]| {
+        let table = TableRecord {
+            table: TableHead {
+                key_columns,
+                ..TASKS
+            },
+            rows,
+        };
+        table
+            .rows()
+            .collect::<Result<Vec<_>, _>>()
+            .map(|rows| rows.len())
+    };
+    let most = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F];
+    assert_eq!(rows(0, &[1, 0, 1, 0]), Ok(2));
+    assert_eq!(rows(0, &[&most[..], &[0]].concat()), Ok(1));
+    // Beyond the largest row id, twice the same row, more key columns than bytes, unknown kinds.
+    assert_eq!(
+        rows(0, &[&most[..], &[0, 1, 0]].concat()),
+        Err(RecordError::Malformed)
+    );
+    assert_eq!(rows(0, &[1, 0, 0, 0]), Err(RecordError::Malformed));
+    assert_eq!(rows(u32::MAX, &[1, 0, 0, 0]), Err(RecordError::Malformed));
+    for kind in (0..=u8::MAX).filter(|kind| kind & !kind::FOREIGN > kind::MENDED) {
+        assert_eq!(rows(0, &[1, kind]), Err(RecordError::Malformed), "{kind}");
+    }
+    // A text and an object that are longer than the rest.
+    assert_eq!(
+        rows(1, &[1, 0, 4, 0xFF, 0xFF, 3]),
+        Err(RecordError::Malformed)
+    );
+    assert_eq!(rows(0, &[1, 3, 0xFF, 0xFF, 3]), Err(RecordError::Malformed));
+}

@@ -120,7 +120,9 @@ impl<'o> RecordWriter<'o> {
         let foreign = if row.is_foreign { kind::FOREIGN } else { 0 };
         self.out.push(kind | foreign);
         if kind != kind::MENDED {
-            row.key.iter().for_each(|value| encode_value(*value, self.out));
+            row.key
+                .iter()
+                .for_each(|value| encode_value(*value, self.out));
         }
         let before = row.before.filter(|_| !self.keys_only);
         match (before, row.after) {

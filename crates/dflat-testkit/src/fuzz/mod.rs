@@ -4,6 +4,7 @@
 //! - [`twin`] makes each query by fields with an index, and by equal fields without an index.
 //! - [`payload`] damages the bytes of objects.
 //! - [`mod@file`] damages the bytes of files.
+//! - [`record`] damages records of changes.
 //! - [`foreign_log`] puts the log of another file beside a file.
 //! - [`repair`] damages files, and repairs or salvages them.
 //! - [`tables`] changes the tables of files by SQL.
@@ -20,6 +21,7 @@ pub mod file;
 pub mod foreign_log;
 pub mod payload;
 pub mod predicate;
+pub mod record;
 pub mod repair;
 pub mod schema;
 pub mod shape;

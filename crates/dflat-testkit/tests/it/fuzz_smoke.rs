@@ -3,7 +3,7 @@
 
 use dflat_testkit::archive;
 use dflat_testkit::fuzz::{
-    file, foreign_log, payload, predicate, repair, run, schema, shape, tables, twin,
+    file, foreign_log, payload, predicate, record, repair, run, schema, shape, tables, twin,
 };
 
 #[test]
@@ -15,6 +15,11 @@ fn every_way_to_answer_a_question_agrees() {
 #[test]
 fn damaged_payloads_are_refused_or_read_the_same() {
     run("payload", 200, payload::run_seed);
+}
+
+#[test]
+fn damaged_records_of_changes_are_refused_or_read() {
+    run("record", 200, record::run_seed);
 }
 
 // Promise: durability#D58
@@ -76,6 +81,7 @@ fn replay(target: &str, check: fn(&[u8])) {
 fn kept_fuzz_inputs_never_panic() {
     replay("payload", payload::check_bytes);
     replay("file", file::check_bytes);
+    replay("record", record::check_bytes);
     replay("schema", |bytes| {
         // As in `cargo fuzz`: the text ends before the first byte that is not UTF-8.
         let end = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
