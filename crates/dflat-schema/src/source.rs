@@ -209,22 +209,21 @@ impl Sources {
         }
     }
 
-    /// The byte range of the lines from `first` to `last`, counted from 1 and clamped to the file.
-    pub(crate) fn lines(&self, file: FileId, first: usize, last: usize) -> std::ops::Range<usize> {
+    /// The offset at which a line begins; lines count from 1.
+    pub(crate) fn line_start(&self, file: FileId, line: usize) -> usize {
+        let source = self.files.get(file.0 as usize);
+        let start = source.and_then(|source| source.line_starts.get(line.saturating_sub(1)));
+        start.copied().unwrap_or(0)
+    }
+
+    /// A line, with its end; lines count from 1.
+    pub(crate) fn line(&self, file: FileId, line: usize) -> &str {
         let Some(source) = self.files.get(file.0 as usize) else {
-            return 0..0;
+            return "";
         };
-        let start = source
-            .line_starts
-            .get(first.saturating_sub(1))
-            .copied()
-            .unwrap_or(0);
-        let end = source
-            .line_starts
-            .get(last)
-            .copied()
-            .unwrap_or(source.text.len());
-        start..end
+        let end = source.line_starts.get(line).copied();
+        let range = self.line_start(file, line)..end.unwrap_or(source.text.len());
+        source.text.get(range).unwrap_or("")
     }
 }
 
