@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "a program for people at a terminal")]
 
 pub mod ci;
+pub mod cost;
 pub mod finding;
 pub mod licences;
 pub mod package;

@@ -9,7 +9,7 @@ use xtask::ci::memcheck::{self, Checker};
 use xtask::ci::options::Options;
 use xtask::ci::{self, STEP_DURATION_MAX, Step, long, steps};
 use xtask::tidy::{self, Mode};
-use xtask::{Result, package, workspace};
+use xtask::{Result, cost, package, workspace};
 
 const HELP: &str = "\
 Repository tasks.
@@ -23,6 +23,7 @@ Tasks:
   tidy           floors, files, sentences, public items, unsafe code, dependencies
   licences       the licences of all dependencies
   package        the published crates, packed and compiled from what was packed
+  cost           the crates and the time of a program's first build with Dflat
   install-tools  the programs that some tests use: flatc and strace (Debian, as root)
 ";
 
@@ -99,6 +100,9 @@ fn run(words: &[&str]) -> Result<()> {
         ["tidy", "--bless"] => steps::report("tidy", &tidy::run(&root, Mode::Bless)?),
         ["licences"] => steps::check_licences(&root),
         ["package"] => package::run(&root),
+        ["cost", "--help" | "-h"] => print(cost::HELP),
+        ["cost"] => cost::run(&root, false),
+        ["cost", "--bless"] => cost::run(&root, true),
         ["install-tools"] => steps::install_tools(&root),
         _ => Err(format!("unknown arguments: {}\n\n{HELP}", words.join(" ")).into()),
     }
