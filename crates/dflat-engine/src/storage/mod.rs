@@ -2,8 +2,8 @@
 //!
 //! A backend stores rows and index entries, scans them by a plan, and commits. It never decodes a
 //! payload and never calls user code, apart from the visitor of a scan. It implements [`Backend`],
-//! [`Snapshot`] and [`WriteTransaction`]: 19 methods, of which four have a default. `dflat-testkit`
-//! checks these laws on every backend:
+//! [`Snapshot`] and [`WriteTransaction`]: 22 methods, of which seven have a default.
+//! `dflat-testkit` checks these laws on every backend:
 //!
 //! 1. A [`View::Pinned`] snapshot shows the state that was committed when it was first scanned,
 //!    until it is dropped, whatever is committed meanwhile. It never blocks a writer.
@@ -23,6 +23,9 @@
 //! 10. A write transaction can tell whether another program, such as another process, has committed
 //!     since a state that a pinned snapshot saw.
 //! 11. After `close`, everything fails with [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown).
+//! 12. If the records between two states are [`Records::Complete`], each commit between the two
+//!     states was made by this backend or has appended its records, and a reader of the later state
+//!     visits all records, the last one first.
 
 mod index;
 mod memory;
@@ -128,6 +131,16 @@ pub struct BaseState {
     pub is_own: bool,
 }
 
+/// Whether change records account for every commit between two states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Records {
+    /// They do, and all of them were visited.
+    Complete,
+    /// A commit has no records, or its records were deleted or damaged, or the backend does not
+    /// know, or the visitor has ended the visit.
+    Broken,
+}
+
 /// Reads.
 pub trait Snapshot: Send {
     /// Calls `visit` with each row of the plan, until `visit` returns `Break`.
@@ -157,6 +170,26 @@ pub trait Snapshot: Send {
     fn is_overtaken(&self, since: StateId) -> bool {
         let _ = since;
         false
+    }
+
+    /// Calls `visit` with each change record of the commits after the state `since` and up to the
+    /// state that this pinned snapshot sees, from the latest record back to the first. A write
+    /// transaction reads the records up to its base state.
+    ///
+    /// The backend alone judges whether the records account for every commit, by whichever program;
+    /// it does not decode them. Commits of this backend need no records, but are visited if they
+    /// have some. If a commit is not accounted for, no record is visited, and the result is
+    /// [`Records::Broken`]; so it is if `visit` returns `Break`.
+    ///
+    /// # Errors
+    /// The errors of reading the file.
+    fn records(
+        &mut self,
+        since: StateId,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<Records> {
+        let _ = (since, visit);
+        Ok(Records::Broken)
     }
 
     /// How far the table's indexes are complete, as this snapshot sees them. Called before each
@@ -259,6 +292,27 @@ pub trait WriteTransaction: Snapshot {
     /// # Errors
     /// The errors of writing the file.
     fn repair_indexes(&mut self, table: &Table, repair: &IndexRepair<'_>) -> Result<()>;
+
+    /// Whether this transaction should append change records: because another process may follow
+    /// the commits, or because the caller asked for records. The answer can change until the
+    /// commit, so it is asked immediately before the commit.
+    fn is_followed(&mut self) -> bool {
+        false
+    }
+
+    /// Appends a change record to this transaction; an empty record says that the commit changes no
+    /// object. The backend keeps the records of a commit in the order of the calls, and does not
+    /// decode them.
+    ///
+    /// A backend that cannot keep the record commits the transaction without records; a later
+    /// reader then gets [`Records::Broken`].
+    ///
+    /// # Errors
+    /// Errors that lose the transaction, such as those of a full disk.
+    fn append_record(&mut self, record: &[u8]) -> Result<()> {
+        let _ = record;
+        Ok(())
+    }
 
     /// Makes the changes visible to all readers, and permanent as the chosen durability states.
     ///
