@@ -14,6 +14,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backend;
+mod change_log;
 mod connection;
 mod ffi;
 mod foreign;

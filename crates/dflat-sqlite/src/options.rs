@@ -34,6 +34,9 @@ pub struct SqliteOptions {
     /// Whether the file's I/O is counted, for
     /// [`io_report`](crate::SqliteBackend::io_report). Defaults to no.
     pub io_stats: bool,
+    /// Whether each commit writes records of its changes to the change log of the file. Defaults to
+    /// `false`.
+    pub change_log: bool,
 }
 
 impl Default for SqliteOptions {
@@ -47,6 +50,7 @@ impl Default for SqliteOptions {
             reclaim: Reclaim::default(),
             file_protection: None,
             io_stats: false,
+            change_log: false,
         }
     }
 }

@@ -11,6 +11,7 @@
 //! another salt. An empty log has no salt: then the size, the time and the header of the file show
 //! whether there was a foreign commit in between.
 
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dflat_engine::storage::StateId;
@@ -109,6 +110,14 @@ impl CommitCount {
         }
     }
 
+    /// The count of the log, if there is one.
+    pub(crate) fn of_log(self) -> Option<LogCount> {
+        match self {
+            Self::File(_) => None,
+            Self::Log(log) => Some(log),
+        }
+    }
+
     fn number(self) -> u32 {
         match self {
             Self::File(number) => number,
@@ -158,6 +167,35 @@ struct KnownCommits {
     foreign_write: bool,
     /// This backend may have committed since `last` without noting it yet.
     writes: bool,
+    /// The latest runs of own commits, the latest one last.
+    own_runs: VecDeque<OwnRun>,
+}
+
+/// The most runs of own commits that are known.
+const OWN_RUNS_MAX: usize = 8;
+
+/// Own commits without a foreign commit in between: those from one count up to another.
+#[derive(Clone, Copy, Debug)]
+struct OwnRun {
+    era: u32,
+    from: u32,
+    to: u32,
+}
+
+impl OwnRun {
+    /// Whether the commit after this count belongs to the run.
+    fn contains(self, count: u32) -> bool {
+        count.wrapping_sub(self.from) < self.to.wrapping_sub(self.from)
+    }
+}
+
+/// A state of a file with a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogState {
+    /// The number of commits before it.
+    pub(crate) commits: u32,
+    /// The short digest of the log.
+    pub(crate) digest: u32,
 }
 
 /// The state on which a write transaction is based.
@@ -181,6 +219,23 @@ impl KnownCommits {
             let before = self.log.replace(log).map(CommitCount::Log);
             if before.is_some_and(|before| !count.is_of_log(before)) {
                 self.era = (self.era + 1) & StateNumber::ERA_MAX;
+            }
+        }
+    }
+}
+
+impl KnownCommits {
+    /// Notes an own commit on a state.
+    fn note_own(&mut self, base: CommitBase) {
+        let (era, from) = (base.era, base.count.number());
+        let to = from.wrapping_add(1);
+        match self.own_runs.back_mut() {
+            Some(run) if (run.era, run.to) == (era, from) => run.to = to,
+            _ => {
+                if self.own_runs.len() == OWN_RUNS_MAX {
+                    self.own_runs.pop_front();
+                }
+                self.own_runs.push_back(OwnRun { era, from, to });
             }
         }
     }
@@ -289,6 +344,7 @@ impl Commits {
         }
         let mut known = self.lock();
         known.last = Some(last);
+        known.note_own(commit_base);
         if let CommitCount::Log(log) = last
             && log.salt != 0
         {
@@ -305,6 +361,29 @@ impl Commits {
             foreign_write: true,
             ..KnownCommits::default()
         };
+    }
+
+    /// The first count of the run of own commits to which the commit after a count belongs.
+    pub(crate) fn own_run(&self, count: u32) -> Option<u32> {
+        let known = self.lock();
+        let mut runs = known.own_runs.iter().rev();
+        let run = runs.find(|run| run.era == known.era && run.contains(count))?;
+        Some(run.from)
+    }
+
+    /// The state `since`, if the log that has counted `now` counts from it on.
+    pub(crate) fn log_state(&self, now: CommitCount, since: StateId) -> Option<LogState> {
+        let mut known = self.lock();
+        known.see(now);
+        match (StateNumber::of(since), now) {
+            (StateNumber::Log { era, digest, count }, CommitCount::Log(_)) if era == known.era => {
+                Some(LogState {
+                    commits: count,
+                    digest,
+                })
+            }
+            _ => None,
+        }
     }
 
     /// The id of the state with this count.
@@ -324,6 +403,11 @@ impl CommitBase {
         self.follows_own
     }
 
+    /// The count of the base state.
+    pub(crate) fn count(self) -> CommitCount {
+        self.count
+    }
+
     /// The id of the base state.
     pub(crate) fn state(self) -> StateId {
         StateNumber::at(self.count, self.era).id()
@@ -340,52 +424,65 @@ impl CommitBase {
             }
             (StateNumber::File(then), CommitCount::File(_)) => is_after(self.last_foreign, then),
             (StateNumber::Log { .. }, CommitCount::File(_)) => true,
-            (StateNumber::Log { era, count }, CommitCount::Log(_)) => {
+            (StateNumber::Log { era, count, .. }, CommitCount::Log(_)) => {
                 era != self.era || is_after(self.last_foreign, count)
             }
         }
     }
 }
 
+/// The number of bits of a short digest.
+const DIGEST_BITS: u32 = 14;
+const DIGEST_MASK: u32 = (1 << DIGEST_BITS) - 1;
+
+/// The part of a log's digest that the id of a state contains. It tells apart two states with the
+/// same count, of which the later one belongs to a log that counts anew.
+pub(crate) const fn short_digest(log: LogCount) -> u32 {
+    (log.digest ^ log.digest >> DIGEST_BITS ^ log.digest >> (2 * DIGEST_BITS)) & DIGEST_MASK
+}
+
 /// The parts of the id of a state.
 enum StateNumber {
     NoFile,
     File(u32),
-    Log { era: u32, count: u32 },
+    Log { era: u32, digest: u32, count: u32 },
     Unknown,
 }
 
 impl StateNumber {
-    const ERA_MAX: u32 = (1 << 30) - 1;
+    const ERA_MAX: u32 = (1 << 16) - 1;
 
     fn at(count: CommitCount, era: u32) -> Self {
         match count {
             CommitCount::File(count) => Self::File(count),
             CommitCount::Log(log) => Self::Log {
                 era,
+                digest: short_digest(log),
                 count: log.commits,
             },
         }
     }
 
     fn id(&self) -> StateId {
-        let (kind, era, count) = match *self {
-            Self::NoFile => (0, 0, 0),
-            Self::File(count) => (1, 0, count),
-            Self::Log { era, count } => (2, era, count),
+        let (kind, era, digest, count) = match *self {
+            Self::NoFile => (0, 0, 0, 0),
+            Self::File(count) => (1, 0, 0, count),
+            Self::Log { era, digest, count } => (2, era, digest, count),
             Self::Unknown => return StateId::UNKNOWN,
         };
-        StateId(kind << 62 | u64::from(era) << 32 | u64::from(count))
+        let high = kind << 30 | era << DIGEST_BITS | digest;
+        StateId(u64::from(high) << 32 | u64::from(count))
     }
 
     fn of(StateId(id): StateId) -> Self {
         // The upper and the lower half.
         let (high, count) = ((id >> 32) as u32, (id & 0xFFFF_FFFF) as u32);
-        let era = high & Self::ERA_MAX;
+        let era = high >> DIGEST_BITS & Self::ERA_MAX;
+        let digest = high & DIGEST_MASK;
         match high >> 30 {
             0 => Self::NoFile,
             1 => Self::File(count),
-            2 => Self::Log { era, count },
+            2 => Self::Log { era, digest, count },
             _ => Self::Unknown,
         }
     }

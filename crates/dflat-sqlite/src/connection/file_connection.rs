@@ -38,6 +38,37 @@ pub(crate) struct KeptRead {
     pub(crate) has_read: bool,
 }
 
+/// The change log, as far as a connection wrote it.
+#[derive(Default)]
+pub(crate) struct WrittenChangeLog {
+    pub(crate) incarnation: i64,
+    /// The number of commits after the last commit that this connection wrote a record of.
+    pub(crate) covered: Option<u32>,
+    /// The number of records that the open transaction has written.
+    pub(crate) place: u32,
+    /// Whether the open transaction writes no more records.
+    pub(crate) is_given_up: bool,
+}
+
+impl WrittenChangeLog {
+    /// Notes that the transaction on a state was committed.
+    fn note_commit(&mut self, base: Option<CommitBase>) {
+        let log = base.and_then(|base| base.count().of_log());
+        if let (Some(log), true) = (log, self.place > 0) {
+            self.covered = Some(log.commits.wrapping_add(1));
+        }
+        (self.place, self.is_given_up) = (0, false);
+    }
+
+    /// Notes that the transaction was rolled back.
+    fn note_rollback(&mut self) {
+        if self.place > 0 {
+            self.covered = None;
+        }
+        (self.place, self.is_given_up) = (0, false);
+    }
+}
+
 /// Shared by all open connections of a backend.
 pub(crate) struct OpenMark;
 
@@ -74,6 +105,8 @@ pub(crate) struct FileConnection {
     /// Present if the uses of indexes are counted.
     monitor: Option<Arc<Monitor>>,
     commits_count: u64,
+    /// The change log, as far as this connection wrote it.
+    pub(crate) change_log: WrittenChangeLog,
     /// Whether a row was deleted since the unused space was looked at.
     has_deleted: bool,
     /// The unused space, if the last transaction looked at it.
@@ -104,6 +137,7 @@ impl FileConnection {
             commit_base: None,
             monitor,
             commits_count: 0,
+            change_log: WrittenChangeLog::default(),
             has_deleted: false,
             space: None,
         }
@@ -370,6 +404,9 @@ impl FileConnection {
     /// As [`Self::commit_write`], without reading the unused space.
     pub(crate) fn end_write(&mut self) -> Result<(), SqliteError> {
         let committed = self.control(ControlStatement::Commit);
+        if committed.is_ok() {
+            self.change_log.note_commit(self.commit_base);
+        }
         if committed.is_err() {
             self.rollback_write();
         } else if let (Some(commits), Some(commit_base)) = (&self.commits, self.commit_base.take())
@@ -389,6 +426,7 @@ impl FileConnection {
         let is_open = !self.raw.is_autocommit();
         let changed = self.control_number(ControlStatement::SchemaVersion).ok();
         self.is_writing = false;
+        self.change_log.note_rollback();
         self.commits.iter().for_each(|commits| commits.note_end());
         let has_ended = self.end();
         let restored = self.control_number(ControlStatement::SchemaVersion).ok();

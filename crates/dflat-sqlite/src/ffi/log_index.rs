@@ -46,6 +46,9 @@ pub(crate) struct LogCount {
     pub(crate) commits: u32,
     /// Random when the log is begun, and one more each time it begins anew; 0 before it is begun.
     pub(crate) salt: u32,
+    /// A digest of the log's contents up to the last commit. A checkpoint leaves it as it is, also
+    /// when the log begins anew.
+    pub(crate) digest: u32,
 }
 
 impl Connection {
@@ -54,12 +57,16 @@ impl Connection {
     /// read it.
     pub(crate) fn log_count(&self) -> Option<LogCount> {
         const COUNT_OFFSET: usize = 8;
+        /// The two words of the checksum of the last frame, which covers all frames before it.
+        const CHECKSUM_OFFSETS: [usize; 2] = [24, 28];
         const SALT_OFFSET: usize = 32;
-        let [commits, salt] = self.log_index([COUNT_OFFSET, SALT_OFFSET])?;
+        let [high, low] = CHECKSUM_OFFSETS;
+        let [commits, high, low, salt] = self.log_index([COUNT_OFFSET, high, low, SALT_OFFSET])?;
         Some(LogCount {
             commits,
             // The salt is copied from the log, where the first byte is the highest.
             salt: u32::from_be(salt),
+            digest: high ^ low.rotate_left(16),
         })
     }
 

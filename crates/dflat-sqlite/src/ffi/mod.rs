@@ -22,6 +22,4 @@ pub(crate) use platform::{
     sync_directory,
 };
 pub(crate) use sqlite_error::SqliteError;
-#[cfg(test)]
-pub(crate) use statement::Columns;
-pub(crate) use statement::Param;
+pub(crate) use statement::{Columns, Param};

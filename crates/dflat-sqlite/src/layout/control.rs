@@ -1,5 +1,24 @@
 //! The statements that do not belong to one table.
 
+/// The definition of the change log.
+pub(crate) const CHANGE_LOG: &str = "CREATE TABLE dflat__log (id INTEGER PRIMARY KEY AUTOINCREMENT, incarnation INTEGER NOT NULL, \
+     commits INTEGER NOT NULL, digest INTEGER NOT NULL, salt INTEGER NOT NULL, \
+     place INTEGER NOT NULL, record BLOB NOT NULL)";
+
+const FIND_CHANGE_LOG: &str =
+    "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'dflat__log' AND sql = ?";
+
+const APPEND_RECORD: &str = "INSERT INTO dflat__log (incarnation, commits, digest, salt, place, record) \
+     VALUES (?, ?, ?, ?, ?, ?)";
+
+const LAST_RECORD_ID: &str = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'dflat__log'";
+
+const RECORDS_BACKWARDS: &str = "SELECT id, incarnation, commits, digest, salt, place, typeof(record) = 'blob' \
+     FROM dflat__log ORDER BY id DESC";
+
+const RECORDS_BETWEEN: &str =
+    "SELECT record FROM dflat__log WHERE id BETWEEN ? AND ? ORDER BY id DESC";
+
 /// A statement that does not belong to one table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ControlStatement {
@@ -18,6 +37,18 @@ pub(crate) enum ControlStatement {
     CreateSchemas,
     FindSchema,
     PutSchema,
+    /// Whether the table of the change log has this definition.
+    FindChangeLog,
+    /// Creates the table of the change log.
+    CreateChangeLog,
+    DropChangeLog,
+    AppendRecord,
+    /// Reads the largest id that a record ever had.
+    LastRecordId,
+    /// Reads the rows of the change log from the last one backwards, without their records.
+    RecordsBackwards,
+    /// Reads the records between two ids, both included, from the last one backwards.
+    RecordsBetween,
     /// Creates the table of foreign rows.
     CreateForeign,
     FindForeign,
@@ -75,6 +106,13 @@ impl ControlStatement {
                 "INSERT INTO dflat__schema (name, descriptor) VALUES (?, ?) \
                  ON CONFLICT (name) DO UPDATE SET descriptor = excluded.descriptor"
             }
+            Self::FindChangeLog => FIND_CHANGE_LOG,
+            Self::CreateChangeLog => CHANGE_LOG,
+            Self::DropChangeLog => "DROP TABLE IF EXISTS dflat__log",
+            Self::AppendRecord => APPEND_RECORD,
+            Self::LastRecordId => LAST_RECORD_ID,
+            Self::RecordsBackwards => RECORDS_BACKWARDS,
+            Self::RecordsBetween => RECORDS_BETWEEN,
             Self::CreateForeign => {
                 "CREATE TABLE IF NOT EXISTS dflat__foreign \
                  (name TEXT NOT NULL, row_id INTEGER NOT NULL, PRIMARY KEY (name, row_id)) \

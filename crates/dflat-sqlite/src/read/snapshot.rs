@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::Result;
-use dflat_engine::storage::{Indexes, Row, ScanPlan, Snapshot, StateId, View};
+use dflat_engine::storage::{Indexes, Records, Row, ScanPlan, Snapshot, StateId, View};
 use dflat_model::Table;
 
+use crate::change_log::Span;
 use crate::connection::commits::CommitCount;
 use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::ShardId;
@@ -166,6 +167,26 @@ impl Snapshot for SqliteSnapshot {
             // There was no file, and there still is none.
             None => self.connection.is_some() || since != StateId::default(),
         }
+    }
+
+    fn records(
+        &mut self,
+        since: StateId,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<Records> {
+        let Some(now) = self.count else {
+            return Ok(Records::Broken);
+        };
+        let upkeep = Arc::clone(&self.upkeep);
+        let commits = upkeep.connections().commits();
+        let log = commits.log_state(now, since);
+        let (Some(since), Some(now)) = (log, now.of_log()) else {
+            return Ok(Records::Broken);
+        };
+        let own_runs = |count| commits.own_run(count);
+        let span = Span { since, now };
+        let read = self.read(|connection| Ok(connection.records(span, &own_runs, visit)))?;
+        Ok(read.unwrap_or(Records::Broken))
     }
 
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {

@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    BaseState, Durability, IndexRepair, Indexes, Key, Row, RowWrite, ScanPlan, Snapshot, StateId,
-    WriteError, WriteTransaction,
+    BaseState, Durability, IndexRepair, Indexes, Key, Records, Row, RowWrite, ScanPlan, Snapshot,
+    StateId, WriteError, WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
 
+use crate::change_log::Span;
 use crate::connection::commits::CommitBase;
 use crate::connection::file_connection::FileConnection;
 use crate::ffi::{Param, SqliteError};
@@ -138,6 +139,26 @@ impl Snapshot for SqliteTransaction {
         commit_base.is_some_and(|commit_base| commit_base.is_overtaken(since))
     }
 
+    fn records(
+        &mut self,
+        since: StateId,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<Records> {
+        let base = self.connection()?.commit_base();
+        let Some(now) = base.map(CommitBase::count) else {
+            return Ok(Records::Broken);
+        };
+        let upkeep = Arc::clone(&self.upkeep);
+        let commits = upkeep.connections().commits();
+        let log = commits.log_state(now, since);
+        let (Some(since), Some(now)) = (log, now.of_log()) else {
+            return Ok(Records::Broken);
+        };
+        let own_runs = |count| commits.own_run(count);
+        let span = Span { since, now };
+        self.read(|connection| Ok(connection.records(span, &own_runs, visit)))
+    }
+
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {
         self.read(|connection| connection.indexes(table))
     }
@@ -239,6 +260,20 @@ impl WriteTransaction for SqliteTransaction {
                     .run(entry, TableStatement::InsertWithId, params)
                     .map_err(|error| refused(error, table, "insert into", Key::Primary))?;
                 connection.put_entries(table, entry, row_id, row.entries)
+            })
+        })
+    }
+
+    fn is_followed(&mut self) -> bool {
+        self.upkeep.connections().is_followed()
+    }
+
+    fn append_record(&mut self, record: &[u8]) -> Result<()> {
+        self.write(|connection| {
+            let appended = connection.append_record(record);
+            appended.map_err(|error| {
+                let path = connection.path.display();
+                error.into_error(format_args!("cannot write to the change log of {path}"))
             })
         })
     }

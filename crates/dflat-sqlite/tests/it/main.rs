@@ -5,6 +5,7 @@
 )]
 
 mod backup;
+mod change_log;
 mod commits;
 mod counted;
 mod encoding;

@@ -1,7 +1,11 @@
 use super::*;
 
 fn of(commits: u32, salt: u32) -> CommitCount {
-    CommitCount::Log(LogCount { commits, salt })
+    CommitCount::Log(LogCount {
+        commits,
+        salt,
+        digest: 0,
+    })
 }
 
 fn log(commits: u32) -> CommitCount {

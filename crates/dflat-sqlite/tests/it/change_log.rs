@@ -1,0 +1,317 @@
+//! Tests of the change log: its records are complete, or a reader learns that they are not.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use dflat_engine::storage::{
+    Records, RowWrite, Snapshot, StateId, View, WriteError, WriteTransaction,
+};
+use dflat_model::{RowId, Table, ValueRef};
+use dflat_sqlite::{Reclaim, SqliteBackend, SqliteOptions};
+
+use crate::raw::Raw;
+use crate::sample::{INT, begin, snapshot, table_of};
+
+fn open(path: &Path) -> Arc<SqliteBackend> {
+    let options = SqliteOptions {
+        change_log: true,
+        reclaim: Reclaim::Never,
+        ..SqliteOptions::default()
+    };
+    SqliteBackend::open(path, options).unwrap()
+}
+
+fn plain() -> Table {
+    table_of("plain", &[INT], &[])
+}
+
+fn insert(tx: &mut dyn WriteTransaction, key: i64) -> Result<RowId, WriteError> {
+    tx.create(&plain()).unwrap();
+    let row = RowWrite {
+        key: Some(&[ValueRef::Int(key)]),
+        payload: &[7; 100],
+        entries: &[],
+    };
+    tx.insert(&plain(), &row)
+}
+
+/// Commits a row with records.
+fn commit(backend: &Arc<SqliteBackend>, key: i64, records: &[&str]) {
+    let mut tx = begin(backend);
+    insert(&mut *tx, key).unwrap();
+    for record in records {
+        tx.append_record(record.as_bytes()).unwrap();
+    }
+    tx.commit().unwrap();
+}
+
+/// The state that a new snapshot sees.
+fn state(backend: &Arc<SqliteBackend>) -> StateId {
+    snapshot(backend, View::Pinned).pin().unwrap()
+}
+
+/// The records since a state, if they are complete.
+fn records_in(snapshot: &mut dyn Snapshot, since: StateId) -> Option<Vec<String>> {
+    let mut records = Vec::new();
+    let read = snapshot.records(since, &mut |record| {
+        records.push(String::from_utf8(record.to_vec()).unwrap());
+        ControlFlow::Continue(())
+    });
+    match read.unwrap() {
+        Records::Complete => Some(records),
+        Records::Broken => {
+            assert!(records.is_empty(), "{records:?}");
+            None
+        }
+    }
+}
+
+fn records(backend: &Arc<SqliteBackend>, since: StateId) -> Option<Vec<String>> {
+    let mut snapshot = snapshot(backend, View::Pinned);
+    snapshot.pin().unwrap();
+    records_in(&mut *snapshot, since)
+}
+
+fn incarnations(path: &Path) -> Vec<String> {
+    let rest = "FROM dflat__log GROUP BY incarnation ORDER BY min(id)";
+    Raw::open(path).rows(&["incarnation"], rest)
+}
+
+// Promise: storage-format#S29
+#[test]
+fn law_12_complete_records_account_for_every_commit_in_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let (one, two) = (open(&path), open(&path));
+    commit(&one, 0, &["first"]);
+    let since = [&one, &two].map(state);
+    assert_eq!(records(&two, since[1]).unwrap(), [""; 0]);
+    commit(&one, 1, &["a", "b", "c"]);
+    commit(&two, 2, &["d"]);
+    commit(&one, 3, &[""]);
+    let between = state(&one);
+    commit(&one, 4, &["e"]);
+    for (backend, since) in [&one, &two].into_iter().zip(since) {
+        assert_eq!(
+            records(backend, since).unwrap(),
+            ["e", "", "d", "c", "b", "a"]
+        );
+    }
+    assert_eq!(records(&one, between).unwrap(), ["e"]);
+    // A write transaction reads up to its base state.
+    let mut tx = begin(&two);
+    tx.append_record(b"own").unwrap();
+    assert_eq!(records_in(&mut *tx, since[1]).unwrap().len(), 6);
+    drop(tx);
+    assert_eq!(records(&two, since[1]).unwrap().len(), 6);
+}
+
+#[test]
+fn visitor_that_breaks_gets_broken_records() {
+    let directory = tempfile::tempdir().unwrap();
+    let one = open(&directory.path().join("a.db"));
+    commit(&one, 0, &["first"]);
+    let since = state(&one);
+    commit(&one, 1, &["a", "b", "c"]);
+    let mut snapshot = snapshot(&one, View::Pinned);
+    snapshot.pin().unwrap();
+    let mut visited = 0;
+    let read = snapshot.records(since, &mut |_| {
+        visited += 1;
+        match visited {
+            2 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    });
+    assert_eq!((read.unwrap(), visited), (Records::Broken, 2));
+}
+
+/// A process that is alone writes no records.
+#[test]
+fn own_commits_need_no_records() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let (one, two) = (open(&path), open(&path));
+    commit(&one, 0, &["first"]);
+    let since = [&one, &two].map(state);
+    commit(&one, 1, &[]);
+    commit(&one, 2, &[]);
+    commit(&two, 3, &["a"]);
+    commit(&one, 4, &["b"]);
+    commit(&one, 5, &[]);
+    commit(&two, 6, &["c"]);
+    assert_eq!(records(&one, since[0]).unwrap(), ["c", "b", "a"]);
+    assert_eq!(records(&two, since[1]), None);
+}
+
+#[test]
+fn checkpoints_do_not_break_records() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let (one, two) = (open(&path), open(&path));
+    commit(&one, 0, &["first"]);
+    let since = state(&two);
+    for key in 1..5 {
+        commit(&one, key, &["x"]);
+        Raw::open(&path).execute("PRAGMA wal_checkpoint(PASSIVE)");
+    }
+    commit(&two, 5, &["y"]);
+    assert_eq!(records(&two, since).unwrap().concat(), "yxxxx");
+    assert_eq!(incarnations(&path).len(), 1);
+}
+
+// Promise: storage-format#S29
+#[test]
+fn commit_without_a_record_breaks_the_records_and_ends_their_incarnation() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let (one, two, reader) = (open(&path), open(&path), open(&path));
+    commit(&one, 0, &["first"]);
+    commit(&one, 1, &["second"]);
+    let breaks: [&dyn Fn(); 3] = [
+        &|| commit(&one, 10, &[]),
+        &|| commit(&two, 11, &[]),
+        &|| Raw::open(&path).execute("UPDATE plain SET p = x'07'"),
+    ];
+    for (at, write) in breaks.iter().enumerate() {
+        let since = state(&reader);
+        write();
+        assert_eq!(records(&reader, since), None);
+        let after = state(&reader);
+        commit(&one, 20 + at as i64, &["later"]);
+        assert_eq!(records(&reader, since), None);
+        assert_eq!(records(&reader, after).unwrap(), ["later"]);
+        assert_eq!(incarnations(&path).len(), at + 2);
+    }
+}
+
+#[test]
+fn undone_transaction_leaves_no_record() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let one = open(&path);
+    let mut tx = begin(&one);
+    tx.append_record(b"undone with the table").unwrap();
+    drop(tx);
+    commit(&one, 0, &["first"]);
+    let since = state(&one);
+    let mut tx = begin(&one);
+    insert(&mut *tx, 1).unwrap();
+    tx.append_record(b"undone").unwrap();
+    drop(tx);
+    commit(&one, 2, &["second"]);
+    assert_eq!(records(&one, since).unwrap(), ["second"]);
+    let ids = Raw::open(&path).rows(&["id"], "FROM dflat__log");
+    assert_eq!(ids, ["1", "2"]);
+}
+
+/// After the last connection is closed, nothing shows whether another program has written.
+// Promise: storage-format#S30
+#[test]
+fn records_begin_anew_when_the_file_was_closed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let one = open(&path);
+    commit(&one, 0, &["first"]);
+    commit(&one, 1, &["second"]);
+    drop(one);
+    let (one, two) = (open(&path), open(&path));
+    let since = state(&two);
+    Raw::open(&path).execute("UPDATE plain SET p = x'07'");
+    commit(&one, 2, &["third"]);
+    assert_eq!(records(&two, since), None);
+    assert_eq!(incarnations(&path).len(), 2);
+}
+
+// Promise: storage-format#S30
+#[test]
+fn copy_of_a_file_has_a_change_log_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let one = open(&path);
+    commit(&one, 0, &["first"]);
+    let copy = directory.path().join("b.db");
+    one.backup(&copy, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let other = open(&copy);
+    commit(&other, 1, &["in the copy"]);
+    commit(&one, 1, &["in the original"]);
+    assert_eq!(incarnations(&path).len(), 1);
+    let both = incarnations(&copy);
+    assert_eq!(both.len(), 2, "{both:?}");
+    assert!(incarnations(&path).contains(&both[0]));
+}
+
+/// Ways in which another program can damage the change log.
+const DAMAGES: [&str; 9] = [
+    "INSERT INTO dflat__log VALUES (9223372036854775807, 1, 1, 1, 1, 0, x'')",
+    "UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'dflat__log'",
+    "UPDATE dflat__log SET id = -id, commits = 'x', place = -5",
+    "DELETE FROM dflat__log WHERE id = (SELECT max(id) FROM dflat__log)",
+    "DROP TABLE dflat__log; CREATE TABLE dflat__log (id)",
+    "ALTER TABLE dflat__log DROP COLUMN place",
+    "CREATE UNIQUE INDEX strange ON dflat__log (record)",
+    "UPDATE dflat__log SET record = CAST(record AS TEXT)",
+    "UPDATE dflat__log SET incarnation = 9223372036854775807, salt = -1",
+];
+
+// Promise: storage-format#S31
+#[test]
+fn damaged_change_log_begins_anew_and_fails_no_write() {
+    for damage in DAMAGES {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        let (one, two, reader) = (open(&path), open(&path), open(&path));
+        commit(&one, 0, &["same"]);
+        commit(&one, 1, &["other"]);
+        let since = state(&reader);
+        let mut raw = Raw::open(&path);
+        damage.split("; ").for_each(|sql| raw.execute(sql));
+        assert_eq!(records(&reader, since), None, "{damage}");
+        let after = state(&reader);
+        commit(&two, 2, &["same", "same"]);
+        assert_eq!(records(&reader, since), None, "{damage}");
+        assert_eq!(records(&reader, after).unwrap().len(), 2, "{damage}");
+        let middle = state(&reader);
+        commit(&one, 3, &["same"]);
+        commit(&two, 4, &["last"]);
+        let later = records(&reader, middle).unwrap();
+        assert_eq!(later, ["last", "same"], "{damage}");
+    }
+}
+
+// Promise: storage-format#S31
+#[test]
+fn commit_whose_second_record_is_refused_has_no_records() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let (one, reader) = (open(&path), open(&path));
+    commit(&one, 0, &["first"]);
+    Raw::open(&path).execute("CREATE UNIQUE INDEX strange ON dflat__log (record)");
+    let since = state(&reader);
+    commit(&one, 1, &["same", "same", "more"]);
+    assert_eq!(records(&reader, since), None);
+    let after = state(&reader);
+    commit(&one, 2, &["later"]);
+    assert_eq!(records(&reader, after).unwrap(), ["later"]);
+}
+
+/// A view may have any number of rows, and can't be dropped as a table is.
+// Promise: storage-format#S31
+#[test]
+fn view_in_place_of_the_change_log_fails_no_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let (one, reader) = (open(&path), open(&path));
+    commit(&one, 0, &[]);
+    Raw::open(&path).execute(
+        "CREATE VIEW dflat__log AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
+         SELECT i AS id, 1 AS incarnation, 1 AS commits, 1 AS digest, 1 AS salt, 0 AS place, \
+         1 AS time, x'' AS record FROM n",
+    );
+    let since = state(&reader);
+    commit(&one, 1, &["a", "b"]);
+    assert_eq!(records(&reader, since), None);
+    assert_eq!(Raw::open(&path).rows(&["count(*)"], "FROM plain"), ["2"]);
+}
