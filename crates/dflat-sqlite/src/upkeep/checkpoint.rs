@@ -45,6 +45,8 @@ pub(crate) struct CheckpointOutcome {
     /// Whether the log exceeded its limit, and starts again with the next commit.
     pub(crate) is_restarted: bool,
     pub(crate) pages: u32,
+    /// The pages of the log that were not in the file when the checkpoint began.
+    pages_before: u32,
     pub(crate) bytes: u64,
     /// The most pages that can have been copied with write access.
     #[cfg(test)]
@@ -84,7 +86,15 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Checkpo
         if passive.bytes <= bytes_max {
             return Ok(passive);
         }
-        if connection.uncopied_pages() > HELD_PAGES_MAX && pass < PASSES_MAX {
+        if connection.uncopied_pages() > 0 {
+            // SQLite syncs the file only when all of the log is in it. Without this sync, the
+            // restart would sync the pages of all passes, with write access.
+            let synced = connection.raw.sync_file();
+            synced.map_err(|error| error.into_error(what()))?;
+        }
+        // During a long pass and its sync, transactions have written.
+        let pages_left = passive.pages_before.max(connection.uncopied_pages());
+        if pages_left > HELD_PAGES_MAX && pass < PASSES_MAX {
             if passive.is_blocked {
                 thread::sleep(READ_WAIT);
             }
@@ -157,6 +167,7 @@ fn run_checkpoint(
     let _in = span.enter();
     // Whether there is a log is known only after a read.
     connection.look_for_log()?;
+    let pages_before = connection.uncopied_pages();
     let (mut busy, mut pages, mut copied) = (0, 0, 0);
     let sql = format!("PRAGMA wal_checkpoint({mode})");
     connection.raw.execute_with(&sql, |columns| {
@@ -174,6 +185,7 @@ fn run_checkpoint(
         is_all: busy == 0 && log.copied >= log.pages,
         is_blocked: busy != 0 || copied < pages,
         pages: log.pages,
+        pages_before,
         bytes: log.bytes(),
         ..CheckpointOutcome::default()
     })

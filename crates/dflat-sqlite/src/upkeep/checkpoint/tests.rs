@@ -1,6 +1,6 @@
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use dflat_engine::storage::{
 use dflat_model::ValueRef;
 
 use crate::backend::SqliteBackend;
-use crate::faults::{Action, Failure, Fault, FaultPlan};
+use crate::faults::{Action, Event, Failure, Fault, FaultPlan};
 use crate::io::{FileKind, Operation};
 use crate::layout::sample::table;
 use crate::options::SqliteOptions;
@@ -210,6 +210,59 @@ fn a_checkpoint_keeps_writers_waiting_for_few_pages() {
         checkpoint(connections, &alone, LIMIT).unwrap()
     });
     assert!(outcome.held_pages <= HELD_PAGES_MAX);
+}
+
+// Promise: durability#D76
+#[test]
+fn a_checkpoint_keeps_writers_waiting_for_the_sync_of_few_pages() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let plan = FaultPlan::attach(&path).unwrap();
+    plan.skip_syncs();
+    plan.record().unwrap();
+    let options = SqliteOptions {
+        // Only the checkpoint of this test is made.
+        log_bytes_max: 1 << 30,
+        io_stats: true,
+        ..SqliteOptions::default()
+    };
+    let backend = SqliteBackend::open(&path, options).unwrap();
+    (0..60).for_each(|key| commit(&backend, key));
+    // The writer is slower than the checkpoint, which would go on otherwise.
+    for kind in [FileKind::Main, FileKind::Log] {
+        plan.add(Fault {
+            kind: Some(kind),
+            ..every_write(Action::Delay(Duration::from_millis(1)))
+        });
+    }
+    let (connections, is_over) = (backend.connections(), AtomicBool::new(false));
+    let outcome = thread::scope(|scope| {
+        scope.spawn(|| {
+            let keys = (100..).take_while(|_| !is_over.load(Ordering::Relaxed));
+            keys.for_each(|key| commit(&backend, key));
+        });
+        let alone = connections.lock_checkpoints();
+        let outcome = checkpoint(connections, &alone, LIMIT);
+        is_over.store(true, Ordering::Relaxed);
+        outcome.unwrap()
+    });
+    let pages = pages_of_last_sync(plan.take_recording().events());
+    // Without pages to copy, the restart makes no sync.
+    assert!(
+        outcome.held_pages == 0 || pages <= outcome.held_pages,
+        "{pages}"
+    );
+}
+
+/// The number of pages that were written to the file between its last two syncs.
+fn pages_of_last_sync(events: &[Event]) -> u32 {
+    let main = FileKind::Main;
+    let is_sync = |event: &Event| matches!(event, Event::Flush { kind, .. } if *kind == main);
+    let is_write = |event: &Event| matches!(event, Event::Write { kind, .. } if *kind == main);
+    let last = events.iter().rposition(is_sync).unwrap();
+    let before = events[..last].iter().rposition(is_sync).unwrap();
+    let writes = events[before..last].iter().filter(|event| is_write(event));
+    u32::try_from(writes.count()).unwrap()
 }
 
 // Promise: durability#D19, durability#D41
