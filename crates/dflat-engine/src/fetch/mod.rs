@@ -148,7 +148,8 @@ fn chosen(
     Ok(plan)
 }
 
-/// The query without the lists that have too many values to look up in this table, and these lists.
+/// The query without the lists that have too many values to look up in this table, and the conjuncts
+/// that have such lists.
 fn without_long_lists<'q>(
     snapshot: &mut dyn Snapshot,
     table: &Table,

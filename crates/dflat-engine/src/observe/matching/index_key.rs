@@ -42,8 +42,11 @@ pub(in super::super) fn index_key(predicate: &Predicate) -> Option<IndexKey> {
                 let part = index_key(part)?;
                 union.exact &= part.exact;
                 union.intervals.extend(part.intervals);
+                if union.intervals.len() > INTERVALS_MAX {
+                    return None;
+                }
             }
-            (union.intervals.len() <= INTERVALS_MAX).then_some(union)
+            Some(union)
         }
         Predicate::In { values, .. } if values.len() > INTERVALS_MAX => None,
         test => {

@@ -40,6 +40,56 @@ fn a_list_with_more_values_than_rows_is_not_looked_up() {
     }
 }
 
+/// The issue found that such conditions are still planned value by value: 27, line 5.
+#[test]
+fn a_list_with_more_values_than_rows_is_not_looked_up_inside_of_an_or() {
+    let costs = Costs::new();
+    let rows = COUNT as usize;
+    let numbers = || 0..25 * COUNT;
+    let ids = || Item::ID.in_(numbers().map(|n| format!("missing {n}")));
+    let ranks = || Item::RANK.in_(numbers().map(|n| n + 1000));
+    let rank = || Item::RANK.eq(7);
+    let lists = [
+        (20, rank() | ids()),
+        (20, rank() | ranks()),
+        (20, rank() | ids() | ranks()),
+        (20, (rank() | (Item::SIZE.eq(7) & !!ids())) & !ranks()),
+        (20, rank() & (Item::SIZE.eq(7) | ids())),
+        (
+            0,
+            (ids() | Item::ID.eq("none")) & (ranks() | Item::SIZE.eq(-1)),
+        ),
+    ];
+    for (expected, list) in lists {
+        let [found, scans, read] = spent(&costs, &list);
+        assert_eq!(found, expected);
+        assert!(scans <= 100, "{scans} scans");
+        assert!(read <= rows, "{read} rows");
+    }
+}
+
+#[test]
+fn several_lists_in_an_or_count_together() {
+    let costs = Costs::new();
+    // Each list alone is short enough to be looked up.
+    let parts = (0..20).map(|part| {
+        let ids = (0..1000).map(move |n| format!("missing {part} {n}"));
+        Item::ID.in_(ids)
+    });
+    let any = parts.reduce(|any, part| any | part).unwrap();
+    let [found, scans, read] = spent(&costs, &any);
+    assert_eq!([found, read], [0, COUNT as usize]);
+    assert!(scans <= 100, "{scans} scans");
+}
+
+#[test]
+fn condition_joined_with_a_list_inside_of_an_or_is_looked_up() {
+    let costs = Costs::new();
+    let list = Item::SIZE.in_(0..25 * COUNT) & Item::RANK.eq(7);
+    let [found, _, read] = spent(&costs, &(list | Item::ID.eq("00003")));
+    assert_eq!([found, read], [21, 21]);
+}
+
 #[test]
 fn a_list_beside_a_key_leaves_the_key_in_use() {
     let costs = Costs::new();
