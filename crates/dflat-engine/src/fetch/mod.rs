@@ -25,7 +25,7 @@ use dflat_model::{
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Object, ObjectBatch, Origin, exceeded_limit, field_value};
+use crate::object::{Malformed, Object, ObjectBatch, Origin, exceeded_limit, field_value};
 use crate::query::compute;
 use crate::storage::{Indexes, Row, ScanPlan, Snapshot, Source, View};
 
@@ -148,8 +148,8 @@ fn chosen(
     Ok(plan)
 }
 
-/// The query without the lists that have too many values to look up in this table, and the conjuncts
-/// that have such lists.
+/// The query without the lists that have too many values to look up in this table, and the
+/// conjuncts that have such lists.
 fn without_long_lists<'q>(
     snapshot: &mut dyn Snapshot,
     table: &Table,
@@ -293,12 +293,33 @@ pub fn get(
     if key.iter().any(|part| part.is_null()) {
         return Ok(None);
     }
-    let plan = ScanPlan {
+    one(snapshot, &by_key(table, key), origin, Object::new)
+}
+
+/// As [`get`], but the object may lack required values.
+///
+/// # Errors
+/// As [`fetch`].
+pub(crate) fn get_incomplete(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    key: &[ValueRef<'_>],
+    origin: Origin,
+) -> Result<Option<Object>> {
+    one(
+        snapshot,
+        &by_key(table, key),
+        origin,
+        Object::new_incomplete,
+    )
+}
+
+const fn by_key<'p>(table: &'p Table, key: &'p [ValueRef<'p>]) -> ScanPlan<'p> {
+    ScanPlan {
         table,
         source: Source::PrimaryKey(key),
         payload: true,
-    };
-    one(snapshot, &plan, origin)
+    }
 }
 
 /// The parts of a primary key. Up to two take no allocation.
@@ -353,18 +374,37 @@ pub fn find(
     row_id: RowId,
     origin: Origin,
 ) -> Result<Option<Object>> {
+    one(snapshot, &by_row_id(table, &[row_id]), origin, Object::new)
+}
+
+/// As [`find`], but the object may lack required values.
+///
+/// # Errors
+/// As [`fetch`].
+pub(crate) fn find_incomplete(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    row_id: RowId,
+    origin: Origin,
+) -> Result<Option<Object>> {
     one(
         snapshot,
-        &ScanPlan {
-            table,
-            source: Source::RowIds(&[row_id]),
-            payload: true,
-        },
+        &by_row_id(table, &[row_id]),
         origin,
+        Object::new_incomplete,
     )
 }
 
-/// Fetches the objects with these row ids that exist, in their order.
+const fn by_row_id<'p>(table: &'p Table, row_ids: &'p [RowId]) -> ScanPlan<'p> {
+    ScanPlan {
+        table,
+        source: Source::RowIds(row_ids),
+        payload: true,
+    }
+}
+
+/// Fetches the objects with these row ids that exist, in their order. Of `control`, only
+/// [`Control::incomplete`] counts.
 ///
 /// # Errors
 /// As [`fetch`].
@@ -372,14 +412,14 @@ pub fn find_many(
     snapshot: &mut dyn Snapshot,
     table: &Table,
     row_ids: &[RowId],
+    control: &Control,
     origin: Origin,
 ) -> Result<Vec<Object>> {
-    let plan = ScanPlan {
-        table,
-        source: Source::RowIds(row_ids),
-        payload: true,
-    };
+    let plan = by_row_id(table, row_ids);
     let mut batch = ObjectBatch::new(table, origin);
+    if control.incomplete {
+        batch.accept_incomplete();
+    }
     let mut damaged = None;
     snapshot.scan(
         &plan,
@@ -397,10 +437,15 @@ pub fn find_many(
     }
 }
 
-fn one(snapshot: &mut dyn Snapshot, plan: &ScanPlan<'_>, origin: Origin) -> Result<Option<Object>> {
+fn one(
+    snapshot: &mut dyn Snapshot,
+    plan: &ScanPlan<'_>,
+    origin: Origin,
+    verified: impl Fn(&Table, RowId, Origin, &[u8]) -> Result<Object, Malformed>,
+) -> Result<Option<Object>> {
     let mut found = None;
     snapshot.scan(plan, &mut |row| {
-        let object = Object::new(plan.table, row.row_id, origin, row.payload);
+        let object = verified(plan.table, row.row_id, origin, row.payload);
         found = Some(object.map_err(|_| corrupt_bytes(plan.table, row.row_id, row.payload)));
         ControlFlow::Break(())
     })?;

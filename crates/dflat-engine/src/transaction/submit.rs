@@ -131,7 +131,7 @@ impl Transaction {
             }
             let kept = access.schemas.keep_unknown(table, before, payload)?;
             let payload = kept.as_deref().unwrap_or(payload);
-            if equal(&stored_as.types, before, payload) {
+            if has_equal_values(stored_as, before, payload) {
                 return Ok(Outcome::Identity(latest));
             }
             self.replace(stored_as, latest, payload, access)
@@ -196,11 +196,11 @@ impl Transaction {
         })
     }
 
-    /// The object with the primary key of a payload.
+    /// The object with the primary key of a payload; it may lack required values.
     fn find_by_key_of(&self, table: &Table, payload: &[u8]) -> Result<Option<Object>> {
         let key = key_parts(table, payload)?;
         let key: Vec<_> = key.as_slice().iter().map(|part| part.to_value()).collect();
-        self.get(table, &key)
+        self.get_incomplete(table, &key)
     }
 
     fn delete(&self, table: &Table, base: Object) -> Result<Outcome> {
@@ -225,7 +225,7 @@ impl Transaction {
         match access.changes.latest(table, base.row_id()) {
             Some(latest) => Ok(latest.cloned()),
             None if self.has_undone() => {
-                fetch::find(access.writer, table, base.row_id(), access.origin)
+                fetch::find_incomplete(access.writer, table, base.row_id(), access.origin)
             }
             None => Ok(Some(base)),
         }
@@ -279,7 +279,15 @@ impl Transaction {
 
 /// Whether an update would leave an object unchanged.
 fn is_identity(table: &Table, before: &[u8], payload: &[u8]) -> bool {
-    !changes_scalars_alone(&table.types, before, payload) && equal(&table.types, before, payload)
+    !changes_scalars_alone(&table.types, before, payload)
+        && has_equal_values(table, before, payload)
+}
+
+/// Whether a stored payload has the same values as the one to write, and lacks no required value:
+/// an absent vector is equal to an empty one.
+fn has_equal_values(table: &Table, before: &[u8], payload: &[u8]) -> bool {
+    before == payload
+        || (equal(&table.types, before, payload) && verify(&table.types, before).is_ok())
 }
 
 /// Whether two payloads have the same values, and none that the schema lacks. Payloads with the
@@ -288,7 +296,7 @@ fn has_same_values(table: &Table, before: &[u8], payload: &[u8]) -> bool {
     let knowledge = Knowledge::of(&table.types);
     let is_known = |bytes| knowledge.covers(&table.types, bytes).unwrap_or(false);
     before == payload
-        || (equal(&table.types, before, payload) && is_known(before) && is_known(payload))
+        || (has_equal_values(table, before, payload) && is_known(before) && is_known(payload))
 }
 
 /// Fails if bytes that fit the caller's schema do not fit the one that the table is stored with.

@@ -12,7 +12,8 @@ use crate::{Fetch, Result};
 const BATCH: usize = 256;
 
 impl TransactionContext {
-    /// Deletes all objects of a query. Returns their number.
+    /// Deletes all objects of a query, those that lack required values included. Returns their
+    /// number.
     ///
     /// # Errors
     /// The errors of [`Fetch::all`] and of deleting an object. If there is an error, no object is
@@ -21,7 +22,10 @@ impl TransactionContext {
     /// # Memory
     /// As [`write_each`](Self::write_each).
     pub fn delete_where(&self, table: &Table, query: Query) -> Result<usize> {
-        self.write_each(table, query, |base| {
+        let mut fetch = Fetch::new(self.source(), table.clone());
+        fetch.query = query;
+        fetch.control.incomplete = true;
+        self.write_each_of(&fetch, |base| {
             let change = Change::Delete { base };
             self.transaction().submit(table, change).map(drop)
         })
@@ -42,17 +46,26 @@ impl TransactionContext {
         &self,
         table: &Table,
         query: Query,
-        mut write: impl FnMut(TransactionObject) -> Result<()>,
+        write: impl FnMut(TransactionObject) -> Result<()>,
     ) -> Result<usize> {
         let mut fetch = Fetch::new(self.source(), table.clone());
         fetch.query = query;
+        self.write_each_of(&fetch, write)
+    }
+
+    fn write_each_of(
+        &self,
+        fetch: &Fetch<'_>,
+        mut write: impl FnMut(TransactionObject) -> Result<()>,
+    ) -> Result<usize> {
+        let (table, control) = (&fetch.table, &fetch.control);
         let row_ids = fetch.row_ids()?;
         self.nested(|| {
             for row_ids in row_ids.chunks(BATCH) {
                 let objects = self
                     .source()
                     .read(table, View::Pinned, |snapshot, origin| {
-                        fetch::find_many(snapshot, table, row_ids, origin)
+                        fetch::find_many(snapshot, table, row_ids, control, origin)
                     })?;
                 for object in objects {
                     if let Some(found) = self.transaction().latest(table, &object)? {

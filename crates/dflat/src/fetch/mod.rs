@@ -161,8 +161,9 @@ impl<'w, T: Object> Fetch<'w, T> {
     ///
     /// A required string, vector or table that is missing reads as empty, and a required struct or
     /// union as `None`. All else is verified as ever. `Workspace::check` lists all such objects of
-    /// a file. They cannot be changed; `Workspace::repair` moves them aside, and the program can
-    /// create them anew.
+    /// a file. To complete such an object, submit a [change](crate::ChangeRequest::change) of it,
+    /// or an [upsert](crate::ChangeRequest::upsert) with its key. It can be deleted as any other
+    /// object.
     ///
     /// This applies to reads; a subscription to the query ignores it.
     pub fn unchecked(mut self) -> Self {

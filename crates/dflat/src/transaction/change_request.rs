@@ -123,6 +123,9 @@ impl<T: Object> ChangeRequest<T> {
     /// An update of an object. It starts from the latest values, which may differ from those of
     /// `object`. `None` if the object was deleted.
     ///
+    /// If `object` lacks required values, because [`Fetch::unchecked`](crate::Fetch::unchecked)
+    /// read it, these start as empty, and the update stores all values.
+    ///
     /// # Errors
     /// As [`TransactionContext::get`].
     pub fn change(tx: &TransactionContext, object: &T) -> Result<Option<Self>> {
@@ -136,7 +139,7 @@ impl<T: Object> ChangeRequest<T> {
     /// As [`TransactionContext::get`].
     #[inline]
     pub fn deletion(tx: &TransactionContext, object: &T) -> Result<Option<Self>> {
-        let latest = tx.latest(object)?;
+        let latest = tx.latest_to_delete(object)?;
         // The values of a deletion are not used: those of a table without fields cost least.
         let unused = || T::Data::decode(T::Data::view(TableReader::default()));
         Ok(latest.map(|latest| Self::new(unused(), Kind::Deletion(latest))))

@@ -282,6 +282,15 @@ impl TransactionContext {
     pub(crate) fn latest<T: Object>(&self, object: &T) -> Result<Option<TransactionObject>> {
         self.inner.transaction().latest(&T::TABLE, object.handle())
     }
+
+    /// The latest state of an object, which may lack required values.
+    pub(crate) fn latest_to_delete<T: Object>(
+        &self,
+        object: &T,
+    ) -> Result<Option<TransactionObject>> {
+        let transaction = self.inner.transaction();
+        transaction.latest_to_delete(&T::TABLE, object.handle())
+    }
 }
 
 impl fmt::Debug for TransactionContext {

@@ -10,7 +10,7 @@ use std::fmt;
 
 use dflat_model::{CommitSeq, RowId, Table};
 
-use super::super::{Malformed, verify};
+use super::super::{Malformed, verify, verify_incomplete};
 use super::chunk::{Header, Piece};
 
 /// Where and when an object was read.
@@ -77,6 +77,20 @@ impl Object {
         payload: &[u8],
     ) -> Result<Self, Malformed> {
         verify(&table.types, payload)?;
+        Ok(Self::from_verified(row_id, origin, payload))
+    }
+
+    /// As [`new`](Self::new), but required fields may be absent.
+    ///
+    /// # Errors
+    /// If the payload is malformed.
+    pub fn new_incomplete(
+        table: &Table,
+        row_id: RowId,
+        origin: Origin,
+        payload: &[u8],
+    ) -> Result<Self, Malformed> {
+        verify_incomplete(&table.types, payload)?;
         Ok(Self::from_verified(row_id, origin, payload))
     }
 

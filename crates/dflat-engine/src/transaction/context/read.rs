@@ -10,7 +10,7 @@ use super::super::replay::overtaken;
 use super::{Stage, Transaction, TransactionObject};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{self, Control};
-use crate::object::{Object, Origin};
+use crate::object::{Object, Origin, verify};
 use crate::storage::{Snapshot, StateId, View};
 
 impl Transaction {
@@ -45,11 +45,69 @@ impl Transaction {
     /// by row id.
     #[inline]
     pub fn latest(&self, table: &Table, object: &Object) -> Result<Option<TransactionObject>> {
-        let latest = self.look_up(table, object)?;
-        Ok(latest.map(|object| TransactionObject {
+        let latest = self.look_up(table, object).or_else(|error| {
+            // An object that lacks required values is changed only if the caller knows that.
+            if is_corrupt(&error) && verify(&table.types, object.payload()).is_err() {
+                return self.look_up_incomplete(table, object);
+            }
+            Err(error)
+        })?;
+        Ok(latest.map(|object| self.found(object)))
+    }
+
+    /// As [`latest`](Self::latest), but the object may lack required values.
+    ///
+    /// # Errors
+    /// As [`Transaction::fetch`].
+    ///
+    /// # Cost
+    /// As [`latest`](Self::latest).
+    #[inline]
+    pub fn latest_to_delete(
+        &self,
+        table: &Table,
+        object: &Object,
+    ) -> Result<Option<TransactionObject>> {
+        let latest = self.look_up(table, object);
+        let latest = latest.or_else(|error| match is_corrupt(&error) {
+            true => self.look_up_incomplete(table, object),
+            false => Err(error),
+        })?;
+        Ok(latest.map(|object| self.found(object)))
+    }
+
+    const fn found(&self, object: Object) -> TransactionObject {
+        TransactionObject {
             object,
             transaction: self.id,
-        }))
+        }
+    }
+
+    /// The object with a primary key, which may lack required values.
+    pub(in super::super) fn get_incomplete(
+        &self,
+        table: &Table,
+        key: &[Value],
+    ) -> Result<Option<Object>> {
+        self.get(table, key).or_else(|error| {
+            if !is_corrupt(&error) {
+                return Err(error);
+            }
+            self.read(table, |snapshot, origin| {
+                fetch::get_incomplete(snapshot, table, &fetch::parts(key), origin)
+            })
+        })
+    }
+
+    /// As `look_up`, but the object may lack required values.
+    #[cold]
+    fn look_up_incomplete(&self, table: &Table, object: &Object) -> Result<Option<Object>> {
+        if object.origin().engine != self.groups.engine() {
+            return self.get_incomplete(table, &fetch::key_of(table, object)?);
+        }
+        self.read(table, |snapshot, origin| {
+            fetch::find_incomplete(snapshot, table, object.row_id(), origin)
+        })
     }
 
     pub(in super::super) fn look_up(
@@ -227,6 +285,10 @@ impl Transaction {
             }
         })
     }
+}
+
+fn is_corrupt(error: &Error) -> bool {
+    error.kind() == ErrorKind::Corrupt
 }
 
 /// Whether an error of reading may have ended the backend's transaction.

@@ -70,6 +70,11 @@ laws! { ($) reading_laws of reading;
     }
     required {
         object_without_required_values_is_read_on_request_only
+        upsert_completes_an_object_without_required_values
+        change_completes_an_object_that_was_read_without_required_values
+        object_without_required_values_is_deleted
+        object_without_required_values_is_deleted_by_a_condition
+        live_query_goes_on_after_an_object_without_required_values
     }
     plans {
         condition_on_a_key_reads_only_its_range
