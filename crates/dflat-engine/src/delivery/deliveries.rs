@@ -124,8 +124,11 @@ impl Deliveries {
         // commit number is kept.
         queue.overtaken = queue.overtaken.max(CommitSeq(seq.0 + 1));
         queue.renewals += 1;
-        queue.waiting.push_back(item);
-        queue.pushed += 1;
+        // Calls that have not been made yet are made for this foreign write, too.
+        if !matches!(queue.waiting.back(), Some((_, Item::Foreign))) {
+            queue.waiting.push_back(item);
+            queue.pushed += 1;
+        }
     }
 
     /// Whether a subscriber may keep objects of a table that it is notified of. It waits for no

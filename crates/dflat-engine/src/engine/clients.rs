@@ -120,7 +120,12 @@ impl WeakEngine {
     /// Whether there is a client that has not ended.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.0.upgrade().is_some_and(|inner| *inner.clients() > 0)
+        self.open().is_some()
+    }
+
+    /// The engine, if there is a client that has not ended.
+    pub(super) fn open(&self) -> Option<Arc<Inner>> {
+        self.0.upgrade().filter(|inner| *inner.clients() > 0)
     }
 }
 

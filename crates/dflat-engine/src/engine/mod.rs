@@ -9,7 +9,7 @@ mod snapshots;
 mod subscribe;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, Once, mpsc};
 use std::time::Duration;
 
 use dflat_model::{CommitSeq, Table};
@@ -53,6 +53,8 @@ struct Inner {
     telemetry: Arc<Telemetry>,
     snapshots: Arc<Snapshots>,
     busy_timeout: Duration,
+    /// Done once the backend reports commits of other processes.
+    follow: Once,
     /// The process that made the engine. A child that this process forks has none of its threads.
     process: u32,
     /// The clients that have not ended.
@@ -149,6 +151,7 @@ impl Engine {
             telemetry,
             snapshots,
             busy_timeout: options.busy_timeout,
+            follow: Once::new(),
             process: std::process::id(),
             clients: Mutex::new(1),
         };

@@ -4,8 +4,8 @@ use std::sync::{Arc, PoisonError};
 
 use dflat_model::Table;
 
-use super::Engine;
 use super::read::Reader;
+use super::{Engine, Inner, WeakEngine};
 use crate::delivery::Calls;
 use crate::error::Result;
 use crate::fetch::{self, Fetched};
@@ -81,19 +81,16 @@ impl Engine {
     /// reading.
     pub fn refresh(&self) -> Result<()> {
         let operation = format_args!("look for commits of other programs");
-        self.while_open(operation, || {
-            self.inner.snapshots.look(&self.inner.telemetry);
-            let reader = &self.inner.reader;
-            let mut snapshot = reader.snapshot(View::Pinned)?;
-            let now = snapshot.pin()?;
-            let mut seen = reader.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            let before = seen.replace(now).unwrap_or(StateId::UNKNOWN);
-            if [before, now].contains(&StateId::UNKNOWN) || snapshot.is_overtaken(before) {
-                self.inner.deliveries.renew(reader.committed());
-                self.inner.deliveries.hand_over();
-            }
-            Ok(())
-        })
+        self.while_open(operation, || self.inner.look(true).map(drop))
+    }
+
+    /// Lets the backend report commits of other processes from now on.
+    fn follow(&self) {
+        self.inner.follow.call_once(|| {
+            let engine = self.downgrade();
+            let backend = &self.inner.reader.backend;
+            backend.follow(Arc::new(move || engine.look()));
+        });
     }
 
     /// Registers in the table's turn: the state that is read now contains all earlier commits, and
@@ -105,6 +102,8 @@ impl Engine {
         self.inner.groups.flush(table);
         // Order: before anything is read.
         let renewals = self.inner.deliveries.renewals();
+        // Order: before the state is read that commits of other processes follow.
+        self.follow();
         let stood = self.inner.reader.stand();
         let first = match stood.and_then(|()| self.initial_state(table, subject)) {
             Ok(first) => first,
@@ -158,6 +157,39 @@ impl Engine {
                 InitialState::Count { query, total }
             }
         })
+    }
+}
+
+impl WeakEngine {
+    /// Looks for commits of other processes, and returns whether there was one. False after the
+    /// engine has ended, and for an error of reading, which the next read returns.
+    fn look(&self) -> bool {
+        let inner = self.open();
+        inner.is_some_and(|inner| inner.look(false).unwrap_or(false))
+    }
+}
+
+impl Inner {
+    /// Delivers commits of other processes, and returns whether there was one since the last call.
+    /// Before the first subscription and the first call, this is not known; `or_unknown` is taken
+    /// for the answer then.
+    fn look(&self, or_unknown: bool) -> Result<bool> {
+        self.snapshots.look(&self.telemetry);
+        let reader = &self.reader;
+        let lock = || reader.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if !or_unknown && lock().is_none() {
+            return Ok(false);
+        }
+        let mut snapshot = reader.snapshot(View::Pinned)?;
+        let now = snapshot.pin()?;
+        let mut seen = lock();
+        let before = seen.replace(now).unwrap_or(StateId::UNKNOWN);
+        let has_news = [before, now].contains(&StateId::UNKNOWN) || snapshot.is_overtaken(before);
+        if has_news {
+            self.deliveries.renew(reader.committed());
+            self.deliveries.hand_over();
+        }
+        Ok(has_news)
     }
 }
 

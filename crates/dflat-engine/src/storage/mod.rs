@@ -2,7 +2,7 @@
 //!
 //! A backend stores rows and index entries, scans them by a plan, and commits. It never decodes a
 //! payload and never calls user code, apart from the visitor of a scan. It implements [`Backend`],
-//! [`Snapshot`] and [`WriteTransaction`]: 22 methods, of which seven have a default.
+//! [`Snapshot`] and [`WriteTransaction`]: 23 methods, of which eight have a default.
 //! `dflat-testkit` checks these laws on every backend:
 //!
 //! 1. A [`View::Pinned`] snapshot shows the state that was committed when it was first scanned,
@@ -74,7 +74,16 @@ pub trait Backend: Send + Sync + 'static {
         Durability::Normal
     }
 
-    /// Waits until all snapshots and transactions have ended, then releases every resource.
+    /// Calls `look` from now on whenever another process may have committed, and at least at
+    /// intervals, on a thread of the backend. `look` returns whether another process has committed,
+    /// and does not wait for a writer. When this returns, the backend notices every later commit.
+    /// Only the first call has an effect. A backend to which no other process can write ignores it.
+    fn follow(&self, look: Arc<dyn Fn() -> bool + Send + Sync>) {
+        drop(look);
+    }
+
+    /// Waits until all snapshots and transactions have ended, and for a call of the function that
+    /// [`follow`](Self::follow) was given, then releases every resource.
     ///
     /// # Errors
     /// The errors of the work that `options` asks for; the backend is closed nevertheless.
