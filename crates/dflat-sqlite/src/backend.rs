@@ -11,6 +11,7 @@ use crate::connection::configure::log_bytes;
 use crate::connection::connections::Connections;
 use crate::io::IoReport;
 use crate::options::SqliteOptions;
+use crate::presence::Following;
 use crate::read::snapshot::SqliteSnapshot;
 use crate::upkeep::backup::{self, Progress};
 use crate::upkeep::owner::Upkeep;
@@ -74,11 +75,19 @@ impl SqliteBackend {
     /// `Busy` if the file is still in use then; the backend goes on as before. `ShutDown` after
     /// closing.
     pub fn suspend(&self) -> Result<()> {
-        self.connections().suspend()
+        let presence = self.upkeep.presence();
+        // Order: the thread that follows reads, and a suspended file is not read.
+        presence.suspend();
+        let suspended = self.connections().suspend();
+        if suspended.is_err() {
+            presence.resume();
+        }
+        suspended
     }
 
     /// Ends a suspension, if there is one.
     pub fn resume(&self) {
+        self.upkeep.presence().resume();
         self.connections().pool().resume();
     }
 
@@ -124,6 +133,12 @@ impl SqliteBackend {
     #[must_use]
     pub fn is_log_pinned(&self) -> bool {
         self.upkeep.is_log_pinned()
+    }
+
+    /// How this process learns of the commits of other processes.
+    #[must_use]
+    pub fn following(&self) -> Following {
+        self.upkeep.presence().following()
     }
 
     /// How often a write transaction waited to begin because the log was too long.
@@ -185,7 +200,14 @@ impl Backend for SqliteBackend {
         self.connections().options().durability
     }
 
+    fn follow(&self, look: Arc<dyn Fn() -> bool + Send + Sync>) {
+        if self.connections().options().follow {
+            self.upkeep.presence().follow(look);
+        }
+    }
+
     fn close(&self, options: CloseOptions) -> Result<()> {
+        self.upkeep.presence().close();
         self.upkeep.close();
         self.connections().close(options)
     }

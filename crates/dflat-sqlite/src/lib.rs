@@ -21,6 +21,7 @@ mod foreign;
 mod io;
 mod layout;
 mod options;
+mod presence;
 mod read;
 mod repair;
 mod upkeep;
@@ -35,6 +36,7 @@ pub use io::{
     Suggestion,
 };
 pub use options::{Durability, FileProtection, Reclaim, SqliteOptions};
+pub use presence::Following;
 pub use repair::check::{Derive, Problem, ProblemKind, Report};
 pub use repair::in_place::UnreadableRow;
 pub use upkeep::backup::{Progress, in_the_way};

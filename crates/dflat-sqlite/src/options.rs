@@ -31,6 +31,9 @@ pub struct SqliteOptions {
     /// How new files are protected while the device is locked, on Apple's systems. Defaults to the
     /// protection of the directory.
     pub file_protection: Option<FileProtection>,
+    /// Whether commits of other processes are looked for once something is subscribed to. Defaults
+    /// to yes. While they are, a small file is beside the database.
+    pub follow: bool,
     /// Whether the file's I/O is counted, for
     /// [`io_report`](crate::SqliteBackend::io_report). Defaults to no.
     pub io_stats: bool,
@@ -49,6 +52,7 @@ impl Default for SqliteOptions {
             log_bytes_max: 16 << 20,
             reclaim: Reclaim::default(),
             file_protection: None,
+            follow: true,
             io_stats: false,
             change_log: false,
         }

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "sqlite")]
+use dflat_sqlite::Following;
+
 use crate::Workspace;
 
 /// Counts of the work that all workspaces of this process on one file have done since the first of
@@ -42,6 +45,15 @@ pub struct Stats {
     /// [`log_bytes_max`](crate::FileOptions::log_bytes_max) since it exceeded this limit, and a
     /// checkpoint was being made: transactions come faster than the device can write them.
     pub log_waits: u64,
+    /// Whether commits of other processes are delivered without a call of this process. False in
+    /// memory, before the first subscription, while the workspace is suspended, and if
+    /// [`follow_processes`](crate::FileOptions::follow_processes) is off.
+    pub follows_processes: bool,
+    /// Whether commits of other processes are looked for at intervals of half a second, or when the
+    /// system reports a write to the file: other processes do not notify this one. The reason is
+    /// that the workspace is read-only, that the file beside the database can't be made or locked,
+    /// or that the library uses no such notification on this system.
+    pub looks_at_intervals: bool,
     /// How long the oldest snapshot of this workspace has been held. While a snapshot is held, the
     /// log can't be truncated.
     pub oldest_snapshot: Option<Duration>,
@@ -62,7 +74,7 @@ impl Workspace {
     pub fn stats(&self) -> Stats {
         let engine = self.engine();
         let counts = engine.counts();
-        let log = self.log();
+        let file = self.file_state();
         Stats {
             transactions: counts.transactions,
             failed_transactions: counts.failed,
@@ -74,34 +86,43 @@ impl Workspace {
             deliveries: counts.deliveries,
             look_ups: counts.look_ups,
             look_ups_saved: counts.look_ups_saved,
-            log_bytes: log.bytes,
-            log_is_pinned: log.is_pinned,
-            log_waits: log.waits,
+            log_bytes: file.bytes,
+            log_is_pinned: file.is_pinned,
+            log_waits: file.waits,
+            follows_processes: file.follows_processes,
+            looks_at_intervals: file.looks_at_intervals,
             oldest_snapshot: engine.oldest_snapshot(),
         }
     }
 
-    /// The state of the write-ahead log; empty in memory.
+    /// The state of the file; empty in memory.
     #[cfg(feature = "sqlite")]
-    fn log(&self) -> Log {
-        self.sqlite().map_or_else(Log::default, |sqlite| Log {
-            bytes: sqlite.log_bytes(),
-            is_pinned: sqlite.is_log_pinned(),
-            waits: sqlite.log_waits(),
+    fn file_state(&self) -> FileState {
+        self.sqlite().map_or_else(FileState::default, |sqlite| {
+            let following = sqlite.following();
+            FileState {
+                bytes: sqlite.log_bytes(),
+                is_pinned: sqlite.is_log_pinned(),
+                waits: sqlite.log_waits(),
+                follows_processes: following != Following::Off,
+                looks_at_intervals: following == Following::Intervals,
+            }
         })
     }
 
     #[cfg(not(feature = "sqlite"))]
-    #[allow(clippy::unused_self, reason = "there is no log without SQLite")]
-    fn log(&self) -> Log {
-        Log::default()
+    #[allow(clippy::unused_self, reason = "there is no file without SQLite")]
+    fn file_state(&self) -> FileState {
+        FileState::default()
     }
 }
 
-/// The state of a write-ahead log.
+/// The state of a file: its write-ahead log, and how commits of other processes are found.
 #[derive(Default)]
-struct Log {
+struct FileState {
     bytes: u64,
     is_pinned: bool,
     waits: u64,
+    follows_processes: bool,
+    looks_at_intervals: bool,
 }

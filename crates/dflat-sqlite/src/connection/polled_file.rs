@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::connection::log_header::{head, is_begun};
 use crate::ffi::Access;
@@ -49,6 +49,15 @@ impl FileStamps {
             has_journal: look(&beside(path, "-journal")).is_some_and(|(len, _)| len > 0),
             has_index: beside(path, "-shm").exists(),
         }
+    }
+
+    /// Whether the latest change is so old that a later one has another time, on every system.
+    pub(crate) fn are_settled(&self) -> bool {
+        /// Longer than the steps of the times of files.
+        const STEP_MAX: Duration = Duration::from_millis(100);
+        let mut times = [self.main, self.log].into_iter().flatten();
+        // A time in the future is that of another clock.
+        times.all(|(_, time)| time.elapsed().is_ok_and(|age| age > STEP_MAX))
     }
 
     fn log_bytes(&self) -> u64 {

@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::connection::connections::Connections;
 use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::ShardId;
+use crate::presence::Presence;
 use crate::upkeep::checkpoint::checkpoint;
 use crate::upkeep::free_pages::reclaim_step;
 use crate::upkeep::kept_reads::{KEPT_MAX, KeptReads};
@@ -16,6 +17,9 @@ use crate::upkeep::reclaim::{NextReclaim, Reclaiming};
 
 /// The upkeep of a file, with the connections to it.
 pub(crate) struct Upkeep {
+    /// The presence of the backend among the processes that use the file.
+    // Order: its thread ends before the connections are closed.
+    presence: Presence,
     connections: Arc<Connections>,
     worker: Arc<Worker>,
 }
@@ -31,6 +35,7 @@ struct Worker {
 impl Upkeep {
     pub(crate) fn new(connections: Arc<Connections>) -> Self {
         let options = connections.options();
+        let presence = Presence::new(connections.path(), !options.read_only);
         let worker = Arc::new(Worker {
             queue: Queue::default(),
             log_limit: LogLimit::new(options.log_bytes_max),
@@ -38,9 +43,14 @@ impl Upkeep {
             kept_reads: KeptReads::default(),
         });
         Self {
+            presence,
             connections,
             worker,
         }
+    }
+
+    pub(crate) fn presence(&self) -> &Presence {
+        &self.presence
     }
 
     pub(crate) fn connections(&self) -> &Connections {

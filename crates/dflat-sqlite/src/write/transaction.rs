@@ -25,6 +25,8 @@ pub(crate) struct SqliteTransaction {
     connection: Option<FileConnection>,
     /// Whether no other connection has written since this backend's last transaction.
     follows_own: bool,
+    /// Whether another process follows the file, if that was asked for.
+    has_others: Option<bool>,
     /// The error that lost the transaction.
     failed: Option<Error>,
     /// The number of rows that were written.
@@ -43,6 +45,7 @@ impl SqliteTransaction {
             upkeep,
             connection: Some(connection),
             follows_own: false,
+            has_others: None,
             failed: None,
             changes_count: 0,
             bytes: 0,
@@ -93,6 +96,12 @@ impl SqliteTransaction {
             self.failed.get_or_insert_with(|| error.clone());
         }
         outcome
+    }
+
+    /// Whether another process follows the file. The first call asks the system.
+    fn has_others(&mut self) -> bool {
+        let presence = self.upkeep.presence();
+        *self.has_others.get_or_insert_with(|| presence.has_others())
     }
 
     /// Counts a row that was written.
@@ -265,7 +274,7 @@ impl WriteTransaction for SqliteTransaction {
     }
 
     fn is_followed(&mut self) -> bool {
-        self.upkeep.connections().is_followed()
+        self.upkeep.connections().is_followed() || self.has_others()
     }
 
     fn append_record(&mut self, record: &[u8]) -> Result<()> {
@@ -291,6 +300,10 @@ impl WriteTransaction for SqliteTransaction {
             let error = error.into_error(format_args!("cannot commit to {path}"));
             self.failed = Some(error.clone());
             return Err(error);
+        }
+        // Order: after the commit is visible, so that a process that is notified finds it.
+        if self.has_others() {
+            upkeep.presence().notify_others();
         }
         let connection = self.connection.take();
         if let Some(monitor) = self.upkeep.connections().monitor() {

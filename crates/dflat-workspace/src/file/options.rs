@@ -98,6 +98,9 @@ options! {
     /// The protection of newly created files while the device is locked, on Apple's systems.
     /// Defaults to the protection of the directory.
     file_protection: Option<FileProtection> => sqlite.file_protection;
+    /// Whether commits of other processes are delivered without a call of this process. Defaults to
+    /// yes.
+    follow_processes: bool => sqlite.follow;
     /// Whether the file's I/O is counted. Defaults to no.
     io_stats: bool => sqlite.io_stats;
     /// Reads that take at least this long are reported to `tracing`. Defaults to 100 ms.

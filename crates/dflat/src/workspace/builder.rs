@@ -136,6 +136,21 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// Whether commits of other processes are delivered without a call of this process. Defaults to
+    /// yes. In memory, and as long as nothing is subscribed to, the library follows no process, and
+    /// this option has no effect.
+    ///
+    /// While it follows other processes, the library has a thread, and a small file beside the
+    /// database whose name ends in `-dflat-presence`. [`Stats::follows_processes`] shows whether it
+    /// follows them. Without this option, their commits are delivered with the next transaction of
+    /// this process that writes, or by [`refresh`](Workspace::refresh).
+    ///
+    /// [`Stats::follows_processes`]: crate::Stats::follows_processes
+    pub fn follow_processes(mut self, follow: bool) -> Self {
+        self.options.follow_processes(follow);
+        self
+    }
+
     /// Whether the file's I/O is counted, for [`Workspace::io_report`]. Defaults to no, which costs
     /// nothing.
     pub fn io_stats(mut self, io_stats: bool) -> Self {

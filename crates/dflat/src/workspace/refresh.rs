@@ -5,9 +5,12 @@ use crate::{Result, Workspace};
 impl Workspace {
     /// Checks whether another program has committed to the file since the last call. If so, all
     /// subscribed objects, results, counts and projections are read again, and those that changed
-    /// are delivered, after all commits of this process. Call it from a timer, or when the file or
-    /// its write-ahead log has changed. Without it, commits of other programs are delivered with
-    /// the next transaction of this process that writes. In memory there are none.
+    /// are delivered, after all commits of this process. In memory there are none.
+    ///
+    /// The library makes such checks by itself while it
+    /// [follows other processes](crate::WorkspaceBuilder::follow_processes). This call makes one at
+    /// once: all commits that ended before the call are part of the deliveries that
+    /// [`settle`](Workspace::settle) waits for.
     ///
     /// It waits neither for the deliveries nor for a program that is writing.
     ///
@@ -29,7 +32,6 @@ impl Workspace {
     /// # fn main() -> dflat::Result<()> {
     /// let workspace = Workspace::in_memory();
     /// let count = workspace.observe(workspace.fetch::<Post>().live_count())?.watch()?;
-    /// // By a timer:
     /// workspace.refresh()?;
     /// workspace.settle()?;
     /// assert_eq!(count.latest().expect("the count as it is")?, 0);

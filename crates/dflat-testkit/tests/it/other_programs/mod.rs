@@ -1,9 +1,11 @@
 //! Commits, tables and triggers of other programs in the same file.
 
 mod elsewhere;
+mod following;
 mod foreign;
 mod foreign_definitions;
 mod foreign_indexes;
+mod lone_process;
 mod made_anew;
 mod missing_keys;
 mod retrying;

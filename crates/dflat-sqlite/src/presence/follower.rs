@@ -1,0 +1,331 @@
+//! The presence of this process, and its thread that looks for commits of others.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use dflat_engine::telemetry::TARGET;
+
+use crate::connection::polled_file::FileStamps;
+use crate::io::names::beside;
+use crate::presence::presence_file::{PresenceFile, path_of};
+use crate::presence::system::{Alarm, Events, Woken};
+use crate::presence::waits::{Task, Waits};
+
+/// The time between the checks of a follower that is notified of commits.
+const SLOW_CHECK: Duration = Duration::from_secs(2);
+
+/// The time between the checks of a follower that is not notified.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Looks for commits of other processes, and returns whether there was one.
+pub(crate) type Look = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// How a process learns of the commits of other processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Following {
+    /// It does not look for them: nothing is subscribed to, or following is turned off.
+    #[default]
+    Off,
+    /// Other processes notify it.
+    Notified,
+    /// It looks at intervals of half a second, because the presence file can't be made or locked,
+    /// or the system has no file events that the library uses.
+    Intervals,
+}
+
+impl Following {
+    const ALL: [Self; 3] = [Self::Off, Self::Notified, Self::Intervals];
+}
+
+/// The presence of a backend among the processes that use its file.
+pub(crate) struct Presence {
+    shared: Arc<Shared>,
+    state: Mutex<State>,
+    /// The process that opened the file. A child that it forks has none of its threads.
+    process: u32,
+}
+
+/// The state that the thread shares with readers and writers.
+struct Shared {
+    database: PathBuf,
+    path: PathBuf,
+    /// Whether a presence file may be made.
+    may_create: bool,
+    /// Locked while a system call asks for other processes.
+    file: Mutex<OpenFile>,
+    /// A [`Following`].
+    following: AtomicU8,
+}
+
+/// The presence file, if it is open.
+#[derive(Default)]
+struct OpenFile {
+    file: Option<PresenceFile>,
+    /// Whether this process holds the lock.
+    is_locked: bool,
+}
+
+#[derive(Default)]
+struct State {
+    /// Present once something is subscribed to.
+    look: Option<Look>,
+    thread: Option<Follower>,
+    is_suspended: bool,
+    is_closed: bool,
+}
+
+/// The thread, and the alarm that ends it.
+struct Follower {
+    alarm: Alarm,
+    thread: JoinHandle<()>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code that can panic runs under these locks.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Presence {
+    /// The presence of a backend on a file. Without `may_create`, nothing is created beside the
+    /// file.
+    pub(crate) fn new(database: &Path, may_create: bool) -> Self {
+        // The log is beside the file that a link names, and so is the presence file.
+        let database = std::fs::canonicalize(database).unwrap_or_else(|_| database.to_owned());
+        Self {
+            shared: Arc::new(Shared {
+                path: path_of(&database),
+                database,
+                may_create,
+                file: Mutex::default(),
+                following: AtomicU8::new(0),
+            }),
+            state: Mutex::default(),
+            process: std::process::id(),
+        }
+    }
+
+    /// Whether another process follows the file now.
+    ///
+    /// # Cost
+    /// One system call if no process does, except after a process was killed.
+    pub(crate) fn has_others(&self) -> bool {
+        let mut open = lock(&self.shared.file);
+        if let Some(file) = &open.file {
+            if file.has_others() {
+                return true;
+            }
+            if open.is_locked {
+                return false;
+            }
+            // It may have been deleted since, and another one made.
+            open.file = None;
+        }
+        let Ok(Some(file)) = PresenceFile::open(&self.shared.path) else {
+            return false;
+        };
+        if file.has_others() {
+            open.file = Some(file);
+            return true;
+        }
+        file.leave();
+        false
+    }
+
+    /// Notifies the other processes that follow; called after a commit, if there are any.
+    pub(crate) fn notify_others(&self) {
+        if let Some(file) = &lock(&self.shared.file).file {
+            file.notify();
+        }
+    }
+
+    /// How this process learns of commits.
+    pub(crate) fn following(&self) -> Following {
+        self.shared.following()
+    }
+
+    /// Calls `look` on a thread when another process may have committed, until the end. When this
+    /// returns, processes that commit notify this one, if they can. Later calls do nothing.
+    pub(crate) fn follow(&self, look: Look) {
+        let mut state = lock(&self.state);
+        if state.is_closed || state.look.is_some() {
+            return;
+        }
+        state.look = Some(look);
+        self.start(&mut state);
+    }
+
+    fn start(&self, state: &mut State) {
+        let Some(look) = state.look.clone() else {
+            return;
+        };
+        if state.thread.is_some() || state.is_suspended || state.is_closed {
+            return;
+        }
+        let written = ["", "-wal", "-journal"].map(|suffix| beside(&self.shared.database, suffix));
+        let Ok((events, alarm)) = Events::new(written, &self.shared.path) else {
+            return self.note_no_thread();
+        };
+        // Order: the process is present before it reads the state on which its subscribers stand.
+        self.shared.enter(&events);
+        let shared = Arc::clone(&self.shared);
+        let follow = move || shared.follow(&events, &look);
+        match thread::Builder::new()
+            .name("dflat-follow".to_owned())
+            .spawn(follow)
+        {
+            Ok(thread) => state.thread = Some(Follower { alarm, thread }),
+            Err(_) => self.note_no_thread(),
+        }
+    }
+
+    /// Without a thread, commits of other processes are found by the next write, or by `refresh`.
+    fn note_no_thread(&self) {
+        self.shared.leave();
+        tracing::warn!(
+            target: TARGET,
+            path = %self.shared.database.display(),
+            "commits of other processes are not followed: no events or no thread"
+        );
+    }
+
+    /// Ends the thread, and releases the lock, until [`Self::resume`].
+    pub(crate) fn suspend(&self) {
+        lock(&self.state).is_suspended = true;
+        self.stop();
+    }
+
+    /// Follows again after [`Self::suspend`], if the process followed before.
+    pub(crate) fn resume(&self) {
+        let mut state = lock(&self.state);
+        if std::mem::take(&mut state.is_suspended) {
+            self.start(&mut state);
+        }
+    }
+
+    /// Ends the thread, and waits for the look that it is making. No look begins afterwards.
+    pub(crate) fn close(&self) {
+        let mut state = lock(&self.state);
+        state.is_closed = true;
+        state.look = None;
+        drop(state);
+        self.stop();
+    }
+
+    fn stop(&self) {
+        // A forked child has no thread to wait for, and the lock is its parent's.
+        if std::process::id() != self.process {
+            return;
+        }
+        let follower = lock(&self.state).thread.take();
+        if let Some(Follower { alarm, thread }) = follower {
+            drop(alarm);
+            // The thread itself may be the last to hold the database.
+            if thread.thread().id() != thread::current().id() {
+                // It has no result. A panic of a look was reported when it happened.
+                let _ = thread.join();
+            }
+        }
+        self.shared.leave();
+    }
+}
+
+/// A database that was not closed leaves no thread behind.
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Shared {
+    fn following(&self) -> Following {
+        let following = self.following.load(Ordering::Relaxed);
+        Following::ALL[usize::from(following) % Following::ALL.len()]
+    }
+
+    fn set_following(&self, following: Following) {
+        self.following.store(following as u8, Ordering::Relaxed);
+    }
+
+    /// Takes the lock of the presence file, if that is possible.
+    fn enter(&self, events: &Events) {
+        let mut open = lock(&self.file);
+        let watch = |path: &Path| events.watch_presence(path);
+        let entered = if self.may_create {
+            PresenceFile::follow(&self.path, watch).ok()
+        } else {
+            None
+        };
+        open.is_locked = entered.is_some();
+        if entered.is_some() {
+            open.file = entered;
+        }
+        self.set_following(if open.is_locked {
+            Following::Notified
+        } else {
+            Following::Intervals
+        });
+    }
+
+    /// Enters again if the presence file was deleted, or could not be made before.
+    fn enter_again(&self, events: &Events) {
+        let open = lock(&self.file);
+        let is_in = open.is_locked && open.file.as_ref().is_some_and(PresenceFile::has_name);
+        drop(open);
+        if !is_in {
+            self.enter(events);
+        }
+    }
+
+    /// Releases the lock.
+    fn leave(&self) {
+        let open = std::mem::take(&mut *lock(&self.file));
+        match open.file {
+            Some(file) if open.is_locked => file.leave(),
+            _ => {}
+        }
+        self.set_following(Following::Off);
+    }
+
+    /// The work of the thread.
+    fn follow(&self, events: &Events, look: &Look) {
+        let mut waits = Waits::new();
+        let mut stamps = None;
+        loop {
+            let slow = match self.following() {
+                Following::Notified => SLOW_CHECK,
+                Following::Off | Following::Intervals => INTERVAL,
+            };
+            let (awaited, timeout) = waits.next(slow);
+            let woken = events.wait(awaited, timeout);
+            if woken.is_ending {
+                return;
+            }
+            let task = waits.task(woken);
+            if woken.by_presence || task == Task::Check {
+                self.enter_again(events);
+            }
+            if task == Task::Check {
+                // Order: before the look, so that a later change is found by the next check.
+                let now = FileStamps::of(&self.database);
+                if stamps.as_ref() == Some(&now) && now.are_settled() {
+                    continue;
+                }
+                stamps = Some(now);
+            } else {
+                stamps = None;
+            }
+            let has_news = look();
+            waits.note_look(woken, has_news, || {
+                let mut missed = Woken::default();
+                events.take_changes(&mut missed);
+                if missed.by_presence {
+                    self.enter_again(events);
+                }
+                missed.is_change()
+            });
+        }
+    }
+}
