@@ -143,6 +143,22 @@ impl Floor {
         self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
+    /// The number that changes with each commit of another connection.
+    ///
+    /// # Errors
+    /// The errors of SQLite.
+    pub fn data_version(&mut self) -> Result<i64> {
+        let statement = self.prepare("PRAGMA data_version")?;
+        // SAFETY: The statement is live, returns one row of a number, and is not used again.
+        let (code, version) = unsafe {
+            let code = sqlite::sqlite3_step(statement);
+            let version = sqlite::sqlite3_column_int64(statement, 0);
+            sqlite::sqlite3_finalize(statement);
+            (code, version)
+        };
+        self.expect(code, sqlite::SQLITE_ROW).map(|()| version)
+    }
+
     /// Starts a transaction that reads.
     ///
     /// # Errors

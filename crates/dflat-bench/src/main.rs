@@ -48,6 +48,9 @@ struct Arguments {
 const OBJECTS_MAX: u32 = 1_000_000;
 
 fn main() -> Result<()> {
+    if scenario::serve()? {
+        return Ok(());
+    }
     let arguments = Arguments::parse();
     if arguments.idle {
         for (kind, bytes) in idle::measure()? {

@@ -1,5 +1,7 @@
 //! Latencies: the time of each of many commits, and the time until the last subscriber is notified.
 
+mod process;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
@@ -12,6 +14,9 @@ use super::subscribe::{Ranges, rank_all};
 use crate::measure::{Report, Settings};
 use crate::workload::{BenchDoc, BenchDocV2, Doc};
 use crate::{Result, check};
+
+pub(super) use process::latency as process;
+pub use process::serve;
 
 /// The maximum number of transactions that a writer at full speed queues.
 const QUEUED_MAX: usize = 256;

@@ -21,6 +21,7 @@ use crate::measure::{Report, Settings};
 use crate::workload::{Catalogued, Listed, Ranked};
 
 pub use indexed_writes::{IndexedSides, delete_all, update_all};
+pub use latency::serve;
 pub use original::{ByHand, Ours, Step};
 pub use sides::{Sides, insert_all};
 
@@ -41,7 +42,7 @@ enum Run {
 }
 
 /// All scenarios.
-pub const ALL: [Scenario; 55] = [
+pub const ALL: [Scenario; 56] = [
     Scenario::new("insert_1tx", insert::one_transaction),
     Scenario::new("fetch_scan", fetch::scan),
     Scenario::new("fetch_all", fetch::all),
@@ -62,6 +63,7 @@ pub const ALL: [Scenario; 55] = [
     Scenario::new("latency_commit", latency::commit),
     Scenario::new("latency_commit_loaded", latency::commit_loaded),
     Scenario::new("latency_delivery", latency::delivery),
+    Scenario::new("latency_process", latency::process),
     Scenario::new("fetch_ranges", fetch::ranges),
     Scenario::new("readers_1", readers::one),
     Scenario::new("readers_2", readers::two),

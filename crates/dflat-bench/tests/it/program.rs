@@ -16,6 +16,7 @@ fn the_report_has_a_line_for_a_scenario() {
         "latency_commit",
         "latency_commit_loaded",
         "latency_delivery",
+        "latency_process",
     ];
     let mut program = Command::new(env!("CARGO_BIN_EXE_dflat-bench"));
     program
