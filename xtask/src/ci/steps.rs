@@ -12,9 +12,10 @@ use crate::workspace::{self, Package};
 use crate::{licences, package};
 
 /// Programs that end with assertions, so that they serve as tests, and their arguments.
-const PROGRAMS: [(&str, &str); 5] = [
+const PROGRAMS: [(&str, &str); 6] = [
     ("post", ""),
     ("packages", ""),
+    ("notes", ""),
     ("inbox", "--headless"),
     ("proof", "--quick"),
     ("dflat-bench", "--quick"),
