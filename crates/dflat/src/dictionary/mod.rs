@@ -111,8 +111,8 @@ impl Dictionary {
         Ok(self.get(key)?.unwrap_or(default))
     }
 
-    /// Sets a value, and encodes it before returning. If a transaction uses the key, the call waits
-    /// for its end.
+    /// Sets a value, and encodes it before returning; `None` removes the value of the key. If a
+    /// transaction uses the key, the call waits for its end.
     ///
     /// # Errors
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or callback, if a
@@ -123,7 +123,7 @@ impl Dictionary {
         let value = value
             .into_value()
             .map_err(|error| error.context(format_args!("cannot set {key:?}")))?;
-        self.inner.set(key, Some(value))
+        self.inner.set(key, value)
     }
 
     /// Removes the value of a key, if it has one.
@@ -152,8 +152,7 @@ impl Dictionary {
         self.inner.update(key, |before| {
             let before = before.map(|value| value::read(key, value));
             after = change(before.transpose()?);
-            let stored = after.clone().map(IntoDictionary::into_value);
-            let stored = stored.transpose();
+            let stored = after.clone().into_value();
             stored.map_err(|error| error.context(format_args!("cannot set {key:?}")))
         })?;
         Ok(after)

@@ -47,13 +47,13 @@ impl<'t> TransactionDictionary<'t> {
         value.map(|value| value::read(key, &value)).transpose()
     }
 
-    /// Sets a value.
+    /// Sets a value; `None` removes the value of the key.
     ///
     /// # Errors
     /// As [`get`](Self::get), and as
     /// [`TransactionContext::submit`](crate::TransactionContext::submit).
     pub fn set(&self, key: &str, value: impl IntoDictionary) -> Result<()> {
-        self.keys().set(key, Some(&value.into_value()?))
+        self.keys().set(key, value.into_value()?.as_ref())
     }
 
     /// Removes the value of a key, if it has one.
@@ -77,10 +77,7 @@ impl<'t> TransactionDictionary<'t> {
         T: FromDictionary + IntoDictionary + Clone,
     {
         let after = change(self.get(key)?);
-        match after.clone() {
-            Some(value) => self.set(key, value)?,
-            None => self.remove(key)?,
-        }
+        self.set(key, after.clone())?;
         Ok(after)
     }
 }

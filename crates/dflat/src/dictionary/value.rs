@@ -17,11 +17,16 @@ const PLAIN: u8 = b'b';
 #[cfg(feature = "serde")]
 const MESSAGE_PACK: u8 = b'm';
 
-/// A type that the dictionary stores, or a reference to such a type.
+/// A type that the dictionary stores, a reference to such a type, or an `Option`, of which `None`
+/// stands for no value.
+///
+/// Integers of all types are stored as `i64` if they are signed, else as `u64`, and can be read as
+/// any integer type that the number fits in. A number of 128 bits that does not fit in 64 is
+/// refused with [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
 pub trait IntoDictionary {
-    /// The stored form of the value.
+    /// The stored form of the value; `None` stands for no value.
     #[doc(hidden)]
-    fn into_value(self) -> Result<Value>;
+    fn into_value(self) -> Result<Option<Value>>;
 }
 
 /// A type that the dictionary returns.
@@ -41,12 +46,22 @@ pub(super) fn read<T: FromDictionary>(key: &str, value: &Value) -> Result<T> {
         .map_err(|error| error.context(format_args!("cannot read the value of {key:?}")))?;
     read.ok_or_else(|| {
         let message = format!(
-            "cannot read the value of {key:?} as {}: it is {}",
+            "cannot read the value of {key:?} as {}: it is {}{}",
             T::expected(),
-            name_of(value)
+            name_of(value),
+            number_of(value)
         );
         Error::new(ErrorKind::WrongType, message)
     })
+}
+
+/// A space and the number, if the value is an integer.
+fn number_of(value: &Value) -> String {
+    match value {
+        Value::I64(number) => format!(" {number}"),
+        Value::U64(number) => format!(" {number}"),
+        _ => String::new(),
+    }
 }
 
 /// The type of a value, in words.
@@ -76,8 +91,8 @@ fn codable(kind: u8, content: &[u8]) -> Value {
 macro_rules! scalars {
     ($($type:ident $variant:ident),*) => {$(
         impl IntoDictionary for $type {
-            fn into_value(self) -> Result<Value> {
-                Ok(Value::$variant(self))
+            fn into_value(self) -> Result<Option<Value>> {
+                Ok(Some(Value::$variant(self)))
             }
         }
 
@@ -96,29 +111,67 @@ macro_rules! scalars {
     )*};
 }
 
-scalars!(bool Bool, i64 I64, u64 U64, f32 F32, f64 F64);
+scalars!(bool Bool, f32 F32, f64 F64);
 
-/// Stored as `i64`, so that literals need no suffix.
-impl IntoDictionary for i32 {
-    fn into_value(self) -> Result<Value> {
-        i64::from(self).into_value()
+/// Signed integers are stored as `i64` and unsigned ones as `u64`. Any of them is read from either,
+/// if the number fits.
+macro_rules! integers {
+    ($($stored:ident $variant:ident { $($type:ident)* })*) => {$($(
+        impl IntoDictionary for $type {
+            fn into_value(self) -> Result<Option<Value>> {
+                let stored = $stored::try_from(self).map_err(|_| {
+                    let message = concat!("the number does not fit in ", stringify!($stored));
+                    Error::new(ErrorKind::InvalidArgument, message)
+                })?;
+                Ok(Some(Value::$variant(stored)))
+            }
+        }
+
+        impl FromDictionary for $type {
+            fn expected() -> String {
+                stringify!($type).to_owned()
+            }
+
+            fn from_value(value: &Value) -> Result<Option<Self>> {
+                Ok(match value {
+                    Value::I64(value) => Self::try_from(*value).ok(),
+                    Value::U64(value) => Self::try_from(*value).ok(),
+                    _ => None,
+                })
+            }
+        }
+    )*)*};
+}
+
+integers! {
+    i64 I64 { i8 i16 i32 i64 i128 isize }
+    u64 U64 { u8 u16 u32 u64 u128 usize }
+}
+
+/// `None` stands for no value: setting it removes the value of the key.
+impl<T: IntoDictionary> IntoDictionary for Option<T> {
+    fn into_value(self) -> Result<Option<Value>> {
+        match self {
+            Some(value) => value.into_value(),
+            None => Ok(None),
+        }
     }
 }
 
 impl IntoDictionary for &str {
-    fn into_value(self) -> Result<Value> {
-        Ok(Value::Text(self.into()))
+    fn into_value(self) -> Result<Option<Value>> {
+        Ok(Some(Value::Text(self.into())))
     }
 }
 
 impl IntoDictionary for String {
-    fn into_value(self) -> Result<Value> {
-        Ok(Value::Text(self.into()))
+    fn into_value(self) -> Result<Option<Value>> {
+        Ok(Some(Value::Text(self.into())))
     }
 }
 
 impl IntoDictionary for &String {
-    fn into_value(self) -> Result<Value> {
+    fn into_value(self) -> Result<Option<Value>> {
         self.as_str().into_value()
     }
 }
@@ -148,19 +201,19 @@ impl FromDictionary for Arc<str> {
 }
 
 impl IntoDictionary for &[u8] {
-    fn into_value(self) -> Result<Value> {
-        Ok(codable(PLAIN, self))
+    fn into_value(self) -> Result<Option<Value>> {
+        Ok(Some(codable(PLAIN, self)))
     }
 }
 
 impl IntoDictionary for Vec<u8> {
-    fn into_value(self) -> Result<Value> {
+    fn into_value(self) -> Result<Option<Value>> {
         self.as_slice().into_value()
     }
 }
 
 impl IntoDictionary for &Vec<u8> {
-    fn into_value(self) -> Result<Value> {
+    fn into_value(self) -> Result<Option<Value>> {
         self.as_slice().into_value()
     }
 }
@@ -253,11 +306,11 @@ impl FlatBuffersValue {
 }
 
 impl IntoDictionary for FlatBuffersValue {
-    fn into_value(self) -> Result<Value> {
-        Ok(Value::FlatBuffers {
+    fn into_value(self) -> Result<Option<Value>> {
+        Ok(Some(Value::FlatBuffers {
             version: self.version.into(),
             bytes: self.bytes.into(),
-        })
+        }))
     }
 }
 
@@ -310,13 +363,13 @@ pub struct Serde<T>(pub T);
 
 #[cfg(feature = "serde")]
 impl<T: serde::Serialize> IntoDictionary for Serde<T> {
-    fn into_value(self) -> Result<Value> {
+    fn into_value(self) -> Result<Option<Value>> {
         let mut bytes = [MAGIC, &[MESSAGE_PACK]].concat();
         rmp_serde::encode::write_named(&mut bytes, &self.0).map_err(|error| {
             let message = format!("cannot encode a value of {}", std::any::type_name::<T>());
             Error::with_source(ErrorKind::InvalidArgument, message, error)
         })?;
-        Ok(Value::Codable(bytes.into()))
+        Ok(Some(Value::Codable(bytes.into())))
     }
 }
 

@@ -125,6 +125,60 @@ pub fn serde_value_is_read_back(open: Open) {
     assert_eq!(updated.unwrap().unwrap().0, window);
 }
 
+pub fn integers_of_every_type_are_read_as_any_type_that_they_fit_in(open: Open) {
+    let w = open();
+    let d = w.dictionary();
+    macro_rules! each {
+        ($($stored:ident { $($type:ident)* })*) => {$($(
+            for number in [$type::MIN, 0, 7, $type::MAX] {
+                let set = d.set("k", number);
+                let Some(fitting) = $stored::try_from(number).ok() else {
+                    assert_eq!(set.unwrap_err().kind(), ErrorKind::InvalidArgument);
+                    continue;
+                };
+                set.unwrap();
+                assert_eq!(d.get::<$type>("k").unwrap(), Some(number));
+                assert_eq!(d.get::<$stored>("k").unwrap(), Some(fitting));
+                assert_eq!(d.get::<i128>("k").unwrap(), i128::try_from(number).ok());
+                let small = d.get::<u8>("k").map_err(|error| error.kind());
+                let expected = u8::try_from(number).map_err(|_| ErrorKind::WrongType);
+                assert_eq!(small, expected.map(Some));
+            }
+        )*)*};
+    }
+    each! { i64 { i8 i16 i32 i64 i128 isize } u64 { u8 u16 u32 u64 u128 usize } }
+    d.set("k", 300).unwrap();
+    let error = d.get::<u8>("k").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot read the value of \"k\" as u8: it is i64 300"
+    );
+    d.set("k", 1.5).unwrap();
+    assert_eq!(d.get::<i16>("k").unwrap_err().kind(), ErrorKind::WrongType);
+    let counted = d.update("n", |n: Option<u16>| Some(n.unwrap_or(0) + 1));
+    assert_eq!(counted.unwrap(), Some(1));
+}
+
+pub fn setting_none_removes_the_value(open: Open) {
+    let w = open();
+    let d = w.dictionary();
+    for _ in 0..2 {
+        d.set("k", Some("text")).unwrap();
+        assert_eq!(d.get::<String>("k").unwrap().as_deref(), Some("text"));
+        d.set("k", None::<i32>).unwrap();
+        assert!(!d.contains("k").unwrap());
+    }
+    let done = w.perform_changes([Dictionary::TABLE], |tx| {
+        let keys = tx.dictionary();
+        keys.set("a", Some(1_u8))?;
+        keys.set("b", Some(2_u8))?;
+        keys.set("a", None::<u8>)?;
+        keys.get::<u8>("b")
+    });
+    assert_eq!(done.wait().unwrap(), Some(2));
+    assert_eq!(d.keys().unwrap(), ["b"]);
+}
+
 // Promise: compatibility#P55
 pub fn a_value_of_another_type_is_an_error_that_names_both(open: Open) {
     let w = open();

@@ -4,6 +4,8 @@ laws! { ($) dictionaries_laws of dictionaries;
     dictionary {
         value_of_each_type_is_readable_at_once_and_stored
         serde_value_is_read_back
+        integers_of_every_type_are_read_as_any_type_that_they_fit_in
+        setting_none_removes_the_value
         a_value_of_another_type_is_an_error_that_names_both
         a_key_that_was_never_read_can_be_removed_and_set
         namespaces_are_separate
