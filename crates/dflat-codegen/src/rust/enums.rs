@@ -38,6 +38,7 @@ impl Scope<'_> {
                 self.enum_members(&values, text)
             });
         });
+        text.item(|text| text.line(format!("{}::__enum_names!({name});", self.dflat())));
         self.enum_trait(found, text, |text| {
             text.block("match base", |text| {
                 for (member, value) in &values {
@@ -120,6 +121,7 @@ impl Scope<'_> {
             });
         });
         self.flag_operators(text);
+        text.item(|text| text.line(format!("{}::__flag_names!({name});", self.dflat())));
         self.enum_trait(found, text, |text| {
             text.value(&call(SOME, [atom("Self(base)")]))
         });
@@ -202,6 +204,18 @@ impl Scope<'_> {
             text.line("/// All flags of the schema.");
             let all = found.values.iter().fold(0, |all, value| all | value.value);
             text.line(format!("pub const ALL: Self = Self({all});"));
+        });
+        text.member(|text| {
+            text.line("/// The flags by their names, in the order of the schema.");
+            let pair = |(member, value): (&Member, &dflat_schema::EnumValue)| {
+                atom(format!("({:?}, Self::{})", value.name, member.constant))
+            };
+            let pairs = self.members().iter().zip(&found.values).map(pair).collect();
+            let declaration = format!(
+                "pub const NAMED: [(&'static str, Self); {}]",
+                found.values.len()
+            );
+            text.assignment(&declaration, &Expr::Array(pairs));
         });
         let bits = format!("bits: {base}");
         let functions: [(&str, &str, &[&str], &str, &str); 5] = [

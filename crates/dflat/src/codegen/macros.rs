@@ -88,6 +88,82 @@ macro_rules! __field_type {
     };
 }
 
+/// Implements reading and writing of the names of a generated enum.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __enum_names {
+    ($type:ty) => {
+        #[allow(dead_code, unreachable_pub)]
+        impl $type {
+            /// The value with a name of the schema; `None` if there is none.
+            #[must_use]
+            pub fn from_name(name: &str) -> ::core::option::Option<Self> {
+                Self::ALL.into_iter().find(|value| value.name() == name)
+            }
+        }
+
+        /// The name of the value in the schema.
+        impl ::core::fmt::Display for $type {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        /// Reads a name of the schema. Another text is the error
+        /// [`InvalidArgument`]($crate::ErrorKind::InvalidArgument), which lists the names.
+        impl ::core::str::FromStr for $type {
+            type Err = $crate::Error;
+
+            fn from_str(name: &str) -> ::core::result::Result<Self, $crate::Error> {
+                Self::from_name(name).ok_or_else(|| {
+                    let names = Self::ALL.map(Self::name);
+                    $crate::codegen::unknown_name(stringify!($type), name, &names)
+                })
+            }
+        }
+    };
+}
+
+/// Implements reading and writing of the names of a generated set of bit flags.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __flag_names {
+    ($type:ty) => {
+        #[allow(dead_code, unreachable_pub)]
+        impl $type {
+            /// The flag with a name of the schema; `None` if there is none.
+            #[must_use]
+            pub fn from_name(name: &str) -> ::core::option::Option<Self> {
+                let mut named = Self::NAMED.into_iter();
+                named.find(|flag| flag.0 == name).map(|flag| flag.1)
+            }
+        }
+
+        /// The names of the flags that are set, as in `Read | Write`; unknown bits follow as a
+        /// hexadecimal number. Nothing if no flag is set.
+        impl ::core::fmt::Display for $type {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                let named = Self::NAMED
+                    .map(|(name, flag)| (name, ::core::primitive::u64::from(flag.bits())));
+                let text = $crate::codegen::write_flags(&named, self.bits().into());
+                f.pad(&text)
+            }
+        }
+
+        /// Reads the form of `Display`. Another text is the error
+        /// [`InvalidArgument`]($crate::ErrorKind::InvalidArgument), which lists the names.
+        impl ::core::str::FromStr for $type {
+            type Err = $crate::Error;
+
+            fn from_str(text: &str) -> ::core::result::Result<Self, $crate::Error> {
+                let named = Self::NAMED
+                    .map(|(name, flag)| (name, ::core::primitive::u64::from(flag.bits())));
+                $crate::codegen::read_flags(stringify!($type), &named, text).map(Self::from_bits)
+            }
+        }
+    };
+}
+
 /// Implements `Element` for a generated table, struct or union.
 #[doc(hidden)]
 #[macro_export]

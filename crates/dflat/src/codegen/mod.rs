@@ -4,6 +4,7 @@
 pub mod json;
 mod key;
 mod macros;
+mod names;
 
 pub use dflat_engine::object::{ScalarType as Scalar, Slot, equal};
 pub use dflat_model::{
@@ -25,6 +26,7 @@ pub use crate::codec::{
 };
 pub use crate::query::{Path, UnionMember};
 pub use key::{key, number, same, text};
+pub use names::{read_flags, unknown_name, write_flags};
 
 /// Without the feature `serde`, generated types have no JSON.
 #[cfg(not(feature = "serde"))]

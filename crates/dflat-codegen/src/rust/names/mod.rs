@@ -38,7 +38,7 @@ const RESERVED_METHODS: &[&str] = &[
 ];
 
 /// The associated constants that generated types have anyway.
-const RESERVED_CONSTANTS: &[&str] = &["ALL", "TABLE"];
+const RESERVED_CONSTANTS: &[&str] = &["ALL", "NAMED", "TABLE"];
 
 /// The limit on errors.
 const ERRORS_MAX: usize = 200;

@@ -692,6 +692,8 @@ impl Maybe {
     }
 }
 
+::dflat::__enum_names!(Maybe);
+
 impl ::dflat::codegen::Enum for Maybe {
     type Base = u8;
 

@@ -55,6 +55,8 @@ impl ValueType {
     }
 }
 
+::dflat::__enum_names!(ValueType);
+
 impl ::dflat::codegen::Enum for ValueType {
     type Base = i8;
 

@@ -15,6 +15,12 @@ impl Rights {
     pub const ALL_: Self = Self(128);
     /// All flags of the schema.
     pub const ALL: Self = Self(131);
+    /// The flags by their names, in the order of the schema.
+    pub const NAMED: [(&'static str, Self); 3] = [
+        ("Read", Self::READ),
+        ("Write", Self::WRITE),
+        ("All", Self::ALL_),
+    ];
 
     /// No flag.
     #[must_use]
@@ -90,6 +96,8 @@ impl ::core::ops::BitOrAssign for Rights {
     }
 }
 
+::dflat::__flag_names!(Rights);
+
 impl ::dflat::codegen::Enum for Rights {
     type Base = u8;
 
@@ -119,6 +127,8 @@ impl Wide {
     pub const LAST: Self = Self(9223372036854775808);
     /// All flags of the schema.
     pub const ALL: Self = Self(9223372036854775809);
+    /// The flags by their names, in the order of the schema.
+    pub const NAMED: [(&'static str, Self); 2] = [("First", Self::FIRST), ("Last", Self::LAST)];
 
     /// No flag.
     #[must_use]
@@ -193,6 +203,8 @@ impl ::core::ops::BitOrAssign for Wide {
         self.0 |= other.0;
     }
 }
+
+::dflat::__flag_names!(Wide);
 
 impl ::dflat::codegen::Enum for Wide {
     type Base = u64;

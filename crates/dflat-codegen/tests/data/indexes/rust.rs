@@ -27,6 +27,8 @@ impl State {
     }
 }
 
+::dflat::__enum_names!(State);
+
 impl ::dflat::codegen::Enum for State {
     type Base = i8;
 

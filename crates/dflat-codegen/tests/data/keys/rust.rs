@@ -245,6 +245,8 @@ impl Zone {
     }
 }
 
+::dflat::__enum_names!(Zone);
+
 impl ::dflat::codegen::Enum for Zone {
     type Base = u16;
 

@@ -33,6 +33,8 @@ impl Match {
     }
 }
 
+::dflat::__enum_names!(Match);
+
 impl ::dflat::codegen::Enum for Match {
     type Base = i8;
 

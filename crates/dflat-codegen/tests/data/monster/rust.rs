@@ -33,6 +33,8 @@ pub mod my_game {
             }
         }
 
+        ::dflat::__enum_names!(Color);
+
         impl ::dflat::codegen::Enum for Color {
             type Base = i8;
 

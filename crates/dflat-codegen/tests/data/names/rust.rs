@@ -3927,6 +3927,8 @@ pub mod select {
             }
         }
 
+        ::dflat::__enum_names!(OrderBy);
+
         impl ::dflat::codegen::Enum for OrderBy {
             type Base = i8;
 
@@ -3972,6 +3974,17 @@ pub mod select {
             pub const READ: Self = Self(128);
             /// All flags of the schema.
             pub const ALL: Self = Self(255);
+            /// The flags by their names, in the order of the schema.
+            pub const NAMED: [(&'static str, Self); 8] = [
+                ("ALL", Self::ALL_),
+                ("empty", Self::EMPTY),
+                ("bits", Self::BITS),
+                ("contains", Self::CONTAINS),
+                ("None", Self::NONE),
+                ("from_bits", Self::FROM_BITS),
+                ("union", Self::UNION),
+                ("Read", Self::READ),
+            ];
 
             /// No flag.
             #[must_use]
@@ -4046,6 +4059,8 @@ pub mod select {
                 self.0 |= other.0;
             }
         }
+
+        ::dflat::__flag_names!(Clone);
 
         impl ::dflat::codegen::Enum for Clone {
             type Base = u8;

@@ -132,6 +132,8 @@ pub mod a {
         }
     }
 
+    ::dflat::__enum_names!(Kind);
+
     impl ::dflat::codegen::Enum for Kind {
         type Base = i8;
 

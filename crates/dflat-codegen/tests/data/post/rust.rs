@@ -30,6 +30,8 @@ impl Color {
     }
 }
 
+::dflat::__enum_names!(Color);
+
 impl ::dflat::codegen::Enum for Color {
     type Base = i8;
 

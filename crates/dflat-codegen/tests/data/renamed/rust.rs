@@ -30,6 +30,8 @@ impl Color {
     }
 }
 
+::storage::__enum_names!(Color);
+
 impl ::storage::codegen::Enum for Color {
     type Base = i8;
 

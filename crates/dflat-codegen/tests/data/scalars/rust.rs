@@ -30,6 +30,8 @@ impl Level {
     }
 }
 
+::dflat::__enum_names!(Level);
+
 impl ::dflat::codegen::Enum for Level {
     type Base = u8;
 
@@ -77,6 +79,8 @@ impl Huge {
         }
     }
 }
+
+::dflat::__enum_names!(Huge);
 
 impl ::dflat::codegen::Enum for Huge {
     type Base = u64;

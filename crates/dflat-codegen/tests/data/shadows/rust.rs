@@ -27,6 +27,8 @@ impl Result {
     }
 }
 
+::dflat::__enum_names!(Result);
+
 impl ::dflat::codegen::Enum for Result {
     type Base = i8;
 

@@ -27,6 +27,8 @@ impl Side {
     }
 }
 
+::dflat::__enum_names!(Side);
+
 impl ::dflat::codegen::Enum for Side {
     type Base = i8;
 

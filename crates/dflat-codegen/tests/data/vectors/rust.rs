@@ -28,6 +28,8 @@ pub mod v {
         }
     }
 
+    ::dflat::__enum_names!(E);
+
     impl ::dflat::codegen::Enum for E {
         type Base = i8;
 
@@ -59,6 +61,8 @@ pub mod v {
         pub const Y: Self = Self(9223372036854775808);
         /// All flags of the schema.
         pub const ALL: Self = Self(9223372036854775809);
+        /// The flags by their names, in the order of the schema.
+        pub const NAMED: [(&'static str, Self); 2] = [("X", Self::X), ("Y", Self::Y)];
 
         /// No flag.
         #[must_use]
@@ -133,6 +137,8 @@ pub mod v {
             self.0 |= other.0;
         }
     }
+
+    ::dflat::__flag_names!(F);
 
     impl ::dflat::codegen::Enum for F {
         type Base = u64;
