@@ -208,7 +208,9 @@ impl Scope<'_> {
         text.member(|text| {
             text.line("/// The flags by their names, in the order of the schema.");
             let pair = |(member, value): (&Member, &dflat_schema::EnumValue)| {
-                atom(format!("({:?}, Self::{})", value.name, member.constant))
+                let flag = atom(format!("Self::{}", member.constant));
+                // A tuple is laid out as the arguments of a call.
+                call("", [atom(format!("{:?}", value.name)), flag])
             };
             let pairs = self.members().iter().zip(&found.values).map(pair).collect();
             let declaration = format!(

@@ -82,6 +82,33 @@ impl<'w, T: Object> Fetch<'w, T> {
         self
     }
 
+    /// Keeps the objects that meet this condition, if there is one, and all conditions before it.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::Post;
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let search: Option<&str> = None;
+    /// let found = workspace
+    ///     .fetch::<Post>()
+    ///     .filter_opt(search.map(|text| Post::TITLE.contains(text)))
+    ///     .all()?;
+    /// assert!(found.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn filter_opt(self, predicate: Option<Predicate<T>>) -> Self {
+        match predicate {
+            Some(predicate) => self.filter(predicate),
+            None => self,
+        }
+    }
+
     /// Orders by a key, after the keys given before.
     pub fn order_by(mut self, order: Order<T>) -> Self {
         let (order, too_deep) = order.into_data();

@@ -151,16 +151,35 @@ impl<R, T: FieldType + ?Sized> Field<R, T> {
         }
     }
 
-    /// The field's value equals `value`.
+    /// The field's value equals `value`; for `None`, the field has no value, as
+    /// [`is_null`](Self::is_null) says.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+    /// # }
+    /// use post::Post;
+    /// let tag: Option<String> = None;
+    /// assert_eq!(Post::TAG.eq(tag.as_deref()).to_string(), "tag is null");
+    /// assert_eq!(Post::TAG.eq(Some("new")).to_string(), r#"tag == "new""#);
+    /// ```
     #[must_use]
     pub fn eq(self, value: impl Operand<R, T>) -> Predicate<R> {
-        self.compare(Comparison::Equal, value)
+        match value.into_present() {
+            Some(value) => self.compare(Comparison::Equal, value),
+            None => self.is_null(),
+        }
     }
 
-    /// The field has a value, and it differs from `value`.
+    /// The field has a value, and it differs from `value`; for `None`, the field has a value, as
+    /// [`is_not_null`](Self::is_not_null) says.
     #[must_use]
     pub fn ne(self, value: impl Operand<R, T>) -> Predicate<R> {
-        self.compare(Comparison::NotEqual, value)
+        match value.into_present() {
+            Some(value) => self.compare(Comparison::NotEqual, value),
+            None => self.is_not_null(),
+        }
     }
 
     /// The field's value is less than `value`.
@@ -193,13 +212,17 @@ impl<R, T: FieldType + ?Sized> Field<R, T> {
         self.clone().ge(first) & self.le(last)
     }
 
-    /// The field's value is one of `values`. There may be any number of them; without any, the
-    /// condition is never true.
+    /// The field's value is one of `values`, of which `None` is met by a field without a value.
+    /// There may be any number of them; without any, the condition is never true.
     #[must_use]
     pub fn in_<O: Operand<R, T>>(self, values: impl IntoIterator<Item = O>) -> Predicate<R> {
         let (mut literals, mut others) = (Vec::new(), Vec::new());
+        let mut or_null = false;
         for value in values {
-            let value = value.into_field();
+            let Some(value) = value.into_present() else {
+                or_null = true;
+                continue;
+            };
             match value.inner {
                 Expression::Literal(literal) if value.depth <= PREDICATE_DEPTH_MAX => {
                     literals.push(literal);
@@ -211,13 +234,16 @@ impl<R, T: FieldType + ?Sized> Field<R, T> {
             operand: self.inner.clone(),
             values: literals,
         };
-        let among = Predicate::nested(among, 1 + self.depth);
+        let mut among = Predicate::nested(among, 1 + self.depth);
+        if or_null {
+            among = among | self.clone().is_null();
+        }
         others
             .into_iter()
             .fold(among, |any, other| any | self.clone().eq(other))
     }
 
-    /// The field has a value, and it is none of `values`.
+    /// The field has a value, and it is none of `values`; `None` among them changes nothing.
     #[must_use]
     pub fn not_in<O: Operand<R, T>>(self, values: impl IntoIterator<Item = O>) -> Predicate<R> {
         !self.in_(values)

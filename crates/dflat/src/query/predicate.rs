@@ -44,6 +44,37 @@ impl<R> Predicate<R> {
         Self::nested(Data::Constant(value), 1)
     }
 
+    /// The condition that all of these conditions are met; without any, all objects meet it. So
+    /// optional filters need no branch: an `Option` is an iterator.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+    /// # }
+    /// use dflat::Predicate;
+    /// use post::{Color, Post};
+    /// let (least, color): (Option<i32>, Option<Color>) = (Some(5), None);
+    /// let filters = [
+    ///     least.map(|least| Post::PRIORITY.ge(least)),
+    ///     color.map(|color| Post::COLOR.eq(color)),
+    /// ];
+    /// let condition = Predicate::all(filters.into_iter().flatten());
+    /// assert_eq!(condition.to_string(), "priority >= 5");
+    /// ```
+    #[must_use]
+    pub fn all(conditions: impl IntoIterator<Item = Self>) -> Self {
+        let all = conditions.into_iter().reduce(|all, one| all & one);
+        all.unwrap_or_else(|| Self::constant(true))
+    }
+
+    /// The condition that one of these conditions at least is met; without any, no object meets it.
+    #[must_use]
+    pub fn any(conditions: impl IntoIterator<Item = Self>) -> Self {
+        let any = conditions.into_iter().reduce(|any, one| any | one);
+        any.unwrap_or_else(|| Self::constant(false))
+    }
+
     /// The condition as plain data, and whether it nests too deeply to be kept.
     pub(crate) fn into_data(self) -> (Data, bool) {
         (self.inner, self.depth > PREDICATE_DEPTH_MAX)

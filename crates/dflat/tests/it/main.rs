@@ -10,6 +10,7 @@ mod compatibility;
 mod concurrency_page;
 #[cfg(feature = "sqlite")]
 mod durability_page;
+mod ease;
 mod live_queries;
 mod macros;
 mod payload;
