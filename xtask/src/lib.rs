@@ -11,6 +11,7 @@ pub mod cost;
 pub mod finding;
 pub mod licences;
 pub mod package;
+pub mod picture;
 pub mod rust;
 pub mod tidy;
 pub mod workspace;

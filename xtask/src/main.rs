@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use xtask::ci::memcheck::{self, Checker};
 use xtask::ci::options::Options;
-use xtask::ci::{self, STEP_DURATION_MAX, Step, long, steps};
+use xtask::ci::{self, STEP_DURATION_MAX, Step, long, quick, steps};
 use xtask::tidy::{self, Mode};
-use xtask::{Result, cost, package, workspace};
+use xtask::{Result, cost, package, picture, workspace};
 
 const HELP: &str = "\
 Repository tasks.
@@ -18,12 +18,14 @@ Usage: cargo xtask <task> [--help]
 
 Tasks:
   ci             everything that must hold before a change goes in
+  quick          the checks that find most mistakes, in a few minutes
   long           what continuous integration runs for a moment, for hours
   memcheck       tests of what calls C, under valgrind or the address sanitizer
   tidy           floors, files, sentences, public items, unsafe code, dependencies
   licences       the licences of all dependencies
   package        the published crates, packed and compiled from what was packed
   cost           the crates and the time of a program's first build with Dflat
+  picture        the terminal of the example `inbox`, as the picture in README.md
   install-tools  the programs that some tests use: flatc and strace (Debian, as root)
 ";
 
@@ -93,6 +95,8 @@ fn run(words: &[&str]) -> Result<()> {
         ["package", "--help" | "-h"] => print(PACKAGE_HELP),
         ["install-tools", "--help" | "-h"] => print(INSTALL_HELP),
         ["ci", options @ ..] => run_steps(steps::steps(&root)?, options, STEP_DURATION_MAX),
+        ["quick", "--help" | "-h"] => print(quick::HELP),
+        ["quick", options @ ..] => run_steps(quick::steps(), options, STEP_DURATION_MAX),
         ["long", options @ ..] => run_steps(long::steps(), options, Duration::MAX),
         ["memcheck", "--address", options @ ..] => run_memcheck(Checker::Address, options),
         ["memcheck", options @ ..] => run_memcheck(Checker::Valgrind, options),
@@ -100,6 +104,9 @@ fn run(words: &[&str]) -> Result<()> {
         ["tidy", "--bless"] => steps::report("tidy", &tidy::run(&root, Mode::Bless)?),
         ["licences"] => steps::check_licences(&root),
         ["package"] => package::run(&root),
+        ["picture", "--help" | "-h"] => print(picture::HELP),
+        ["picture"] => picture::run(&root, false),
+        ["picture", "--check"] => picture::run(&root, true),
         ["cost", "--help" | "-h"] => print(cost::HELP),
         ["cost"] => cost::run(&root, false),
         ["cost", "--bless"] => cost::run(&root, true),

@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run -p inbox                 interactive; q ends it
 //! cargo run -p inbox -- --headless   plays it through and checks what would be shown
+//! cargo run -p inbox -- --frame      plays a part, and writes one frame to standard output
 //! ```
 #![allow(clippy::print_stdout, reason = "the example prints what happens")]
 
@@ -36,6 +37,9 @@ struct Arguments {
     /// Plays without a terminal, and checks what would be shown
     #[arg(long)]
     headless: bool,
+    /// Plays without a terminal, and writes the last frame to standard output
+    #[arg(long)]
+    frame: bool,
     /// How many messages there are at first
     #[arg(long, default_value_t = 5_000, value_name = "N")]
     messages: u64,
@@ -46,7 +50,9 @@ fn main() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let workspace = Workspace::open(folder.path().join("inbox.db"))?;
     mail::fill(&workspace, arguments.messages)?;
-    if arguments.headless {
+    if arguments.frame {
+        show_frame(&workspace, arguments.messages)?;
+    } else if arguments.headless {
         play(&workspace, arguments.messages)?;
     } else {
         interact(&workspace, arguments.messages)?;
@@ -86,6 +92,28 @@ fn interact(workspace: &Workspace, messages: u64) -> Result<()> {
         }
     }
     Ok(network.stop()?)
+}
+
+/// Some steps of the network, and the frame that the user would see then. Every run writes the same
+/// frame.
+fn show_frame(workspace: &Workspace, messages: u64) -> Result<()> {
+    const STEPS: u64 = 60;
+    const COLUMNS: u16 = 84;
+    let view = View::new(workspace)?;
+    for step in 0..STEPS {
+        network::change(workspace, messages, step)?;
+        workspace.settle()?;
+        drop(view.catch_up()?);
+    }
+    let place = Place { list: 0, line: 2 };
+    let shown = view.catch_up()?;
+    Ok(screen::draw(
+        &mut std::io::stdout(),
+        COLUMNS,
+        &shown,
+        place,
+        false,
+    )?)
 }
 
 /// Five hundred steps of the network, a key between some, and a look at every list.

@@ -41,34 +41,41 @@ impl Screen {
 
     pub(crate) fn draw(&mut self, view: &Shown, place: Place, is_paused: bool) -> io::Result<()> {
         let (columns, _) = terminal::size()?;
-        let width = usize::from(columns) / LISTS.len();
-        queue!(self.0, Clear(ClearType::All))?;
-        for (number, (name, rows)) in LISTS.iter().zip(&view.lists).enumerate() {
-            let left = u16::try_from(number * width).unwrap_or(u16::MAX);
-            queue!(
-                self.0,
-                cursor::MoveTo(left, 0),
-                SetAttribute(Attribute::Bold)
-            )?;
-            queue!(self.0, Print(name), SetAttribute(Attribute::Reset))?;
-            for (line, row) in (1_u16..).zip(rows) {
-                queue!(self.0, cursor::MoveTo(left, line + 1))?;
-                if (place.list, place.line) == (number, usize::from(line) - 1) {
-                    queue!(self.0, SetAttribute(Attribute::Reverse))?;
-                }
-                let text: String = row.text.chars().take(width.saturating_sub(2)).collect();
-                queue!(self.0, Print(text), SetAttribute(Attribute::Reset))?;
-            }
-        }
-        let bottom = u16::try_from(crate::mail::SHOWN + 3).unwrap_or(u16::MAX);
-        let network = if is_paused { "paused" } else { "busy" };
-        let (unread, shown) = (view.unread, view.deliveries);
-        let status = format!("{unread} unread   {shown} deliveries shown   network {network}");
-        queue!(self.0, cursor::MoveTo(0, bottom), Print(status))?;
-        let keys = "up, down, tab: go   r: read   s: star   d: delete   p: pause   q: quit";
-        queue!(self.0, cursor::MoveTo(0, bottom + 1), Print(keys))?;
-        self.0.flush()
+        draw(&mut self.0, columns, view, place, is_paused)
     }
+}
+
+/// Draws the view for a terminal with this number of columns.
+pub(crate) fn draw(
+    to: &mut impl Write,
+    columns: u16,
+    view: &Shown,
+    place: Place,
+    is_paused: bool,
+) -> io::Result<()> {
+    let width = usize::from(columns) / LISTS.len();
+    queue!(to, Clear(ClearType::All))?;
+    for (number, (name, rows)) in LISTS.iter().zip(&view.lists).enumerate() {
+        let left = u16::try_from(number * width).unwrap_or(u16::MAX);
+        queue!(to, cursor::MoveTo(left, 0), SetAttribute(Attribute::Bold))?;
+        queue!(to, Print(name), SetAttribute(Attribute::Reset))?;
+        for (line, row) in (1_u16..).zip(rows) {
+            queue!(to, cursor::MoveTo(left, line + 1))?;
+            if (place.list, place.line) == (number, usize::from(line) - 1) {
+                queue!(to, SetAttribute(Attribute::Reverse))?;
+            }
+            let text: String = row.text.chars().take(width.saturating_sub(2)).collect();
+            queue!(to, Print(text), SetAttribute(Attribute::Reset))?;
+        }
+    }
+    let bottom = u16::try_from(crate::mail::SHOWN + 3).unwrap_or(u16::MAX);
+    let network = if is_paused { "paused" } else { "busy" };
+    let (unread, shown) = (view.unread, view.deliveries);
+    let status = format!("{unread} unread   {shown} deliveries shown   network {network}");
+    queue!(to, cursor::MoveTo(0, bottom), Print(status))?;
+    let keys = "up, down, tab: go   r: read   s: star   d: delete   p: pause   q: quit";
+    queue!(to, cursor::MoveTo(0, bottom + 1), Print(keys))?;
+    to.flush()
 }
 
 impl Drop for Screen {

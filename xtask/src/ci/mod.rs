@@ -7,6 +7,7 @@ pub mod built;
 pub mod long;
 pub mod memcheck;
 pub mod options;
+pub mod quick;
 pub mod steps;
 pub mod times;
 

@@ -82,6 +82,10 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
             steps.push(built(name, selection(Kind::Program, Some(name), arguments)));
         }
     }
+    steps.push(program(
+        "picture",
+        Invocation::new("cargo xtask picture --check"),
+    ));
     steps.push(instructions("instructions", INSTRUCTIONS));
     steps.push(Step {
         name: "archives",
