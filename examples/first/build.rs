@@ -1,0 +1,3 @@
+fn main() {
+    dflat_build::compile(["schemas/task.fbs"]);
+}
