@@ -216,7 +216,16 @@ fn configure_writer(
     connection.execute("PRAGMA secure_delete = FAST")?;
     // Upkeep makes the checkpoints.
     connection.execute("PRAGMA wal_autocheckpoint = 0")?;
-    let limit = i64::try_from(options.log_bytes_max).unwrap_or(i64::MAX);
+    limit_log_file(connection, Some(options.log_bytes_max))
+}
+
+/// Sets the size to which the first commit of this connection to a log that starts again cuts the
+/// log's file; `None` cuts nothing.
+pub(crate) fn limit_log_file(
+    connection: &mut Connection,
+    bytes_max: Option<u64>,
+) -> Result<(), SqliteError> {
+    let limit = bytes_max.map_or(-1, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
     connection.execute(&format!("PRAGMA journal_size_limit = {limit}"))
 }
 

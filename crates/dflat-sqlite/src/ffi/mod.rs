@@ -9,11 +9,11 @@
 mod backup;
 mod blob;
 mod connection;
+mod file_calls;
 mod log_index;
 mod platform;
 mod sqlite_error;
 mod statement;
-mod sync;
 
 pub(crate) use connection::{Access, Connection, StatementId, Switch, is_keyword};
 pub(crate) use log_index::{LogCount, LogExtent, LogStamp};

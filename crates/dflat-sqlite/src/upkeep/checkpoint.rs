@@ -9,6 +9,7 @@ use dflat_engine::telemetry::TARGET;
 
 use crate::connection::connections::Connections;
 use crate::connection::file_connection::FileConnection;
+use crate::connection::open::limit_log_file;
 use crate::ffi::{LogExtent, SqliteError};
 use crate::upkeep::kept_reads::KEPT_MAX;
 
@@ -135,7 +136,7 @@ fn restart(
 ) -> Result<Result<Option<CheckpointOutcome>, SqliteError>> {
     let readers = connections.pool().readers();
     // The wait for a writer may be long.
-    let writer = connections.pool().take_writer_first(KEPT_MAX, || {
+    let mut writer = connections.pool().take_writer_first(KEPT_MAX, || {
         readers.end_kept();
     })?;
     let uncopied = connection.uncopied_pages();
@@ -147,6 +148,12 @@ fn restart(
     connection.raw.set_busy_timeout(patience);
     let restarted = run_checkpoint(connection, "restart");
     drop(forbidden);
+    if restarted.as_ref().is_ok_and(|outcome| outcome.is_all)
+        && let Some(writer) = &mut writer
+    {
+        // The file is cut by later steps. After an error, the next commit cuts it.
+        let _ = limit_log_file(&mut writer.raw, None);
+    }
     connections.pool().return_writer(writer);
     Ok(restarted.map(|outcome| {
         Some(CheckpointOutcome {

@@ -48,6 +48,8 @@ pub(crate) struct LogLimit {
     is_over: AtomicBool,
     /// How often a transaction was held back.
     held_count: AtomicU64,
+    /// Whether the log's file is to be cut when the log has started again.
+    is_cut_due: AtomicBool,
     state: Mutex<CheckpointState>,
     changed: Condvar,
 }
@@ -72,6 +74,7 @@ impl LogLimit {
             tried: AtomicU32::new(0),
             is_over: AtomicBool::new(false),
             held_count: AtomicU64::new(0),
+            is_cut_due: AtomicBool::new(false),
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -131,6 +134,14 @@ impl LogLimit {
         is_due.then_some(Hurry(is_long))
     }
 
+    /// Whether the log's file is to be cut after a commit that has left this log; true once for
+    /// each log that started again.
+    pub(crate) fn take_cut(&self, log: LogExtent) -> bool {
+        self.is_cut_due.load(Ordering::Relaxed)
+            && log.bytes() <= self.bytes_max
+            && self.is_cut_due.swap(false, Ordering::Relaxed)
+    }
+
     /// Asks for a checkpoint. `add` puts it into the queue, due at the given time, or returns
     /// false. A checkpoint in a hurry skips the pause.
     pub(crate) fn ask(&self, Hurry(hurry): Hurry, add: impl FnOnce(Instant) -> bool) {
@@ -164,6 +175,7 @@ impl LogLimit {
             .store(if in_the_way { pages } else { 0 }, Ordering::Relaxed);
         if outcome.is_some_and(|outcome| outcome.is_restarted) {
             self.is_over.store(false, Ordering::Relaxed);
+            self.is_cut_due.store(true, Ordering::Relaxed);
             self.start_bytes.store(self.bytes_max, Ordering::Relaxed);
         }
         let mut state = self.lock();

@@ -4,6 +4,7 @@ pub(crate) mod backup;
 pub(crate) mod checkpoint;
 pub(crate) mod free_pages;
 pub(crate) mod kept_reads;
+pub(crate) mod log_file;
 pub(crate) mod log_limit;
 mod maintain;
 pub(crate) mod owner;

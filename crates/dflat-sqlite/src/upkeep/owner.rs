@@ -2,7 +2,7 @@
 //! thread.
 
 use std::sync::{Arc, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::connection::connections::Connections;
 use crate::connection::file_connection::FileConnection;
@@ -11,9 +11,13 @@ use crate::presence::Presence;
 use crate::upkeep::checkpoint::checkpoint;
 use crate::upkeep::free_pages::reclaim_step;
 use crate::upkeep::kept_reads::{KEPT_MAX, KeptReads};
+use crate::upkeep::log_file::{CutOutcome, cut_step};
 use crate::upkeep::log_limit::{Hurry, LogLimit, PAUSE};
 use crate::upkeep::queue::{Queue, Step};
 use crate::upkeep::reclaim::{NextReclaim, Reclaiming};
+
+/// The pause between two steps that cut the log's file, in which transactions write.
+const CUT_PAUSE: Duration = Duration::from_millis(5);
 
 /// The upkeep of a file, with the connections to it.
 pub(crate) struct Upkeep {
@@ -167,6 +171,10 @@ impl Worker {
         if let Some(hurry) = sizes.log.and_then(|log| self.log_limit.note_commit(log)) {
             self.ask_for_checkpoint(connections, hurry);
         }
+        if sizes.log.is_some_and(|log| self.log_limit.take_cut(log)) {
+            // Without a thread the file stays as long as it is until the log starts again.
+            self.add(connections, Step::CutLog, Instant::now());
+        }
         let after = self.reclaiming.note_write(sizes.space);
         if let Some(after) = after.filter(|_| !self.queue.is_pending(Step::Reclaim)) {
             self.reclaiming.note_queued();
@@ -184,6 +192,7 @@ impl Worker {
             match step {
                 Step::EndKeptReads => self.make_end_of_kept_reads(&connections),
                 Step::Checkpoint => self.make_checkpoint(&connections),
+                Step::CutLog => self.make_cut(&connections),
                 Step::Reclaim => self.make_reclaim(&connections),
                 Step::CheckpointReclaimed => self.make_checkpoint_of_reclaimed(&connections),
             }
@@ -216,6 +225,15 @@ impl Worker {
         let path = connections.path();
         self.log_limit
             .note_outcome(path, outcome.as_ref().ok(), is_queued);
+    }
+
+    fn make_cut(self: &Arc<Self>, connections: &Arc<Connections>) {
+        let return_writer = |connection| self.return_writer(connections, connection);
+        // A step that fails leaves the rest to the next log that starts again.
+        if let Ok(CutOutcome::More) = cut_step(connections, return_writer) {
+            self.queue
+                .add_again(Step::CutLog, Instant::now() + CUT_PAUSE);
+        }
     }
 
     fn make_reclaim(self: &Arc<Self>, connections: &Arc<Connections>) {

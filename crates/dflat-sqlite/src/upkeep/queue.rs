@@ -14,6 +14,8 @@ pub(crate) enum Step {
     EndKeptReads,
     /// Copies the log into the file.
     Checkpoint,
+    /// Cuts a part of the log's file.
+    CutLog,
     /// Gives some unused pages back.
     Reclaim,
     /// Copies the log into the file, which shortens the file by the pages that were given back.
@@ -21,9 +23,10 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 5] = [
         Self::EndKeptReads,
         Self::Checkpoint,
+        Self::CutLog,
         Self::Reclaim,
         Self::CheckpointReclaimed,
     ];

@@ -10,11 +10,12 @@ use dflat_engine::storage::{
 use dflat_model::ValueRef;
 
 use crate::backend::SqliteBackend;
-use crate::faults::{Action, Event, Failure, Fault, FaultPlan};
+use crate::faults::{Action, Event, Failure, Fault, FaultPlan, PowerCut};
 use crate::io::{FileKind, Operation};
 use crate::layout::sample::table;
 use crate::options::SqliteOptions;
 use crate::upkeep::checkpoint::{HELD_PAGES_MAX, checkpoint};
+use crate::upkeep::log_file::CUT_BYTES_MAX;
 use crate::upkeep::queue::Step;
 
 const LIMIT: u64 = 256 << 10;
@@ -132,8 +133,9 @@ fn snapshot_pins_the_log_until_it_ends() {
     drop(snapshot);
     assert!(settle(&backend));
     assert!(!backend.is_log_pinned());
-    // The next commit starts the log again, and cuts it.
+    // The next commit starts the log again, and steps of upkeep cut it.
     commit(&backend, 1000);
+    backend.upkeep().settle(&[Step::CutLog]);
     assert!(backend.log_bytes() <= LIMIT, "{}", backend.log_bytes());
 }
 
@@ -254,6 +256,90 @@ fn a_checkpoint_keeps_writers_waiting_for_the_sync_of_few_pages() {
     );
 }
 
+// Promise: durability#D77
+#[test]
+fn the_file_of_a_long_log_is_cut_in_steps() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let plan = FaultPlan::attach(&path).unwrap();
+    plan.skip_syncs();
+    plan.record().unwrap();
+    let backend = open(&path);
+    commit(&backend, -1);
+    let mut tx = Arc::clone(&backend).begin(backend.durability()).unwrap();
+    (0..70).for_each(|key| insert(&mut *tx, key));
+    tx.commit().unwrap();
+    settle(&backend);
+    // The log starts again.
+    commit(&backend, 1000);
+    backend.upkeep().settle(&[Step::CutLog]);
+    let recording = plan.take_recording();
+    let (mut length, mut cuts) = (0, 0);
+    for event in recording.events() {
+        match event {
+            Event::Write {
+                kind: FileKind::Log,
+                offset,
+                content,
+            } => {
+                length = length.max(offset + content.len() as u64);
+            }
+            Event::Truncate {
+                kind: FileKind::Log,
+                length: shorter,
+            } => {
+                assert!(length - shorter <= CUT_BYTES_MAX, "{length} to {shorter}");
+                (length, cuts) = (*shorter, cuts + 1);
+            }
+            _ => {}
+        }
+    }
+    assert!(length <= LIMIT, "{length}");
+    assert!(cuts > 1, "{cuts}");
+    let is_cut = |event: &Event| {
+        matches!(
+            event,
+            Event::Truncate {
+                kind: FileKind::Log,
+                ..
+            }
+        )
+    };
+    let first = recording.events().iter().position(is_cut).unwrap();
+    let restored = directory.path().join("restored.db");
+    for point in first..=recording.events().len() {
+        for cut in [
+            PowerCut::Nothing,
+            PowerCut::Everything,
+            PowerCut::Prefix,
+            PowerCut::Random,
+        ] {
+            recording.restore(point, cut, 7, &restored).unwrap();
+            // The commit that started the log again is not durable yet.
+            assert!(rows_count(&restored) >= 71, "{cut:?} at {point}");
+        }
+    }
+}
+
+/// The number of rows of a file, all of which are as they were written.
+fn rows_count(path: &Path) -> usize {
+    let backend = open(path);
+    let mut snapshot = Arc::clone(&backend).snapshot(View::Pinned).unwrap();
+    let plan = ScanPlan {
+        table: &table(),
+        source: Source::Rows,
+        payload: true,
+    };
+    let mut count = 0;
+    let mut visit = |row: dflat_engine::storage::Row<'_>| {
+        assert_eq!(row.payload, [7; 30_000]);
+        count += 1;
+        std::ops::ControlFlow::Continue(())
+    };
+    snapshot.scan(&plan, &mut visit).unwrap();
+    count
+}
+
 /// The number of pages that were written to the file between its last two syncs.
 fn pages_of_last_sync(events: &[Event]) -> u32 {
     let main = FileKind::Main;
@@ -282,7 +368,8 @@ fn writers_do_not_wait_for_a_failing_device() {
     plan.clear();
     commit(&backend, 1000);
     settle(&backend);
-    // The next commit starts the log again, and cuts it.
+    // The next commit starts the log again, and steps of upkeep cut it.
     commit(&backend, 1001);
+    backend.upkeep().settle(&[Step::CutLog]);
     assert!(backend.log_bytes() <= LIMIT, "{}", backend.log_bytes());
 }
