@@ -30,6 +30,6 @@ pub fn steps() -> Vec<Step> {
             work: Work::Task("tidy", steps::check_tidy),
         },
         program("tests", TESTS),
-        program("first program", "cargo test -p first"),
+        program("pages", "cargo test -p first -p guides -p cookbook"),
     ]
 }
