@@ -9,9 +9,10 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::item::Value;
 use crate::callback;
+use crate::engine::HeldSubscription;
 use crate::observe::Callback;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// A value or a change that is delivered to a subscriber.
 #[derive(Clone, Debug, PartialEq)]
@@ -233,6 +234,29 @@ impl KeySubscription {
     /// another thread.
     pub fn cancel(&self) {
         self.subscriber.callback.cancel(!callback::is_running());
+    }
+}
+
+impl KeySubscription {
+    /// A handle that can end the subscription from elsewhere.
+    pub(super) fn to_end(&self) -> Box<dyn HeldSubscription> {
+        Box::new(KeySubscriptionEnd(Arc::downgrade(&self.subscriber)))
+    }
+}
+
+/// Ends a subscription from elsewhere, if it has not ended.
+struct KeySubscriptionEnd(Weak<KeySubscriber>);
+
+impl HeldSubscription for KeySubscriptionEnd {
+    fn is_over(&self) -> bool {
+        let subscriber = self.0.upgrade();
+        subscriber.is_none_or(|subscriber| subscriber.callback.is_cancelled())
+    }
+
+    fn end(&self) {
+        if let Some(subscriber) = self.0.upgrade() {
+            subscriber.callback.cancel(false);
+        }
     }
 }
 

@@ -197,6 +197,9 @@ impl Dictionary {
         expected: Option<Option<&Value>>,
         value: Option<Value>,
     ) -> Result<bool> {
+        if self.state.engine.is_of_parent() {
+            self.admit(format_args!("set {key:?}"))?;
+        }
         let mut shard = if callback::is_running() {
             let shard = self.space.shard(key);
             if shard.is_held(key) {
@@ -327,9 +330,10 @@ impl Dictionary {
     }
 
     /// Calls `function` with the values that match and then with each change, until the
-    /// subscription ends. The calls with the present values are made before this returns. A later
-    /// call is made on the thread that changed a value, after the change; or, if another thread is
-    /// notifying this subscriber at that time, on that thread.
+    /// subscription ends, at the latest when the workspace is shut down. The calls with the present
+    /// values are made before this returns. A later call is made on the thread that changed a
+    /// value, after the change; or, if another thread is notifying this subscriber at that time, on
+    /// that thread.
     ///
     /// # Errors
     /// [`ErrorKind::ShutDown`] after shutdown; otherwise the errors of reading the file.
@@ -338,11 +342,13 @@ impl Dictionary {
         pattern: Pattern,
         function: Box<dyn FnMut(Event) + Send>,
     ) -> Result<KeySubscription> {
-        self.admit(format_args!("subscribe to keys of the dictionary"))?;
+        let operation = format_args!("subscribe to keys of the dictionary");
+        self.admit(operation)?;
         // Order: registered first, so that a change after the values were read is delivered after
         // them.
         let subscriber = self.space.subscribers.add(pattern.clone(), function);
         let subscription = KeySubscription::new(Arc::clone(&subscriber));
+        self.state.engine.hold(operation, subscription.to_end())?;
         match pattern {
             Pattern::Key(key) => {
                 let value = self.initial(&key, &subscriber)?;

@@ -42,6 +42,19 @@ struct Held {
     subscriptions: Vec<SubscriptionEnd>,
     /// Number of subscriptions at which those that are over are removed.
     subscriptions_max: usize,
+    /// Subscriptions of other rooms.
+    others: Vec<Box<dyn HeldSubscription>>,
+    /// Number of these at which those that are over are removed.
+    others_max: usize,
+}
+
+/// A subscription that ends with a client.
+pub trait HeldSubscription: Send {
+    /// Whether the subscription has ended.
+    fn is_over(&self) -> bool;
+
+    /// Ends the subscription, without waiting for a call of its callback.
+    fn end(&self);
 }
 
 impl ClientState {
@@ -67,6 +80,15 @@ impl ClientState {
         held.subscriptions.push(subscription.to_end());
     }
 
+    fn hold(&self, subscription: Box<dyn HeldSubscription>) {
+        let mut held = self.held();
+        if held.others.len() >= held.others_max {
+            held.others.retain(|subscription| !subscription.is_over());
+            held.others_max = 2 * held.others.len() + 8;
+        }
+        held.others.push(subscription);
+    }
+
     /// How long the oldest held snapshot that has not ended has been held.
     fn oldest_snapshot(&self) -> Option<Duration> {
         let held = self.held();
@@ -80,9 +102,13 @@ impl ClientState {
         let Held {
             snapshots,
             subscriptions,
+            others,
             ..
         } = std::mem::take(&mut *self.held());
         for subscription in subscriptions {
+            subscription.end();
+        }
+        for subscription in others {
             subscription.end();
         }
         for snapshot in snapshots.iter().filter_map(Weak::upgrade) {
@@ -114,7 +140,7 @@ impl WeakEngine {
     #[must_use]
     pub fn is_of_parent(&self) -> bool {
         let inner = self.0.upgrade();
-        inner.is_some_and(|inner| inner.process != std::process::id())
+        inner.is_some_and(|inner| !inner.process.is_current())
     }
 
     /// Whether there is a client that has not ended.
@@ -144,9 +170,10 @@ impl Engine {
 
     /// Whether the parent of this process made the engine, before it forked this process. In this
     /// case the process has none of the engine's threads, and must not use its connections.
+    #[inline]
     #[must_use]
     pub fn is_of_parent(&self) -> bool {
-        self.inner.process != std::process::id()
+        !self.inner.process.is_current()
     }
 
     /// Whether this client has not ended.
@@ -246,15 +273,16 @@ impl Engine {
     }
 
     /// Fails if this client has ended, unless this is the thread of a handler: a transaction that
-    /// was queued before the shutdown can still read.
+    /// was queued before the shutdown can still read. Fails if the client belongs to the parent of
+    /// this process.
     ///
     /// # Errors
     /// [`ErrorKind::ShutDown`], with the operation in its message.
     pub fn admit_read(&self, operation: fmt::Arguments<'_>) -> Result<()> {
-        if self.is_open() || self.is_in_transaction() {
+        if !self.is_of_parent() && !self.is_open() && self.is_in_transaction() {
             return Ok(());
         }
-        Err(shut_down(operation))
+        self.refuse_work(operation)
     }
 
     /// Fails if this client has ended, or belongs to the parent of this process.
@@ -265,18 +293,26 @@ impl Engine {
         if self.is_of_parent() {
             return Err(made_by_parent(operation));
         }
-        self.refuse_if_closed(operation)
-    }
-
-    /// Fails if this client has ended.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ShutDown`], with the operation in its message.
-    pub(super) fn refuse_if_closed(&self, operation: fmt::Arguments<'_>) -> Result<()> {
         if self.client.is_closed.load(Ordering::Acquire) {
             return Err(shut_down(operation));
         }
         Ok(())
+    }
+
+    /// Has a subscription end with this client.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`], with the operation in its message, if this client has ended, or
+    /// belongs to the parent of this process.
+    pub fn hold(
+        &self,
+        operation: fmt::Arguments<'_>,
+        subscription: Box<dyn HeldSubscription>,
+    ) -> Result<()> {
+        self.while_open(operation, || {
+            self.client.hold(subscription);
+            Ok(())
+        })
     }
 
     /// Queues work, unless the client has ended.

@@ -30,7 +30,7 @@ impl Engine {
     /// this thread. `ready` gets the error of an index that could not be built, and
     /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
     pub fn when_indexes_are_ready(&self, ready: Ready) {
-        if let Err(error) = self.refuse_if_closed(format_args!("wait for indexes")) {
+        if let Err(error) = self.refuse_work(format_args!("wait for indexes")) {
             ready(Err(error));
             return;
         }

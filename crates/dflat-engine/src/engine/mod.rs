@@ -4,6 +4,7 @@ mod back_off;
 mod clients;
 mod indexes;
 mod perform;
+mod process;
 mod read;
 mod snapshots;
 mod subscribe;
@@ -27,8 +28,9 @@ use crate::transaction::{AfterJob, Concurrency, Groups, Outlet, Scheduler};
 pub use crate::transaction::{BuildState, Duplicate, IndexProgress, Ready};
 
 use clients::ClientState;
-pub use clients::WeakEngine;
+pub use clients::{HeldSubscription, WeakEngine};
 pub use perform::PerformOptions;
+use process::Process;
 use read::Reader;
 pub use snapshots::EngineSnapshot;
 use snapshots::Snapshots;
@@ -56,7 +58,7 @@ struct Inner {
     /// Done once the backend reports commits of other processes.
     follow: Once,
     /// The process that made the engine. A child that this process forks has none of its threads.
-    process: u32,
+    process: Process,
     /// The clients that have not ended.
     clients: Mutex<usize>,
 }
@@ -152,7 +154,7 @@ impl Engine {
             snapshots,
             busy_timeout: options.busy_timeout,
             follow: Once::new(),
-            process: std::process::id(),
+            process: Process::current(),
             clients: Mutex::new(1),
         };
         Self {

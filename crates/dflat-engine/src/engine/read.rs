@@ -171,7 +171,7 @@ impl Engine {
         match transaction::current(&reader.backend) {
             Some(transaction) => transaction.read(table, read),
             None => {
-                self.refuse_if_closed(format_args!("fetch {}", table.type_name))?;
+                self.refuse_work(format_args!("fetch {}", table.type_name))?;
                 let telemetry = &self.inner.telemetry;
                 telemetry.query(&table.type_name, || reader.read(table, view, read))
             }
@@ -227,7 +227,7 @@ impl Engine {
     /// # Errors
     /// As [`Engine::read`].
     pub fn unpinned_snapshot(&self) -> Result<EngineSnapshot> {
-        self.refuse_if_closed(format_args!("take a snapshot"))?;
+        self.refuse_work(format_args!("take a snapshot"))?;
         // A program that only reads has no commits at which ages are checked.
         self.inner.snapshots.look(&self.inner.telemetry);
         let reader = self.inner.reader.snapshot(View::Pinned)?;

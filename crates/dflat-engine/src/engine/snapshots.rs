@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use dflat_model::CommitSeq;
 
-use super::{Engine, shut_down};
+use super::{Engine, made_by_parent, shut_down};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Origin;
 use crate::storage::Snapshot;
@@ -137,6 +137,9 @@ impl EngineSnapshot {
     pub fn read<R>(&self, read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>) -> Result<R> {
         let cell = &self.cell;
         let inner = &self.engine.inner;
+        if self.engine.is_of_parent() {
+            return Err(made_by_parent(format_args!("read a snapshot")));
+        }
         let mut reader = cell.reader.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.snapshots.age_max.is_some() && inner.snapshots.is_too_old(cell.age()) {
             cell.expire(&mut reader);

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use dflat_engine::engine::HeldSubscription;
 use dflat_engine::error::{Error, ErrorKind, Result};
 use dflat_engine::object::TableView;
 use dflat_engine::storage::Row;
@@ -48,6 +49,18 @@ impl Engine {
 
     pub(crate) fn is_open(&self) -> bool {
         true
+    }
+
+    pub(crate) fn is_of_parent(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn hold(
+        &self,
+        _: std::fmt::Arguments<'_>,
+        _: Box<dyn HeldSubscription>,
+    ) -> Result<()> {
+        Ok(())
     }
 
     pub(crate) fn admit_read(&self, _: std::fmt::Arguments<'_>) -> Result<()> {

@@ -42,6 +42,7 @@ mod callback {
 
 mod engine {
     pub(crate) use crate::beneath::{Engine, PerformOptions};
+    pub(crate) use dflat_engine::engine::HeldSubscription;
 }
 
 mod fetch {

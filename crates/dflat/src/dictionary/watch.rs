@@ -24,7 +24,8 @@ pub enum SubscribedValue<T> {
     Deleted,
 }
 
-/// A subscription to keys. It ends when it is dropped or cancelled.
+/// A subscription to keys. It ends when it is dropped or cancelled, and when the workspace is shut
+/// down.
 #[must_use = "a subscription ends when it is dropped"]
 pub struct DictionarySubscription {
     inner: KeySubscription,
@@ -48,7 +49,8 @@ impl fmt::Debug for DictionarySubscription {
 
 impl Dictionary {
     /// Calls `callback` with the value of a key, and then with each new value, in order, until the
-    /// subscription is cancelled or dropped. Setting an equal value makes no call.
+    /// subscription is cancelled or dropped, or the workspace is shut down. Setting an equal value
+    /// makes no call.
     ///
     /// # Concurrency
     /// The first call is made before this returns. Later calls are made on the thread that sets the
@@ -117,7 +119,8 @@ impl Dictionary {
     }
 
     /// The values of a key as a stream: the current value, then each new one; `None` for no value.
-    /// The stream keeps all values that the consumer has not taken yet.
+    /// The stream keeps all values that the consumer has not taken yet. It ends when the workspace
+    /// is shut down.
     ///
     /// # Errors
     /// As [`subscribe`](Self::subscribe).
@@ -126,20 +129,14 @@ impl Dictionary {
         key: &str,
     ) -> Result<DictionaryDeliveries<T>> {
         let shared: Arc<Mutex<Queue<T>>> = Arc::default();
-        let queue = Arc::clone(&shared);
+        let sink = Sink(Arc::clone(&shared));
         let subscription = self.subscribe(key, move |value| {
             let value = value.map(|value| match value {
                 SubscribedValue::Initial(value) => value,
                 SubscribedValue::Updated(value) => Some(value),
                 SubscribedValue::Deleted => None,
             });
-            let mut queue = lock(&queue);
-            queue.values.push_back(value);
-            let waker = queue.waker.take();
-            drop(queue);
-            if let Some(waker) = waker {
-                waker.wake();
-            }
+            sink.change(|queue| queue.values.push_back(value));
         })?;
         Ok(DictionaryDeliveries {
             shared,
@@ -162,7 +159,8 @@ fn subscribed_value<T>(value: Option<T>, is_initial: bool) -> SubscribedValue<T>
     }
 }
 
-/// The values of a key as a stream, which never ends; dropping it ends the subscription.
+/// The values of a key as a stream, which ends when the workspace is shut down. Dropping it ends
+/// the subscription.
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct DictionaryDeliveries<T> {
     shared: Arc<Mutex<Queue<T>>>,
@@ -173,6 +171,7 @@ pub struct DictionaryDeliveries<T> {
 struct Queue<T> {
     values: VecDeque<Result<Option<T>>>,
     waker: Option<Waker>,
+    ended: bool,
 }
 
 impl<T> Default for Queue<T> {
@@ -180,7 +179,29 @@ impl<T> Default for Queue<T> {
         Self {
             values: VecDeque::new(),
             waker: None,
+            ended: false,
         }
+    }
+}
+
+/// The subscription's end of a stream: the stream ends when it is dropped.
+struct Sink<T>(Arc<Mutex<Queue<T>>>);
+
+impl<T> Sink<T> {
+    fn change(&self, change: impl FnOnce(&mut Queue<T>)) {
+        let mut queue = lock(&self.0);
+        change(&mut queue);
+        let waker = queue.waker.take();
+        drop(queue);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl<T> Drop for Sink<T> {
+    fn drop(&mut self) {
+        self.change(|queue| queue.ended = true);
     }
 }
 
@@ -196,6 +217,7 @@ impl<T> Stream for DictionaryDeliveries<T> {
         let mut queue = lock(&self.shared);
         match queue.values.pop_front() {
             Some(value) => Poll::Ready(Some(value)),
+            None if queue.ended => Poll::Ready(None),
             None => {
                 queue.waker = Some(context.waker().clone());
                 Poll::Pending

@@ -2,8 +2,9 @@
 
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
+use std::thread;
 
-use dflat::{ErrorKind, Object};
+use dflat::{Dictionary, ErrorKind, Object};
 use futures::StreamExt;
 use futures::executor::block_on;
 
@@ -96,6 +97,33 @@ pub fn every_call_of_the_dictionary_after_shutdown_fails_with_shut_down(open: Op
     }
 }
 
+// Issue 27, line 11: a stream of a key never ended.
+// Promise: live-queries#L48
+pub fn subscriptions_to_keys_end_at_shutdown(open: Open) {
+    let w = open();
+    let d = w.dictionary();
+    d.set("known", 1_i64).unwrap();
+    let stream = d.stream::<i64>("known").unwrap();
+    let mut objects = w.stream(w.fetch::<Item>()).unwrap();
+    assert!(block_on(objects.next()).unwrap().is_ok());
+    let (send, received) = mpsc::channel();
+    let sent = send.clone();
+    let one = d.subscribe::<i64>("known", move |_| sent.send(()).unwrap()).unwrap();
+    let all = d.subscribe_prefix("", move |_, _| send.send(()).unwrap()).unwrap();
+    let queued = w.perform_changes([Dictionary::TABLE], |tx| tx.dictionary().set("known", 2_i64));
+    // A consumer that waits is woken.
+    let consumer = thread::spawn(move || block_on(stream.map(|value| value.unwrap()).collect()));
+    w.shutdown().unwrap();
+    queued.wait().unwrap();
+    let values: Vec<Option<i64>> = consumer.join().unwrap();
+    assert_eq!(values, [Some(1), Some(2)]);
+    assert!(block_on(objects.next()).is_none());
+    // The callbacks are dropped, although the subscriptions are held.
+    assert_eq!(received.iter().count(), 4);
+    one.cancel();
+    drop((one, all));
+}
+
 // Promise: concurrency#C71
 pub fn every_call_of_upkeep_after_shutdown_fails_with_shut_down(open: Open) {
     let w = open();
@@ -168,7 +196,7 @@ pub fn second_shutdown_does_no_harm(open: Open) {
 pub fn two_threads_may_shut_down_at_once(open: Open) {
     let w = open();
     w.create::<Item>([item("a", 1)]);
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| w.shutdown().unwrap());
         }

@@ -30,6 +30,7 @@ laws! { ($) workspaces_laws of workspaces;
         shutdown_finishes_queued_work
         every_call_after_shutdown_fails_with_shut_down
         every_call_of_the_dictionary_after_shutdown_fails_with_shut_down
+        subscriptions_to_keys_end_at_shutdown
         every_call_of_upkeep_after_shutdown_fails_with_shut_down
         handler_that_was_queued_before_the_shutdown_reads_until_it_ends
         work_after_shutdown_is_completed_with_the_error

@@ -57,6 +57,7 @@ fn fork_with(workspace: Workspace, path: Option<&Path>) {
     workspace.dictionary().synchronize().unwrap();
     workspace.settle().unwrap();
     let (inherited, kept) = (workspace.clone(), live);
+    let (snapshot, settings) = (workspace.snapshot().unwrap(), workspace.dictionary());
     assert!(in_a_child(move || {
         let refused = |kind| assert_eq!(kind, ErrorKind::ShutDown);
         let error = insert(&inherited, "child").unwrap_err();
@@ -67,6 +68,38 @@ fn fork_with(workspace: Workspace, path: Option<&Path>) {
         refused(inherited.settle().unwrap_err().kind());
         refused(inherited.reclaim(1).unwrap_err().kind());
         refused(inherited.subscribe(&all, |_| {}).unwrap_err().kind());
+        // Issue 27, line 14: the library did not refuse these calls.
+        let error = inherited.fetch::<Item>().all().unwrap_err();
+        assert!(error.to_string().contains("forked"), "{error}");
+        refused(error.kind());
+        refused(inherited.get::<Item>("a").unwrap_err().kind());
+        refused(inherited.fetch::<Item>().count().unwrap_err().kind());
+        refused(
+            inherited
+                .fetch::<Item>()
+                .iter()
+                .map(drop)
+                .unwrap_err()
+                .kind(),
+        );
+        refused(inherited.snapshot().map(drop).unwrap_err().kind());
+        refused(snapshot.get::<Item>("a").unwrap_err().kind());
+        refused(inherited.refresh().unwrap_err().kind());
+        let error = settings.get::<i64>("n").unwrap_err();
+        assert!(error.to_string().contains("forked"), "{error}");
+        refused(error.kind());
+        refused(settings.set("n", 2_i64).unwrap_err().kind());
+        refused(settings.remove("n").unwrap_err().kind());
+        refused(settings.keys().unwrap_err().kind());
+        refused(settings.synchronize().unwrap_err().kind());
+        refused(
+            settings
+                .subscribe::<i64>("n", |_| {})
+                .map(drop)
+                .unwrap_err()
+                .kind(),
+        );
+        drop((snapshot, settings));
         if let Some(path) = path {
             let error = Workspace::open(path).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
@@ -81,6 +114,7 @@ fn fork_with(workspace: Workspace, path: Option<&Path>) {
     // The child has taken its own copy.
     let workspace = last.unwrap();
     insert(&workspace, "b").unwrap();
+    assert_eq!(workspace.dictionary().get::<i64>("n").unwrap(), Some(1));
     assert_eq!(workspace.fetch::<Item>().count().unwrap(), 2);
     assert!(workspace.check([Item::TABLE]).unwrap().is_sound());
     workspace.shutdown().unwrap();
@@ -97,7 +131,7 @@ fn a_process_that_forks() {
     fork_with(Workspace::in_memory(), None);
 }
 
-// Promise: concurrency#C78
+// Promise: concurrency#C81
 #[test]
 fn child_that_was_forked_gets_errors_and_harms_nothing() {
     bounded(|| {
