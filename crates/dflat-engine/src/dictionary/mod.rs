@@ -392,9 +392,9 @@ impl Dictionary {
     /// Waits until all values that any thread set before are as durable as a commit.
     ///
     /// # Errors
-    /// The error of a write that failed meanwhile, which the next call or change tries again;
-    /// [`ErrorKind::WouldDeadlock`] inside a handler or a callback; [`ErrorKind::ShutDown`] after
-    /// shutdown.
+    /// The error of a write that began after this call and failed, which the next call or change
+    /// tries again; [`ErrorKind::WouldDeadlock`] inside a handler or a callback;
+    /// [`ErrorKind::ShutDown`] after shutdown.
     pub fn synchronize(&self) -> Result<()> {
         self.admit(format_args!("synchronize the dictionary"))?;
         self.writer().synchronize(&self.state.engine)

@@ -82,6 +82,18 @@ impl QueueState {
     fn next(&self) -> u64 {
         self.started + u64::from(self.taken == self.started)
     }
+
+    /// The number of the transaction after which all keys are written that are queued now, or could
+    /// not be written before.
+    fn last(&mut self) -> u64 {
+        let postponed = std::mem::take(&mut self.postponed);
+        self.waiting.extend(postponed);
+        if self.waiting.is_empty() {
+            self.started
+        } else {
+            self.next()
+        }
+    }
 }
 
 impl WriteBehind {
@@ -262,16 +274,22 @@ impl WriteBehind {
         callback::forbid_blocking("wait for the dictionary to be written")?;
         let last = self.changes.load(Ordering::Relaxed);
         let mut state = self.lock();
-        let postponed = std::mem::take(&mut state.postponed);
-        state.waiting.extend(postponed);
-        let first = if state.waiting.is_empty() {
-            state.started
-        } else {
-            state.next()
-        };
+        // A transaction that has taken its keys may have failed already, because of a cause that
+        // has gone since.
+        let begun = state.taken;
+        let mut first = state.last();
         let mut target = first;
         loop {
             state = self.wait_for(state, target, engine);
+            let began_before = |failed: &Option<(u64, Error)>| {
+                let number = failed.as_ref().map_or(0, |(number, _)| *number);
+                (first.max(1)..=begun).contains(&number)
+            };
+            if began_before(&state.failed) || began_before(&state.refused) {
+                first = state.last().max(begun + 1);
+                target = first;
+                continue;
+            }
             let failed = |failed: &Option<(u64, Error)>, since: u64| match failed {
                 Some((number, error)) if *number >= since && since > 0 => {
                     Err(error.clone().context("cannot write the dictionary"))

@@ -12,7 +12,7 @@ use dflat_engine::object::TableView;
 use dflat_engine::storage::Row;
 use dflat_model::{Query, RowId, Table, Value};
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
-use shuttle::sync::{Arc, Mutex};
+use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::thread;
 
 type Rows = BTreeMap<[String; 2], Vec<u8>>;
@@ -27,6 +27,9 @@ struct Store {
     acknowledging: Mutex<()>,
     /// The number of the next transactions that fail.
     failures: AtomicUsize,
+    /// Whether the handler of a transaction has run.
+    has_run: Mutex<bool>,
+    ran: Condvar,
 }
 
 #[derive(Default)]
@@ -35,6 +38,14 @@ pub(crate) struct PerformOptions(());
 impl Engine {
     pub(crate) fn fail_next(&self) {
         self.0.failures.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Waits until the handler of a transaction has run.
+    pub(crate) fn wait_for_a_handler(&self) {
+        let mut has_run = self.0.has_run.lock().unwrap();
+        while !*has_run {
+            has_run = self.0.ran.wait(has_run).unwrap();
+        }
     }
 
     pub(crate) fn put(&self, payload: &[u8]) {
@@ -80,6 +91,8 @@ impl Engine {
             let rows = RefCell::new(store.rows.lock().unwrap().clone());
             let transaction = Rc::new(Transaction { rows });
             let mut outcome = handler(&transaction);
+            *store.has_run.lock().unwrap() = true;
+            store.ran.notify_all();
             let fails = |n: usize| n.checked_sub(1);
             let order = Ordering::SeqCst;
             if store.failures.fetch_update(order, order, fails).is_ok() {

@@ -101,6 +101,19 @@ fn failed_write_is_tried_again() {
     });
 }
 
+/// Six copies of a test at once showed it: the write began while the device failed, and
+/// `synchronize` returned its error although the device had recovered.
+#[test]
+fn failure_of_a_write_that_began_before_synchronize_is_not_its_error() {
+    explore(|| {
+        let rig = Rig::new();
+        rig.engine.fail_next();
+        rig.dictionary.set("k", Some(Value::I64(1))).unwrap();
+        rig.engine.wait_for_a_handler();
+        assert_eq!(rig.settled("k"), Some(1));
+    });
+}
+
 #[test]
 fn direct_changes_and_transactions_of_a_key_are_serialized() {
     explore(|| {

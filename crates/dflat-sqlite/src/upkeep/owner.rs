@@ -176,10 +176,12 @@ impl Worker {
             self.add(connections, Step::CutLog, Instant::now());
         }
         let after = self.reclaiming.note_write(sizes.space);
-        if let Some(after) = after.filter(|_| !self.queue.is_pending(Step::Reclaim)) {
+        if let Some(after) = after.filter(|_| !self.queue.is_pending(Step::Reclaim))
+            && let Some(at) = Instant::now().checked_add(after)
+        {
             self.reclaiming.note_queued();
             // Without a thread the space stays unused until the next commit that leaves some.
-            self.add(connections, Step::Reclaim, Instant::now() + after);
+            self.add(connections, Step::Reclaim, at);
         }
     }
 
@@ -246,7 +248,11 @@ impl Worker {
         let now = Instant::now();
         match next {
             NextReclaim::Step(_) => self.queue.add_again(Step::Reclaim, now),
-            NextReclaim::Wait(after) => self.queue.add_again(Step::Reclaim, now + after),
+            NextReclaim::Wait(after) => {
+                if let Some(at) = now.checked_add(after) {
+                    self.queue.add_again(Step::Reclaim, at);
+                }
+            }
             NextReclaim::Checkpoint => self.queue.add_again(Step::CheckpointReclaimed, now),
             NextReclaim::Nothing => {}
         }

@@ -225,8 +225,8 @@ impl Dictionary {
     /// for the end of transactions that use these keys.
     ///
     /// # Errors
-    /// - The error of a write that failed; the write is tried again, so that a second call may
-    ///   succeed. If it failed because of one key, the others are durable.
+    /// - The error of a write that began after this call and failed; the write is tried again, so
+    ///   that a second call may succeed. If it failed because of one key, the others are durable.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
     /// - [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown, which writes the values itself.
     pub fn synchronize(&self) -> Result<()> {

@@ -182,3 +182,18 @@ fn file_without_incremental_vacuum_is_not_reclaimed_before_compact() {
     backend.compact().unwrap();
     assert!(!backend.upkeep().reclaiming().is_unable());
 }
+
+/// A time that no clock reaches made the commit panic.
+#[test]
+fn space_is_never_given_back_after_an_endless_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let endless = Reclaim::Idle {
+        pages: 16,
+        percent: 20,
+        after: Duration::MAX,
+    };
+    let backend = open(&directory.path().join("a.db"), endless);
+    fill(&backend, 300);
+    assert!(!backend.upkeep().is_pending(Step::Reclaim));
+    backend.close(CloseOptions::default()).unwrap();
+}
