@@ -148,6 +148,39 @@ fn stream_has_the_added_note() -> Result<()> {
     Ok(())
 }
 
+async fn serve(workspace: Workspace) -> Result<Vec<Note>> {
+    let writer = workspace.clone();
+    let written = tokio::spawn(async move {
+        let added = writer.perform_changes([Note::TABLE], |tx| {
+            tx.submit(NoteChangeRequest::creation(NoteData {
+                id: 4,
+                ..NoteData::new("from a task")
+            }))
+        });
+        added.await
+    });
+
+    let mut counts = workspace.stream(workspace.fetch::<Note>().live_count())?;
+    while let Some(count) = counts.next().await {
+        if count? == 4 {
+            break;
+        }
+    }
+    written.await.map_err(dflat::Error::user)??;
+    let fetched = tokio::task::spawn_blocking(move || workspace.fetch::<Note>().all());
+    Ok(fetched.await.map_err(dflat::Error::user)??.to_vec())
+}
+
+#[test]
+fn tasks_of_tokio_write_follow_and_fetch() -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let notes = runtime.block_on(serve(some_notes()?))?;
+    assert_eq!(notes.len(), 4);
+    Ok(())
+}
+
 fn work(workspace: &Workspace, mut handle: impl FnMut(&Note)) -> Result<()> {
     let open = workspace
         .fetch::<Note>()

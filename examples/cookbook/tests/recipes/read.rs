@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cookbook::{Note, NoteChangeRequest, NoteData, State};
-use dflat::{Cancellation, Cursor, ErrorKind, FetchedResult, Object, Predicate, Result, Workspace};
+use dflat::{Cancellation, Cursor, ErrorKind, FetchedResult, Object, Result, Workspace};
 
 use crate::{some_notes, titles};
 
@@ -14,14 +14,12 @@ fn search(
     state: Option<State>,
     text: Option<&str>,
 ) -> Result<FetchedResult<Note>> {
-    let filters = [
-        list.map(|list| Note::LIST.eq(list)),
-        state.map(|state| Note::STATE.eq(state)),
-        text.map(|text| Note::TITLE.ignore_case().contains(text)),
-    ];
-    let all = Predicate::constant(true);
-    let filter = filters.into_iter().flatten().fold(all, |a, b| a & b);
-    workspace.fetch::<Note>().filter(filter).all()
+    workspace
+        .fetch::<Note>()
+        .filter_opt(list.map(|list| Note::LIST.eq(list)))
+        .filter_opt(state.map(|state| Note::STATE.eq(state)))
+        .filter_opt(text.map(|text| Note::TITLE.ignore_case().contains(text)))
+        .all()
 }
 
 #[test]
@@ -111,12 +109,12 @@ fn choices_are_the_titles_of_open_notes() -> Result<()> {
     Ok(())
 }
 
-fn menu() -> Vec<&'static str> {
-    State::ALL.iter().map(|state| state.name()).collect()
+fn menu() -> Vec<String> {
+    State::ALL.iter().map(State::to_string).collect()
 }
 
 fn state_named(name: &str) -> Option<State> {
-    State::ALL.into_iter().find(|state| state.name() == name)
+    State::from_name(name)
 }
 
 #[test]
