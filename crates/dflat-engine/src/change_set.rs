@@ -2,7 +2,9 @@
 //! outcome.
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 
 use dflat_model::{CommitSeq, RowId, Table};
 use smallvec::SmallVec;
@@ -12,6 +14,15 @@ use crate::fetch::corrupt_bytes;
 use crate::object::{Object, Origin};
 use crate::storage::{Backend, ScanPlan, Snapshot, Source, View};
 use crate::sync::{Arc, Mutex, PoisonError};
+
+/// An engine's number in change records: the sum of a random number of the process and the engine's
+/// number within the process.
+#[must_use]
+pub fn record_engine(engine: u64) -> u64 {
+    static PROCESS: OnceLock<u64> = OnceLock::new();
+    let process = PROCESS.get_or_init(|| RandomState::new().hash_one(std::process::id()));
+    process.wrapping_add(engine)
+}
 
 /// Receives the outcome of a transaction, once. Closures implement it.
 pub trait Complete: Send {

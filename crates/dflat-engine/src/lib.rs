@@ -4,9 +4,9 @@
 //! `dflat` is the typed interface, and other languages can build on this crate as well.
 //!
 //! The modules, top down; each uses only those below it: [`dictionary`]; [`engine`];
-//! [`delivery`], [`transaction`] and [`observe`], which do not use one another; [`change_set`] and
-//! [`callback`]; [`fetch`]; [`storage`]; [`query`]; [`object`]; [`error`], `sync` and
-//! [`telemetry`].
+//! [`delivery`], [`transaction`], [`observe`] and [`follow`], which do not use one another;
+//! [`change_set`] and [`callback`]; [`fetch`]; [`storage`]; [`query`]; [`object`]; [`error`],
+//! `sync` and [`telemetry`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -17,6 +17,7 @@ pub mod dictionary;
 pub mod engine;
 pub mod error;
 pub mod fetch;
+pub mod follow;
 pub mod object;
 pub mod observe;
 pub mod query;

@@ -55,6 +55,11 @@ pub struct Counts {
     pub look_ups: u64,
     /// Of these, the objects that were known and not read.
     pub look_ups_saved: u64,
+    /// Commits of other processes that were delivered from change records.
+    pub followed: u64,
+    /// How often everything that is subscribed to was read again, because another program had
+    /// committed unknown changes.
+    pub renewals: u64,
 }
 
 /// The counters of an engine, and its thresholds.
@@ -71,6 +76,8 @@ pub(crate) struct Telemetry {
     deliveries: AtomicU64,
     look_ups: AtomicU64,
     look_ups_saved: AtomicU64,
+    followed: AtomicU64,
+    renewals: AtomicU64,
 }
 
 impl Telemetry {
@@ -94,6 +101,8 @@ impl Telemetry {
             deliveries: get(&self.deliveries),
             look_ups: get(&self.look_ups),
             look_ups_saved: get(&self.look_ups_saved),
+            followed: get(&self.followed),
+            renewals: get(&self.renewals),
         }
     }
 
@@ -119,6 +128,16 @@ impl Telemetry {
 
     pub(crate) fn note_retry(&self) {
         self.retried.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts commits of other processes that are delivered from change records.
+    pub(crate) fn note_followed(&self, commits: usize) {
+        self.followed.fetch_add(commits as u64, Ordering::Relaxed);
+    }
+
+    /// Counts that everything that is subscribed to is read again.
+    pub(crate) fn note_renewal(&self) {
+        self.renewals.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn note_conflict(&self) {

@@ -35,6 +35,11 @@ pub struct Stats {
     /// Look-ups that needed no read, because the transaction or the workspace knew that the fetched
     /// object was current: hits of a cache.
     pub look_ups_saved: u64,
+    /// Commits of other processes that were delivered from their change records.
+    pub followed_commits: u64,
+    /// How often everything that is subscribed to was read again, because another program had
+    /// committed changes that no change records tell of.
+    pub renewals: u64,
     /// The current size of the write-ahead log beside the file, in bytes. 0 in memory.
     pub log_bytes: u64,
     /// Whether the log is longer than [`log_bytes_max`](crate::FileOptions::log_bytes_max), because
@@ -86,6 +91,8 @@ impl Workspace {
             deliveries: counts.deliveries,
             look_ups: counts.look_ups,
             look_ups_saved: counts.look_ups_saved,
+            followed_commits: counts.followed,
+            renewals: counts.renewals,
             log_bytes: file.bytes,
             log_is_pinned: file.is_pinned,
             log_waits: file.waits,

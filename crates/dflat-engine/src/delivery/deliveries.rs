@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use dflat_model::{CommitSeq, Table};
 
 use super::call_limits::{CallLimits, CallTimer};
-use super::queue::{Deliver, Item, Progress, Pushed, Queue, Registration, RunningItem, alone};
+use super::queue::{Deliver, Item, Progress, Pushed, Queue, RunningItem, alone};
 use crate::change_set::{ChangeSet, Completion, Ended};
 use crate::error::Result;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -35,9 +35,9 @@ pub struct Deliveries {
     unmatched_max: usize,
     queue: Mutex<Queue>,
     /// Number of changed rows that wait to be matched.
-    unmatched: AtomicUsize,
+    pub(super) unmatched: AtomicUsize,
     /// Number of registrations that were pushed and not yet made.
-    registering: AtomicUsize,
+    pub(super) registering: AtomicUsize,
     /// Number of threads that wait for a delivery.
     waiters: AtomicUsize,
     /// Signalled, while a thread waits, after each item and when the queue is empty.
@@ -69,7 +69,7 @@ impl Deliveries {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Queue> {
         // No user code runs under the lock.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -89,46 +89,6 @@ impl Deliveries {
         }
         // Under the lock: the thread that takes these items out subtracts their rows.
         self.unmatched.fetch_add(rows, Ordering::Relaxed);
-    }
-
-    /// Number of foreign writes that were noticed.
-    #[must_use]
-    pub fn renewals(&self) -> u64 {
-        self.lock().renewals
-    }
-
-    /// Queues a registration behind the transactions that have ended. `renewals` is the number of
-    /// foreign writes noticed before the registration read its first state.
-    pub fn register(&self, registration: Registration, renewals: u64) {
-        let now = Instant::now();
-        self.registering.fetch_add(1, Ordering::AcqRel);
-        let mut queue = self.lock();
-        queue
-            .waiting
-            .push_back((now, Item::Registration(registration)));
-        queue.pushed += 1;
-        if queue.renewals != renewals {
-            // A foreign write noticed since then is before the registration in the queue, and the
-            // state that the registration read may lack it.
-            queue.waiting.push_back((now, Item::Foreign));
-            queue.pushed += 1;
-        }
-    }
-
-    /// Queues the calls that follow from a foreign write, which was not made before the commit
-    /// `seq`.
-    pub fn renew(&self, seq: CommitSeq) {
-        let item = (Instant::now(), Item::Foreign);
-        let mut queue = self.lock();
-        // Order: a thread that notices a foreign write later may have looked earlier, so the larger
-        // commit number is kept.
-        queue.overtaken = queue.overtaken.max(CommitSeq(seq.0 + 1));
-        queue.renewals += 1;
-        // Calls that have not been made yet are made for this foreign write, too.
-        if !matches!(queue.waiting.back(), Some((_, Item::Foreign))) {
-            queue.waiting.push_back(item);
-            queue.pushed += 1;
-        }
     }
 
     /// Whether a subscriber may keep objects of a table that it is notified of. It waits for no
@@ -238,6 +198,7 @@ impl Deliveries {
     /// Begins an item; if there are no calls to make, ends it.
     fn begin(&self, since: Instant, item: Item) -> Option<RunningItem> {
         let (mut changes, completion) = match item {
+            Item::Followed(changes) => (changes, None),
             Item::Registration(register) => {
                 let calls = alone(since, register);
                 self.registering.fetch_sub(1, Ordering::AcqRel);
@@ -248,9 +209,9 @@ impl Deliveries {
                 outcome,
                 completion,
             }) => match outcome {
-                Ok(Some(changes)) => (changes, completion),
-                Ok(None) => return self.complete(Ok(()), None, completion),
-                Err(error) => return self.complete(Err(error), None, completion),
+                Ok(Some(changes)) => (changes, Some(completion)),
+                Ok(None) => return self.complete(Ok(()), None, Some(completion)),
+                Err(error) => return self.complete(Err(error), None, Some(completion)),
             },
         };
         let rows = changes.unmatched_count();
@@ -275,12 +236,15 @@ impl Deliveries {
         &self,
         outcome: Result<()>,
         changes: Option<ChangeSet>,
-        completion: Completion,
+        completion: Option<Completion>,
     ) -> Option<RunningItem> {
-        // A completion is user code: its panic is caught where it runs. Any other panic ends here.
-        let _ = catch_unwind(AssertUnwindSafe(|| {
-            self.deliver.complete(outcome, completion)
-        }));
+        if let Some(completion) = completion {
+            // A completion is user code: its panic is caught where it runs. Any other panic ends
+            // here.
+            let _ = catch_unwind(AssertUnwindSafe(|| {
+                self.deliver.complete(outcome, completion)
+            }));
+        }
         // Order: the change set is dropped last, so that no caller waits while many objects are
         // released.
         drop(changes);

@@ -5,6 +5,7 @@
 //! subscriptions are matched: the engine pushes [`Ended`](crate::change_set::Ended) transactions
 //! into it, and does the matching as a [`Deliver`].
 
+mod arrivals;
 mod call_limits;
 mod deliveries;
 mod queue;

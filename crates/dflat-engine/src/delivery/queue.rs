@@ -48,8 +48,10 @@ pub type Registration = Box<dyn FnOnce() -> Option<Arc<dyn Calls>> + Send>;
 
 pub(super) enum Item {
     Ended(Ended),
+    /// A commit of another program whose changes are known.
+    Followed(ChangeSet),
     Registration(Registration),
-    /// Another program has written.
+    /// Another program has written unknown rows.
     Foreign,
 }
 
@@ -77,7 +79,7 @@ pub(super) struct Queue {
     /// The commit before which another program has written. State known as of an earlier commit may
     /// be out of date, whatever its table.
     pub(super) overtaken: CommitSeq,
-    /// Number of foreign writes that were noticed.
+    /// Number of times that commits of other programs were noticed.
     pub(super) renewals: u64,
     /// Whether the queue's own thread is asked to empty the queue.
     pub(super) handed_over: bool,
@@ -90,13 +92,14 @@ pub(super) struct Queue {
     pub(super) unwatched: bool,
 }
 
-/// An item whose calls are being made, and the changes and completion of its transaction.
+/// An item whose calls are being made, and the changes and completion of its transaction. A
+/// transaction of another program has no completion here.
 pub(super) struct RunningItem {
     /// When it was pushed.
     pub(super) since: Instant,
     pub(super) calls: Arc<dyn Calls>,
     pub(super) turn: u64,
-    pub(super) ended: Option<(ChangeSet, Completion)>,
+    pub(super) ended: Option<(ChangeSet, Option<Completion>)>,
 }
 
 /// The calls of an item without a transaction.
@@ -148,6 +151,14 @@ impl Queue {
                     }
                 }
             }
+        }
+    }
+
+    /// Notes that a commit of another program changed a table.
+    pub(super) fn note_followed(&mut self, name: &str, seq: CommitSeq) {
+        match self.changed.get_mut(name) {
+            Some(changed) => *changed = seq,
+            None => drop(self.changed.insert(name.to_owned(), seq)),
         }
     }
 

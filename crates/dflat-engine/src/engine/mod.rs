@@ -2,6 +2,7 @@
 
 mod back_off;
 mod clients;
+mod follower;
 mod indexes;
 mod perform;
 mod process;
@@ -13,7 +14,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, Once, mpsc};
 use std::time::Duration;
 
-use dflat_model::{CommitSeq, Table};
+use dflat_model::Table;
 
 use crate::callback;
 pub use crate::change_set::Completion;
@@ -21,7 +22,7 @@ use crate::change_set::{ChangeSet, Ended};
 use crate::delivery::{Calls, Deliver, Deliveries, UNMATCHED_MAX};
 use crate::error::{Error, ErrorKind, Result};
 use crate::observe::{Publication, Registry};
-use crate::storage::Backend;
+use crate::storage::{Backend, WriteTransaction};
 use crate::telemetry::Telemetry;
 pub use crate::telemetry::{Counts, Thresholds};
 use crate::transaction::{AfterJob, Concurrency, Groups, Outlet, Scheduler};
@@ -29,6 +30,7 @@ pub use crate::transaction::{BuildState, Duplicate, IndexProgress, Ready};
 
 use clients::ClientState;
 pub use clients::{HeldSubscription, WeakEngine};
+use follower::Follower;
 pub use perform::PerformOptions;
 use process::Process;
 use read::Reader;
@@ -88,11 +90,14 @@ pub struct EngineOptions {
     pub patience: Duration,
     /// How long a retrying transaction goes on before it fails because other processes commit.
     pub busy_timeout: Duration,
+    /// The largest number of bytes of change records to follow; beyond it, everything that is
+    /// subscribed to is read again.
+    pub follow_bytes_max: usize,
 }
 
 impl Default for EngineOptions {
     /// Several writers, 64 threads, the default thresholds, no limit on the age of snapshots, a
-    /// patience of one second, and a busy timeout of 30 seconds.
+    /// patience of one second, a busy timeout of 30 seconds, and 8 MiB of change records.
     fn default() -> Self {
         Self {
             concurrency: Concurrency::MultiWriter,
@@ -101,6 +106,7 @@ impl Default for EngineOptions {
             snapshot_age_max: None,
             patience: Duration::from_secs(1),
             busy_timeout: Duration::from_secs(30),
+            follow_bytes_max: 8 * 1024 * 1024,
         }
     }
 }
@@ -120,8 +126,9 @@ impl Engine {
         options: EngineOptions,
         entrance: Box<dyn Fn() + Send + Sync>,
     ) -> Self {
-        let reader = Reader::new(Arc::clone(&backend));
         let telemetry = Arc::new(Telemetry::new(options.thresholds));
+        let bytes_max = options.follow_bytes_max;
+        let reader = Reader::new(Arc::clone(&backend), Arc::clone(&telemetry), bytes_max);
         let registry = Arc::new(Registry::new(Arc::clone(&telemetry)));
         let snapshots = Arc::new(Snapshots::new(options.snapshot_age_max));
         let deliver = Box::new(Deliverer {
@@ -132,14 +139,18 @@ impl Engine {
         });
         let patience = options.patience;
         let deliveries = Arc::new(Deliveries::new(deliver, patience, UNMATCHED_MAX));
+        reader.follower.deliver_to(&deliveries);
+        let outlet = ToDeliveries {
+            deliveries: Arc::clone(&deliveries),
+            follower: Arc::clone(&reader.follower),
+        };
         let groups = Groups::new(
             backend,
             reader.engine,
             Arc::clone(&reader.committed),
             Arc::clone(&reader.committing),
-            Arc::clone(&reader.seen),
             Arc::clone(&telemetry),
-            Box::new(ToDeliveries(Arc::clone(&deliveries))),
+            Box::new(outlet),
         );
         let after_job = after_job(groups.clone(), Arc::clone(&deliveries));
         let scheduler = Scheduler::new(options.concurrency, options.threads_max, after_job);
@@ -222,27 +233,30 @@ fn after_job(groups: Groups, deliveries: Arc<Deliveries>) -> AfterJob {
 }
 
 /// Carries transactions that have ended from the commit groups to the deliveries.
-struct ToDeliveries(Arc<Deliveries>);
+struct ToDeliveries {
+    deliveries: Arc<Deliveries>,
+    follower: Arc<Follower>,
+}
 
 impl Outlet for ToDeliveries {
     fn push(&self, ended: &mut dyn Iterator<Item = Ended>) {
-        self.0.push(ended);
+        self.deliveries.push(ended);
     }
 
-    fn foreign_commit(&self, seq: CommitSeq) {
-        self.0.renew(seq);
+    fn catch_up(&self, writer: &mut dyn WriteTransaction, is_foreign: bool) -> bool {
+        self.follower.catch_up_writer(writer, is_foreign)
     }
 
     fn is_observed(&self, table: &Table) -> bool {
-        self.0.is_observed(table)
+        self.deliveries.is_observed(table)
     }
 
     fn may_be_observed(&self, table: &Table) -> bool {
-        self.0.may_be_observed(table)
+        self.deliveries.may_be_observed(table)
     }
 
     fn hand_over(&self) {
-        self.0.hand_over();
+        self.deliveries.hand_over();
     }
 }
 

@@ -1,17 +1,19 @@
 //! Reading: on the caller's thread, from the latest commit, a snapshot, or the current transaction.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use dflat_model::{CommitSeq, Query, RowId, Table, Value};
 
 use super::Engine;
+use super::follower::Follower;
 use super::snapshots::{EngineSnapshot, SnapshotCell};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{self, Control, Fetched};
 use crate::object::{Object, Origin};
 use crate::observe::Refetch;
-use crate::storage::{Backend, Row, Snapshot, StateId, View};
+use crate::storage::{Backend, Row, Snapshot, View};
+use crate::telemetry::Telemetry;
 use crate::transaction;
 
 /// Reads the committed state.
@@ -22,22 +24,33 @@ pub(super) struct Reader {
     pub(super) committed: Arc<AtomicU64>,
     /// Held while transactions are committed and numbered.
     pub(super) committing: Arc<Mutex<()>>,
-    /// The state up to which subscribers know the commits of other programs; `None` until the first
-    /// subscription or refresh.
-    pub(super) seen: Arc<Mutex<Option<StateId>>>,
+    pub(super) follower: Arc<Follower>,
     /// Identifies the engine among the engines of the process.
     pub(super) engine: u64,
 }
 
 impl Reader {
-    pub(super) fn new(backend: Arc<dyn Backend>) -> Self {
+    pub(super) fn new(
+        backend: Arc<dyn Backend>,
+        telemetry: Arc<Telemetry>,
+        follow_bytes_max: usize,
+    ) -> Self {
         static NEXT_ENGINE: AtomicU64 = AtomicU64::new(1);
+        let engine = NEXT_ENGINE.fetch_add(1, Ordering::Relaxed);
+        let (committed, committing) = (Arc::default(), Arc::default());
+        let follower = Follower::new(
+            engine,
+            Arc::clone(&committed),
+            Arc::clone(&committing),
+            telemetry,
+            follow_bytes_max,
+        );
         Self {
-            engine: NEXT_ENGINE.fetch_add(1, Ordering::Relaxed),
+            engine,
             backend,
-            committed: Arc::default(),
-            committing: Arc::default(),
-            seen: Arc::default(),
+            committed,
+            committing,
+            follower: Arc::new(follower),
         }
     }
 
@@ -47,12 +60,10 @@ impl Reader {
 
     /// Notes the committed state before the first subscriber reads anything.
     pub(super) fn stand(&self) -> Result<()> {
-        let lock = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if lock().is_none() {
-            // Order: the state is pinned without the lock, because writers wait for the lock. A
+        if !self.follower.stands() {
+            // Order: the state is pinned without a lock, because writers wait for the lock. A
             // subscriber that finds the state of another subscriber reads after that state.
-            let state = self.snapshot(View::Pinned)?.pin()?;
-            lock().get_or_insert(state);
+            self.follower.stand(self.snapshot(View::Pinned)?.pin()?);
         }
         Ok(())
     }
@@ -85,13 +96,7 @@ impl Reader {
     ) -> Result<R> {
         let read = || {
             let mut snapshot = self.snapshot(View::Pinned)?;
-            let quiet = self
-                .committing
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            snapshot.pin()?;
-            let origin = self.origin(self.committed());
-            drop(quiet);
+            let origin = self.origin(self.follower.pin(snapshot.as_mut())?);
             read(snapshot.as_mut(), origin)
         };
         read().map_err(|error| named(table, error))

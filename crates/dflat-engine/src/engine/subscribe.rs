@@ -1,6 +1,6 @@
 //! Subscribing: a registration takes its turn on the table like a transaction.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use dflat_model::Table;
 
@@ -14,7 +14,7 @@ use crate::observe::{
     DeliveryOptions, Event, InitialState, LatestResult, Refetch, ShapedQuery, Subscriber,
     Subscription, unlimited, with_margin,
 };
-use crate::storage::{StateId, View};
+use crate::storage::View;
 
 /// The subject of a subscription.
 pub enum Subject {
@@ -60,7 +60,7 @@ impl Engine {
             self.client.hold_subscription(&subscription);
             let register = Box::new({
                 let table = table.clone();
-                move || engine.register(&table, subject, &subscriber)
+                move || engine.register(&table, &subject, &subscriber)
             });
             let queued = self
                 .inner
@@ -73,7 +73,8 @@ impl Engine {
 
     /// Checks whether another program has committed, without this engine, since the last call of
     /// this method or the first subscription. If so, or if that can't be determined, subscribers
-    /// are notified of the changes. It does not wait for these notifications, nor for a writer.
+    /// are notified of the changes. It does not wait for these notifications, nor for a transaction
+    /// that writes; it may wait for a commit of this engine that is under way.
     /// Snapshots that are too old are handled as after a commit.
     ///
     /// # Errors
@@ -95,32 +96,68 @@ impl Engine {
 
     /// Registers in the table's turn: the state that is read now contains all earlier commits, and
     /// later commits are delivered later.
-    fn register(&self, table: &Table, subject: Subject, subscriber: &Arc<Subscriber>) {
+    fn register(&self, table: &Table, subject: &Subject, subscriber: &Arc<Subscriber>) {
         if subscriber.is_cancelled() {
             return;
         }
-        self.inner.groups.flush(table);
-        // Order: before anything is read.
-        let renewals = self.inner.deliveries.renewals();
+        /// How often the first state is read again because other programs commit meanwhile.
+        const TRIES: usize = 16;
+        let Inner {
+            groups,
+            deliveries,
+            reader,
+            ..
+        } = &*self.inner;
+        groups.flush(table);
+        // Order: before anything is read, so that a commit of another program that is queued from
+        // now on has the rows of the table.
+        reader.follower.note_observed(table);
+        let expected = deliveries.expect_registration();
+        for tries in 1.. {
+            let (renewals, first) = match self.numbered_state(table, subject) {
+                Ok(first) => first,
+                Err(error) => return subscriber.fail(error),
+            };
+            let (registry, reader) = (Arc::clone(&self.inner.registry), reader.clone());
+            let subscriber = Arc::clone(subscriber);
+            let register = Box::new(move || {
+                let publication = registry.register(&subscriber, first, &reader)?;
+                Some(publication as Arc<dyn Calls>)
+            });
+            if tries == TRIES {
+                deliveries.register(register, renewals);
+                break;
+            }
+            if deliveries.try_register(register, renewals).is_ok() {
+                break;
+            }
+        }
+        drop(expected);
+        deliveries.hand_over();
+    }
+
+    /// The first state, with how often commits of other programs were noticed before.
+    fn numbered_state(&self, table: &Table, subject: &Subject) -> Result<(u64, InitialState)> {
+        let reader = &self.inner.reader;
         // Order: before the state is read that commits of other processes follow.
         self.follow();
-        let stood = self.inner.reader.stand();
-        let first = match stood.and_then(|()| self.initial_state(table, subject)) {
-            Ok(first) => first,
-            Err(error) => return subscriber.fail(error),
-        };
-        let (registry, reader) = (Arc::clone(&self.inner.registry), self.inner.reader.clone());
-        let subscriber = Arc::clone(subscriber);
-        let register = Box::new(move || {
-            let publication = registry.register(&subscriber, first, &reader)?;
-            Some(publication as Arc<dyn Calls>)
-        });
-        self.inner.deliveries.register(register, renewals);
-        self.inner.deliveries.hand_over();
+        reader.stand()?;
+        match subject {
+            // Order: the commits of other programs have numbers before a known state is compared
+            // with the latest change.
+            Subject::Object(_) | Subject::Result { known: Some(_), .. } => {
+                reader
+                    .follower
+                    .pin(reader.snapshot(View::Pinned)?.as_mut())?;
+            }
+            Subject::Result { known: None, .. } | Subject::Count(_) => reader.follower.wait(),
+        }
+        let renewals = self.inner.deliveries.renewals();
+        Ok((renewals, self.initial_state(table, subject)?))
     }
 
     /// The state that the subscriber has, and the latest state.
-    fn initial_state(&self, table: &Table, subject: Subject) -> Result<InitialState> {
+    fn initial_state(&self, table: &Table, subject: &Subject) -> Result<InitialState> {
         let reader = &self.inner.reader;
         let changed = self.inner.deliveries.changed(table);
         Ok(match subject {
@@ -132,8 +169,9 @@ impl Engine {
                 } else {
                     // A missed change can't be delivered later: the subscription ends with the
                     // error.
-                    find(reader, table, &known)?
+                    find(reader, table, known)?
                 };
+                let known = known.clone();
                 InitialState::Object { known, latest }
             }
             Subject::Result { query, known } => {
@@ -141,19 +179,20 @@ impl Engine {
                     |k: &&Fetched| k.engine == reader.engine && k.seq.0 > 0 && k.seq >= changed;
                 let latest = match known.as_ref().filter(is_current) {
                     Some(_) => LatestResult::Unchanged,
-                    None if self.inner.registry.follows(table, &query) => LatestResult::Shared,
+                    None if self.inner.registry.follows(table, query) => LatestResult::Shared,
                     None => {
                         LatestResult::Fetched(reader.fetch(table, &with_margin(&query.query())))
                     }
                 };
                 InitialState::Result {
-                    query,
-                    known,
+                    query: query.clone(),
+                    known: known.clone(),
                     latest,
                 }
             }
             Subject::Count(query) => {
                 let total = reader.count(table, &unlimited(&query.query()));
+                let query = query.clone();
                 InitialState::Count { query, total }
             }
         })
@@ -176,17 +215,12 @@ impl Inner {
     fn look(&self, or_unknown: bool) -> Result<bool> {
         self.snapshots.look(&self.telemetry);
         let reader = &self.reader;
-        let lock = || reader.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if !or_unknown && lock().is_none() {
+        if !or_unknown && !reader.follower.stands() {
             return Ok(false);
         }
         let mut snapshot = reader.snapshot(View::Pinned)?;
-        let now = snapshot.pin()?;
-        let mut seen = lock();
-        let before = seen.replace(now).unwrap_or(StateId::UNKNOWN);
-        let has_news = [before, now].contains(&StateId::UNKNOWN) || snapshot.is_overtaken(before);
+        let has_news = reader.follower.refresh(snapshot.as_mut())?;
         if has_news {
-            self.deliveries.renew(reader.committed());
             self.deliveries.hand_over();
         }
         Ok(has_news)
@@ -199,7 +233,7 @@ fn find(reader: &Reader, table: &Table, known: &Object) -> Result<Option<Object>
     if known.origin().engine != reader.engine {
         return reader.get(table, &fetch::key_of(table, known)?);
     }
-    let origin = reader.origin(reader.committed());
-    let mut snapshot = reader.snapshot(View::Latest)?;
-    fetch::find(snapshot.as_mut(), table, known.row_id(), origin)
+    // As of a known commit, so that no later delivery has an earlier state.
+    let (objects, _) = reader.objects(table, &[known.row_id()])?;
+    objects.into_iter().next().unwrap_or(Ok(None))
 }

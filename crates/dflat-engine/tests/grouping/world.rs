@@ -12,7 +12,7 @@ use crate::delivery::{Calls, Deliver, Deliveries, UNMATCHED_MAX};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
 use crate::object::{Object, Origin, TableView, Writer};
-use crate::storage::{Backend, CloseOptions, MemoryBackend, View};
+use crate::storage::{Backend, CloseOptions, MemoryBackend, View, WriteTransaction};
 use crate::telemetry::{Telemetry, Thresholds};
 use crate::transaction::{Change, Concurrency, Groups, Outlet, Scheduler, Transaction};
 
@@ -93,8 +93,9 @@ impl Outlet for ToDeliveries {
         self.0.push(ended);
     }
 
-    fn foreign_commit(&self, _: CommitSeq) {
-        panic!("no other program writes");
+    fn catch_up(&self, _: &mut dyn WriteTransaction, is_foreign: bool) -> bool {
+        assert!(!is_foreign, "no other program writes");
+        false
     }
 
     fn is_observed(&self, table: &Table) -> bool {
@@ -120,7 +121,6 @@ impl World {
         let groups = Groups::new(
             Arc::clone(&backend),
             1,
-            Arc::default(),
             Arc::default(),
             Arc::default(),
             Arc::new(Telemetry::new(Thresholds::default())),

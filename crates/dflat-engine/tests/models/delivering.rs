@@ -417,6 +417,44 @@ fn foreign_commit_between_the_read_and_the_queuing_of_a_registration_is_delivere
 }
 
 #[test]
+fn followed_commits_are_delivered_once_in_order_and_stop_a_registration_that_read_before_them() {
+    explore(|| {
+        let rig = Rig::new();
+        let renewals = rig.deliveries.renewals();
+        let follower = {
+            let rig = Arc::clone(&rig);
+            thread::spawn(move || {
+                let commits = [4, 5].map(|number| {
+                    let changes = ChangeSet {
+                        seq: CommitSeq(number),
+                        tables: Vec::new().into(),
+                        state: None,
+                    };
+                    (changes, Vec::new())
+                });
+                rig.deliveries.follow(commits);
+                rig.deliveries.hand_over();
+            })
+        };
+        let expected = rig.deliveries.expect_registration();
+        let delivered = Arc::clone(&rig.delivered);
+        let register =
+            Box::new(move || Some(RecordedCalls::new(2, 1, &delivered) as Arc<dyn Calls>));
+        let queued = rig.deliveries.try_register(register, renewals);
+        let is_queued = queued.is_ok();
+        drop(expected);
+        rig.deliveries.hand_over();
+        follower.join().unwrap();
+        rig.deliveries.wait();
+        let followed = [401, 400, 501, 500];
+        match is_queued {
+            true => rig.finish(&[&[200][..], &followed].concat()),
+            false => rig.finish(&followed),
+        }
+    });
+}
+
+#[test]
 fn overdue_call_is_made_once_and_the_other_calls_go_on_in_order() {
     explore(|| {
         let rig = Rig::new();

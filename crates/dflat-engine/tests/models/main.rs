@@ -61,6 +61,8 @@ mod transaction {
     pub(crate) use crate::beneath::{Change, Transaction};
 }
 
+#[path = "../../src/delivery/arrivals.rs"]
+mod arrivals;
 #[path = "../../src/delivery/call_limits.rs"]
 mod call_limits;
 #[path = "../../src/delivery/deliveries.rs"]

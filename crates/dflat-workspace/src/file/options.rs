@@ -101,6 +101,10 @@ options! {
     /// Whether commits of other processes are delivered without a call of this process. Defaults to
     /// yes.
     follow_processes: bool => sqlite.follow;
+    /// The largest number of bytes of change records that are read in order to deliver commits of
+    /// other processes. If there are more, everything that is subscribed to is read again. Defaults
+    /// to 8 MiB.
+    follow_bytes_max: usize => engine.follow_bytes_max;
     /// Whether the file's I/O is counted. Defaults to no.
     io_stats: bool => sqlite.io_stats;
     /// Reads that take at least this long are reported to `tracing`. Defaults to 100 ms.

@@ -63,6 +63,15 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// The largest number of bytes of change records that this process reads in order to deliver
+    /// the commits of other processes one by one. If they are more, everything that is subscribed
+    /// to is read again, once. Defaults to 8 MiB. Records without rows of subscribed types do not
+    /// count.
+    pub fn follow_bytes_max(mut self, bytes: usize) -> Self {
+        self.options.follow_bytes_max(bytes);
+        self
+    }
+
     /// How long the write-ahead log may get, in bytes, before a transaction waits for a checkpoint;
     /// at least 64 KiB. Defaults to 16 MiB. Checkpoints copy a quarter of the log at a time into
     /// the file, in the background. If transactions write faster than the device, and the log has

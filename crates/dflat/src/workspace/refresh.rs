@@ -12,7 +12,8 @@ impl Workspace {
     /// once: all commits that ended before the call are part of the deliveries that
     /// [`settle`](Workspace::settle) waits for.
     ///
-    /// It waits neither for the deliveries nor for a program that is writing.
+    /// It waits neither for the deliveries nor for a program that is writing, except for a commit
+    /// of this process that is under way.
     ///
     /// # Errors
     /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise the errors of reading.

@@ -14,7 +14,7 @@ use super::watchdog::{Watchdog, WatchedGroup};
 use crate::change_set::{ChangeSet, CommitState, Completion, Ended, TableChanges};
 use crate::error::{Error, Result};
 use crate::object::Origin;
-use crate::storage::{Backend, Durability, StateId, WriteTransaction};
+use crate::storage::{Backend, Durability, WriteTransaction};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::telemetry::{TARGET, Telemetry};
@@ -30,16 +30,11 @@ pub(super) struct Shared {
     pub(super) telemetry: Arc<Telemetry>,
     pub(super) watchdog: Watchdog,
     pub(super) indexer: Arc<Indexer>,
-    /// The number given to the latest transaction that went to commit.
-    pub(super) assigned: AtomicU64,
-    /// The latest commit that is done.
+    /// The latest commit that is done. It changes only under the lock `committing`.
     pub(super) committed: Arc<AtomicU64>,
     /// Held from a commit until it has its number, so that no reader sees a commit without its
     /// number.
     pub(super) committing: Arc<Mutex<()>>,
-    /// The state up to which subscribers know the commits of other programs; `None` until the first
-    /// subscription or refresh.
-    pub(super) seen: Arc<Mutex<Option<StateId>>>,
 }
 
 impl Shared {
@@ -53,35 +48,34 @@ impl Shared {
     }
 
     /// The commit number of the next member, or a larger number: an earlier member that changes
-    /// nothing, or fails, gets no number.
+    /// nothing, or fails, gets no number. While the backend's transaction is open, no other program
+    /// commits, and the commits before it have their numbers.
     pub(super) fn expected(&self, open: &OpenGroup) -> CommitSeq {
-        CommitSeq(self.assigned.load(Ordering::Acquire) + open.members.len() as u64 + 1)
+        CommitSeq(self.committed().0 + open.members.len() as u64 + 1)
     }
 
     /// Notes whether another program has written since this engine's last transaction.
     pub(super) fn notice_foreign_commits(
         &self,
         open: &mut OpenGroup,
-        writer: &dyn WriteTransaction,
+        writer: &mut dyn WriteTransaction,
     ) {
         // Order: the indexer's flag is taken first, in any case, because taking it clears it.
         let unnoticed = self.indexer.take_foreign_write();
-        if unnoticed || !writer.base().is_own {
-            let seq = CommitSeq(self.assigned.load(Ordering::Acquire));
-            open.recent.distrust(seq);
+        let is_foreign = unnoticed || !writer.base().is_own;
+        // Order: before this transaction writes, so that its commit follows the other commits.
+        open.undelivered |= self.outlet.catch_up(writer, is_foreign);
+        if is_foreign {
+            open.recent.distrust(self.committed());
             open.schemas.forget();
-            if seq > CommitSeq::default() || self.missed(writer) {
-                self.outlet.foreign_commit(seq);
-                open.undelivered = true;
-            }
         }
     }
 
-    /// Whether another program may have committed changes that subscribers do not know, before this
-    /// engine's first commit.
-    fn missed(&self, writer: &dyn WriteTransaction) -> bool {
-        let seen = *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.is_some_and(|seen| seen == StateId::UNKNOWN || writer.is_overtaken(seen))
+    /// Held while a commit is made and numbered.
+    fn unnumbered(&self) -> MutexGuard<'_, ()> {
+        self.committing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Wakes a transaction that waits for the write access.
@@ -98,10 +92,7 @@ impl Shared {
     /// those of the members.
     pub(super) fn commit(&self, open: &mut OpenGroup) {
         let (writer, members, group_outcome) = open.end();
-        let unnumbered = self
-            .committing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let unnumbered = self.unnumbered();
         let outcome = writer.map_or(Ok(()), |writer| self.commit_writer(writer, members.len()));
         if let Err(error) = &outcome {
             open.schemas.forget();
@@ -125,7 +116,8 @@ impl Shared {
             .inspect_err(|error| tracing::warn!(target: TARGET, %error, members, "commit failed"))
     }
 
-    /// The ended transaction of a member whose commit is done or has failed.
+    /// The ended transaction of a member whose commit is done or has failed. Called with the lock
+    /// `committing`.
     fn ended(&self, open: &mut OpenGroup, member: Member, committed: Result<()>) -> Ended {
         let (changes, completion) = (member.changes, member.completion);
         if committed.is_err() {
@@ -133,9 +125,7 @@ impl Shared {
         }
         let outcome = member.failed.map_or(committed, Err).map(|()| {
             (!changes.is_empty()).then(|| {
-                // These numbers change only here, under the lock of the open commit group.
-                let seq = CommitSeq(self.assigned.load(Ordering::Acquire) + 1);
-                self.assigned.store(seq.0, Ordering::Release);
+                let seq = CommitSeq(self.committed().0 + 1);
                 self.committed.store(seq.0, Ordering::Release);
                 self.with_state(changes.into_change_set(seq))
             })
@@ -254,17 +244,24 @@ impl Shared {
         // Order: the backend's transaction ends before the next one begins.
         drop(writer);
         for member in members {
-            let outcome = match group_outcome.failure(&member.tables) {
+            let written = match group_outcome.failure(&member.tables) {
                 Some(error) => Err(error),
-                None => self.commit_alone(open, &member),
+                None => self.write_again(open, &member),
             };
+            let unnumbered = self.unnumbered();
+            let outcome = written
+                .and_then(|writer| writer.map_or(Ok(()), |writer| self.commit_writer(writer, 1)));
             if let Err(error) = &outcome {
                 group_outcome.fail(member.changes.tables(), error);
             }
             let ended = self.ended(open, member, outcome);
             self.outlet.push(&mut iter::once(ended));
+            drop(unnumbered);
             open.undelivered = true;
         }
+        // A commit of another program between these commits makes their numbers larger than those
+        // noted with their rows.
+        open.recent.distrust(self.committed());
     }
 
     /// Passes the outcome of a transaction that is in no commit group to the outlet.
@@ -282,15 +279,20 @@ impl Shared {
         open.undelivered = true;
     }
 
-    fn commit_alone(&self, open: &mut OpenGroup, member: &Member) -> Result<()> {
+    /// Writes a member's changes in a transaction of the backend; `None` if there are none.
+    fn write_again(
+        &self,
+        open: &mut OpenGroup,
+        member: &Member,
+    ) -> Result<Option<Box<dyn WriteTransaction>>> {
         if member.changes.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let mut writer = Arc::clone(&self.backend).begin(member.durability)?;
-        self.notice_foreign_commits(open, writer.as_ref());
+        self.notice_foreign_commits(open, writer.as_mut());
         check_basis(writer.as_ref(), member.basis, &member.tables)?;
         replay(writer.as_mut(), &mut Vec::new(), &member.changes)?;
-        self.commit_writer(writer, 1)
+        Ok(Some(writer))
     }
 }
 

@@ -28,7 +28,7 @@ use super::write_set::WriteSet;
 use crate::change_set::Completion;
 use crate::error::{Error, Result};
 use crate::storage::{Backend, Durability, StateId};
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::AtomicU64;
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::telemetry::Telemetry;
 
@@ -61,7 +61,6 @@ impl Groups {
         engine: u64,
         committed: Arc<AtomicU64>,
         committing: Arc<Mutex<()>>,
-        seen: Arc<Mutex<Option<StateId>>>,
         telemetry: Arc<Telemetry>,
         outlet: Box<dyn Outlet>,
     ) -> Self {
@@ -74,10 +73,8 @@ impl Groups {
             outlet,
             telemetry,
             watchdog: Watchdog::default(),
-            assigned: AtomicU64::new(committed.load(Ordering::Acquire)),
             committed,
             committing,
-            seen,
         };
         Self {
             shared: Arc::new(shared),
@@ -182,11 +179,11 @@ impl Groups {
         // meanwhile.
         let durability = open.asked();
         drop(open);
-        let begun = Arc::clone(&self.shared.backend).begin(durability);
+        let mut begun = Arc::clone(&self.shared.backend).begin(durability);
         let mut open = self.lock();
-        if let Ok(writer) = &begun {
+        if let Ok(writer) = &mut begun {
             self.shared
-                .notice_foreign_commits(&mut open, writer.as_ref());
+                .notice_foreign_commits(&mut open, writer.as_mut());
         }
         open.replay_writing(begun);
         open

@@ -1,0 +1,249 @@
+//! Numbers the commits of other programs, and queues them for delivery.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use dflat_model::{CommitSeq, Table};
+
+use crate::change_set::{ChangeSet, record_engine};
+use crate::delivery::Deliveries;
+use crate::error::Result;
+use crate::follow::{Follow, FollowedCommit};
+use crate::storage::{Snapshot, StateId, WriteTransaction};
+use crate::telemetry::{TARGET, Telemetry};
+
+/// Follows the commits of other programs. Each commit that a reader or a writer of this engine
+/// comes across gets its number before anything is read from its state.
+pub(super) struct Follower {
+    /// Identifies the engine among the engines of the process.
+    engine: u64,
+    /// The latest commit that is done.
+    committed: Arc<AtomicU64>,
+    /// Held from a commit until it has its number. Of two snapshots that are pinned with the lock,
+    /// the second one sees the later state.
+    committing: Arc<Mutex<()>>,
+    /// The state up to which subscribers know the commits of other programs; `None` until the first
+    /// subscription or refresh.
+    seen: Mutex<Option<StateId>>,
+    /// The tables that ever had a subscriber, by name.
+    tables: Mutex<HashMap<String, Table>>,
+    /// Set once, when the engine is made. The queue refers to the reader and so to this follower.
+    deliveries: OnceLock<Weak<Deliveries>>,
+    telemetry: Arc<Telemetry>,
+    bytes_max: usize,
+}
+
+/// How a reader learned of the commits of other programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CaughtUp {
+    /// There were none.
+    Known,
+    /// They were queued for delivery, one by one.
+    Followed,
+    /// Nothing is known of them, and they have no numbers.
+    Unknown,
+}
+
+impl Follower {
+    pub(super) fn new(
+        engine: u64,
+        committed: Arc<AtomicU64>,
+        committing: Arc<Mutex<()>>,
+        telemetry: Arc<Telemetry>,
+        bytes_max: usize,
+    ) -> Self {
+        Self {
+            engine,
+            committed,
+            committing,
+            seen: Mutex::default(),
+            tables: Mutex::default(),
+            deliveries: OnceLock::new(),
+            telemetry,
+            bytes_max,
+        }
+    }
+
+    /// Sets the queue of the engine.
+    pub(super) fn deliver_to(&self, deliveries: &Arc<Deliveries>) {
+        let _ = self.deliveries.set(Arc::downgrade(deliveries));
+    }
+
+    fn deliveries(&self) -> Option<Arc<Deliveries>> {
+        self.deliveries.get().and_then(Weak::upgrade)
+    }
+
+    fn committed(&self) -> CommitSeq {
+        CommitSeq(self.committed.load(Ordering::Acquire))
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Option<StateId>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a state is known up to which subscribers know all commits.
+    pub(super) fn stands(&self) -> bool {
+        self.seen().is_some()
+    }
+
+    /// Notes the state that the first subscriber reads.
+    pub(super) fn stand(&self, state: StateId) {
+        self.seen().get_or_insert(state);
+    }
+
+    /// Notes that a table has subscribers, before the first one reads anything.
+    pub(super) fn note_observed(&self, table: &Table) {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if !tables.contains_key(table.name.as_ref()) {
+            tables.insert(table.name.to_string(), table.clone());
+        }
+    }
+
+    /// Pins a snapshot, and numbers the commits of other programs that it sees, if change records
+    /// tell of them. Returns the number of the latest commit that it sees. It may wait for a commit
+    /// that is under way.
+    pub(super) fn pin(&self, snapshot: &mut dyn Snapshot) -> Result<CommitSeq> {
+        let unnumbered = self.unnumbered();
+        let now = snapshot.pin()?;
+        let mut seen = self.seen();
+        let caught_up = match *seen {
+            Some(before) => self.catch_up(snapshot, before, now),
+            None => CaughtUp::Unknown,
+        };
+        // Unknown commits stay unseen: the next transaction or `refresh` has everything read again.
+        if caught_up != CaughtUp::Unknown {
+            *seen = Some(now);
+        }
+        drop(seen);
+        let seq = self.committed();
+        drop(unnumbered);
+        if caught_up == CaughtUp::Followed
+            && let Some(deliveries) = self.deliveries()
+        {
+            deliveries.hand_over();
+        }
+        Ok(seq)
+    }
+
+    /// Queues the commits of other programs since the last call, or that everything is read again.
+    /// Returns whether anything was queued.
+    pub(super) fn refresh(&self, snapshot: &mut dyn Snapshot) -> Result<bool> {
+        let _unnumbered = self.unnumbered();
+        let now = snapshot.pin()?;
+        let mut seen = self.seen();
+        let before = seen.replace(now).unwrap_or(StateId::UNKNOWN);
+        let caught_up = self.catch_up(snapshot, before, now);
+        drop(seen);
+        if caught_up == CaughtUp::Unknown {
+            self.renew();
+        }
+        Ok(caught_up != CaughtUp::Known)
+    }
+
+    /// As [`Outlet::catch_up`](crate::transaction::Outlet::catch_up).
+    pub(super) fn catch_up_writer(
+        &self,
+        writer: &mut dyn WriteTransaction,
+        is_foreign: bool,
+    ) -> bool {
+        let now = writer.base().id;
+        if !is_foreign {
+            // No other program has committed since the state that this engine saw last.
+            if let Some(seen) = self.seen().as_mut() {
+                *seen = now;
+            }
+            return false;
+        }
+        let _unnumbered = self.unnumbered();
+        let mut seen = self.seen();
+        let caught_up = match seen.as_mut() {
+            Some(seen) => {
+                let before = std::mem::replace(seen, now);
+                self.catch_up(writer, before, now)
+            }
+            // Without subscriptions, only states that were read before are out of date.
+            None if self.committed() == CommitSeq::default() => CaughtUp::Known,
+            None => CaughtUp::Unknown,
+        };
+        drop(seen);
+        if caught_up == CaughtUp::Unknown {
+            self.renew();
+        }
+        caught_up != CaughtUp::Known
+    }
+
+    /// Waits until commits that are being numbered are queued.
+    pub(super) fn wait(&self) {
+        drop(self.unnumbered());
+    }
+
+    fn unnumbered(&self) -> MutexGuard<'_, ()> {
+        self.committing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn renew(&self) {
+        self.telemetry.note_renewal();
+        if let Some(deliveries) = self.deliveries() {
+            deliveries.renew(self.committed());
+        }
+    }
+
+    /// Numbers and queues the commits of other programs between two states, of which the snapshot
+    /// sees the second one. Called with the lock `committing`.
+    fn catch_up(&self, snapshot: &mut dyn Snapshot, before: StateId, now: StateId) -> CaughtUp {
+        if [before, now].contains(&StateId::UNKNOWN) {
+            return CaughtUp::Unknown;
+        }
+        if !snapshot.is_overtaken(before) {
+            return CaughtUp::Known;
+        }
+        let Some(deliveries) = self.deliveries() else {
+            return CaughtUp::Unknown;
+        };
+        let observed = |name: &str| {
+            let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+            let table = tables.get(name)?;
+            deliveries.may_be_observed(table).then(|| table.clone())
+        };
+        let follow = Follow {
+            since: before,
+            record_engine: record_engine(self.engine),
+            engine: self.engine,
+            seq: self.committed(),
+            observed: &observed,
+            bytes_max: self.bytes_max,
+        };
+        match follow.commits(snapshot) {
+            Ok(Some(commits)) => self.queue(&deliveries, commits),
+            Ok(None) => CaughtUp::Unknown,
+            Err(error) => {
+                tracing::warn!(target: TARGET, %error, "change records cannot be read");
+                CaughtUp::Unknown
+            }
+        }
+    }
+
+    fn queue(&self, deliveries: &Deliveries, commits: Vec<FollowedCommit>) -> CaughtUp {
+        if commits.is_empty() {
+            // Only upkeep was committed.
+            return CaughtUp::Known;
+        }
+        self.telemetry.note_followed(commits.len());
+        let mut seq = self.committed();
+        deliveries.follow(commits.into_iter().map(|commit| {
+            seq.0 += 1;
+            let changes = ChangeSet {
+                seq,
+                tables: commit.tables,
+                state: None,
+            };
+            (changes, commit.names)
+        }));
+        // Order: a reader that finds the number finds the changes in the queue.
+        self.committed.store(seq.0, Ordering::Release);
+        CaughtUp::Followed
+    }
+}

@@ -1,0 +1,64 @@
+//! Follows other processes: change records in, the changes of their commits out.
+//!
+//! A record has the state of each row before its transaction. The state after the latest record of
+//! a row is in the snapshot from which the records are read; going back from there, the state
+//! before a record is the state after the next older one. Payloads are verified, and differences
+//! check the hashes of both sides. If anything does not fit, the commits cannot be followed, and
+//! the caller reads again.
+
+mod collect;
+mod rebuild;
+
+use dflat_model::{CommitSeq, Table};
+use smallvec::SmallVec;
+
+use crate::change_set::TableChanges;
+use crate::error::Result;
+use crate::storage::{Records, Snapshot, StateId};
+
+use collect::Collector;
+
+/// The commits to follow.
+pub struct Follow<'f> {
+    /// The state up to which all commits of other engines are known.
+    pub since: StateId,
+    /// This engine in change records. Its own commits are known.
+    pub record_engine: u64,
+    /// This engine among the engines of the process.
+    pub engine: u64,
+    /// The latest commit that has a number.
+    pub seq: CommitSeq,
+    /// The tables whose rows are needed, by name.
+    pub observed: &'f dyn Fn(&str) -> Option<Table>,
+    /// The largest number of bytes of the records to read.
+    pub bytes_max: usize,
+}
+
+/// A commit of another engine.
+#[derive(Debug)]
+pub struct FollowedCommit {
+    /// The changes to observed tables.
+    pub tables: SmallVec<[TableChanges; 1]>,
+    /// The names of all tables that the commit changed.
+    pub names: Vec<String>,
+}
+
+impl Follow<'_> {
+    /// The commits of other engines up to the state that a pinned snapshot sees, the first one
+    /// first; `None` if they cannot be known from change records. Objects have the commit numbers
+    /// that follow `seq`.
+    ///
+    /// # Errors
+    /// The errors of reading.
+    pub fn commits(&self, snapshot: &mut dyn Snapshot) -> Result<Option<Vec<FollowedCommit>>> {
+        let mut collector = Collector::new(self);
+        let records = snapshot.records(self.since, &mut |record| collector.visit(record))?;
+        match (records, collector.finish()) {
+            (Records::Complete, Some(collected)) => rebuild::commits(self, snapshot, &collected),
+            _ => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
