@@ -56,6 +56,13 @@ impl Workspace {
     /// workspace. After the commit, on a thread of the workspace and in this order: callbacks of
     /// subscribed objects, callbacks of subscribed results, the completion of the handle.
     ///
+    /// # Cost
+    /// If the caller waits for each transaction, a small one takes 2.8 times as long as by raw
+    /// SQLite, because the caller and the thread of the handler wake each other: six calls of
+    /// `futex` on Linux. [`perform_changes_blocking`](Self::perform_changes_blocking) makes one
+    /// and takes 1.5 times as long. Transactions that are queued, and waited for afterwards, share
+    /// commits and cost least.
+    ///
     /// # Errors
     /// The call itself does not fail; see [`TransactionHandle::wait`].
     pub fn perform_changes<R: Send + 'static>(
@@ -109,7 +116,8 @@ impl Workspace {
 
     /// Runs `handler` in a transaction as [`perform_changes`](Self::perform_changes) does, but on
     /// this thread, and waits until the transaction is committed and its callbacks have returned.
-    /// The handler may borrow, and need not be `Send`.
+    /// The handler may borrow, and need not be `Send`. Use it for a transaction that the caller
+    /// waits for: it hardly ever switches between threads.
     ///
     /// # Examples
     /// ```
