@@ -3,7 +3,7 @@ use dflat::{Durability, Result, Workspace};
 dflat::include_schema!("task");
 
 fn main() -> Result<()> {
-    let workspace = Workspace::builder("tasks.db")
+    let workspace = Workspace::builder("safe.db")
         .durability(Durability::Full)
         .open()?;
     let id = 1;
@@ -16,12 +16,12 @@ fn main() -> Result<()> {
     })?;
 
     // A copy of the file, made while other threads may write.
-    workspace.backup("tasks.backup")?;
+    workspace.backup("safe.backup")?;
     let report = workspace.check([Task::TABLE])?;
-    println!("sound: {}, {} row", report.is_sound(), report.rows);
+    println!("sound: {}, rows: {}", report.is_sound(), report.rows);
     workspace.shutdown()?;
 
-    let backup = Workspace::builder("tasks.backup").read_only(true).open()?;
+    let backup = Workspace::builder("safe.backup").read_only(true).open()?;
     println!("{:?}", backup.get::<Task>(id)?);
     backup.shutdown()
 }
