@@ -21,8 +21,8 @@ impl Transaction {
     ///   object, and [`ErrorKind::NotFound`] if the object to update was deleted: nothing is
     ///   changed, and the transaction stays usable.
     /// - [`ErrorKind::InvalidArgument`] if a part of the written object's primary key has no value,
-    ///   such as NaN, or if the request was made in another transaction: nothing is changed, and
-    ///   the transaction stays usable.
+    ///   such as NaN, if the object is larger than the backend can store, or if the request was
+    ///   made in another transaction: nothing is changed, and the transaction stays usable.
     /// - [`ErrorKind::UndeclaredType`] for a table that was not declared.
     /// - [`ErrorKind::Aborted`] if the transaction was aborted or lost before.
     /// - Any other error loses the transaction: none of its changes is kept.
@@ -324,7 +324,10 @@ fn gone(table: &Table, row_id: RowId) -> Error {
 fn loses(error: &Error) -> bool {
     !matches!(
         error.kind(),
-        ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::NewerSchema
+        ErrorKind::AlreadyExists
+            | ErrorKind::NotFound
+            | ErrorKind::NewerSchema
+            | ErrorKind::InvalidArgument
     )
 }
 

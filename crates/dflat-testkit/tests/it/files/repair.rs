@@ -438,3 +438,39 @@ fn check_lists_objects_without_required_values() {
     let letter = w.get::<letter::v2::mail::Letter>(7).unwrap().unwrap();
     assert_eq!(letter.to_data(), data);
 }
+
+// Promise: storage-format#S27
+#[test]
+fn file_with_texts_in_utf_16_is_neither_salvaged_nor_repaired() {
+    for in_log in [false, true] {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, saved) = (
+            directory.path().join("a.db"),
+            directory.path().join("saved.db"),
+        );
+        let sql = Connection::open(&path).unwrap();
+        sql.pragma_update(None, "encoding", "UTF-16le").unwrap();
+        if in_log {
+            // The header of the file does not name the encoding.
+            sql.pragma_update(None, "journal_mode", "WAL").unwrap();
+        }
+        sql.execute_batch(
+            "CREATE TABLE item (rowid INTEGER PRIMARY KEY, __pk0 TEXT UNIQUE, p BLOB);
+             INSERT INTO item (__pk0, p) VALUES ('a', x'00');",
+        )
+        .unwrap();
+        let refused = |error: dflat::Error| {
+            assert_eq!(error.kind(), ErrorKind::NotADatabase, "{error}");
+            assert!(error.to_string().contains("UTF-16le"), "{error}");
+        };
+        refused(Workspace::salvage(&path, &saved, [Item::TABLE]).unwrap_err());
+        assert!(!saved.exists());
+        match Workspace::open(&path) {
+            Err(error) => refused(error),
+            Ok(workspace) => {
+                refused(workspace.repair([Item::TABLE]).unwrap_err());
+                refused(workspace.check([Item::TABLE]).unwrap_err());
+            }
+        }
+    }
+}

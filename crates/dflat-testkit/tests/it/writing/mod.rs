@@ -5,6 +5,7 @@ mod group_size;
 pub(crate) mod groups;
 mod history;
 mod large;
+mod large_objects;
 mod patience;
 pub(crate) mod scripted;
 mod workload;
