@@ -264,6 +264,10 @@ impl Indexer {
             self.foreign_write.store(true, Ordering::Release);
         }
         let batch = fill(writer.as_mut(), table)?;
+        if writer.is_followed() {
+            // It changes no object.
+            writer.append_record(&[])?;
+        }
         writer.commit()?;
         Ok(batch)
     }

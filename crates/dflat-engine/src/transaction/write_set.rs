@@ -279,6 +279,11 @@ impl WriteSet {
             .map(|changed| (&changed.table, changed.rows.as_slice()))
     }
 
+    /// The changed tables, in the order of their first change.
+    pub(super) fn changed_tables(&self) -> &[ChangedTable] {
+        &self.tables
+    }
+
     /// Number of rows that were changed, or inserted and deleted again.
     pub(super) fn len(&self) -> usize {
         let in_ranges = self.tables.iter().map(|changed| changed.inserted_count);

@@ -2,7 +2,8 @@
 //! changed without reading everything again.
 //!
 //! `append` writes the records of a commit immediately before the commit, and `judge` decides
-//! whether the records of the table account for every commit between two states.
+//! whether the records of the table account for every commit between two states. `prune` deletes
+//! records.
 //!
 //! The rows of one incarnation have consecutive ids, and account for consecutive commits: a writer
 //! that cannot be sure that its base state is the state after the last record begins a new
@@ -11,6 +12,7 @@
 
 mod append;
 mod judge;
+mod prune;
 
 pub(crate) use judge::Span;
 

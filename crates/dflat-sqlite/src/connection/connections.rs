@@ -260,11 +260,6 @@ impl Connections {
         sizes
     }
 
-    /// Whether commits leave records in the change log.
-    pub(crate) fn is_followed(&self) -> bool {
-        self.options.change_log
-    }
-
     /// The commits to the file.
     pub(crate) fn commits(&self) -> &Commits {
         &self.commits

@@ -42,6 +42,7 @@ pub(crate) enum ControlStatement {
     /// Creates the table of the change log.
     CreateChangeLog,
     DropChangeLog,
+    EmptyChangeLog,
     AppendRecord,
     /// Reads the largest id that a record ever had.
     LastRecordId,
@@ -109,6 +110,7 @@ impl ControlStatement {
             Self::FindChangeLog => FIND_CHANGE_LOG,
             Self::CreateChangeLog => CHANGE_LOG,
             Self::DropChangeLog => "DROP TABLE IF EXISTS dflat__log",
+            Self::EmptyChangeLog => "DELETE FROM dflat__log",
             Self::AppendRecord => APPEND_RECORD,
             Self::LastRecordId => LAST_RECORD_ID,
             Self::RecordsBackwards => RECORDS_BACKWARDS,

@@ -8,6 +8,13 @@ use crate::connection::file_connection::FileConnection;
 use crate::ffi::SqliteError;
 use crate::io::Space;
 
+/// How many pages are given back at most, and whether the commit leaves a change record.
+#[derive(Clone, Copy)]
+pub(crate) struct PagesToReclaim {
+    pub(crate) pages: u32,
+    pub(crate) is_followed: bool,
+}
+
 /// Whether the file can give back its unused pages in steps.
 pub(crate) fn is_incremental(connection: &mut FileConnection) -> Result<bool, SqliteError> {
     /// The value of `PRAGMA auto_vacuum` of such a file.
@@ -20,7 +27,7 @@ pub(crate) fn is_incremental(connection: &mut FileConnection) -> Result<bool, Sq
 /// connection, if it can be used again.
 pub(crate) fn reclaim_step(
     connections: &Connections,
-    pages: u32,
+    pages: PagesToReclaim,
     return_writer: impl FnOnce(Option<FileConnection>),
 ) -> Result<Reclaimed> {
     let _forbidden = connections.pool().readers().forbid_kept_reads();
@@ -52,7 +59,7 @@ pub(crate) enum Reclaimed {
     Nothing,
 }
 
-fn step(connection: &mut FileConnection, pages: u32) -> Result<Reclaimed, SqliteError> {
+fn step(connection: &mut FileConnection, pages: PagesToReclaim) -> Result<Reclaimed, SqliteError> {
     if !is_incremental(connection)? {
         return Ok(Reclaimed::Unable);
     }
@@ -61,9 +68,15 @@ fn step(connection: &mut FileConnection, pages: u32) -> Result<Reclaimed, Sqlite
 }
 
 /// Gives pages back in a write transaction of the backend, so that its commit does not count as
-/// foreign.
-pub(crate) fn give_back(connection: &mut FileConnection, pages: u32) -> Result<(), SqliteError> {
+/// foreign. If the file is followed, the commit has a change record without changes.
+pub(crate) fn give_back(
+    connection: &mut FileConnection,
+    PagesToReclaim { pages, is_followed }: PagesToReclaim,
+) -> Result<(), SqliteError> {
     connection.begin_write()?;
+    if is_followed {
+        connection.append_record(&[])?;
+    }
     let sql = format!("PRAGMA incremental_vacuum({pages})");
     connection.raw.execute(&sql)?;
     connection.end_write()

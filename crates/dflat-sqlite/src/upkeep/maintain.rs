@@ -7,18 +7,19 @@ use crate::connection::configure::{exists, integer, vacuum};
 use crate::connection::file_connection::FileConnection;
 use crate::ffi::SqliteError;
 use crate::layout::control::ControlStatement;
-use crate::upkeep::free_pages::{free_pages, give_back, is_incremental};
+use crate::upkeep::free_pages::{PagesToReclaim, free_pages, give_back, is_incremental};
 use crate::upkeep::owner::Upkeep;
 
 impl Upkeep {
     /// Gives up to `pages` unused pages back to the file system, and returns how many are left.
     pub(crate) fn reclaim(&self, pages: u32) -> Result<u64> {
+        let is_followed = self.is_followed();
         self.maintain("reclaim space in", |connection| {
             if !is_incremental(connection)? {
                 return Ok(Maintained::NeedsCompact);
             }
             if pages > 0 {
-                give_back(connection, pages)?;
+                give_back(connection, PagesToReclaim { pages, is_followed })?;
             }
             Ok(Maintained::Done(free_pages(connection)?))
         })
@@ -30,7 +31,7 @@ impl Upkeep {
             if !is_incremental(connection)? {
                 return Ok(Maintained::NeedsCompact);
             }
-            forget_samples(connection)?;
+            forget_copies(connection)?;
             connection.commit_alone(vacuum)?;
             empty_log(connection)
         })
@@ -40,7 +41,7 @@ impl Upkeep {
     /// Writes the whole file anew, so that it can be reclaimed and purged in steps.
     pub(crate) fn compact(&self) -> Result<()> {
         self.maintain("compact", |connection| {
-            forget_samples(connection)?;
+            forget_copies(connection)?;
             connection.commit_alone(|connection| {
                 connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             })?;
@@ -117,14 +118,16 @@ impl Maintained {
     }
 }
 
-/// Deletes the samples of values that `ANALYZE` has taken.
-fn forget_samples(connection: &mut FileConnection) -> Result<(), SqliteError> {
+/// Deletes the samples of values that `ANALYZE` has taken, and the change log, which has the states
+/// of changed and deleted objects. Other processes that follow this file read again.
+fn forget_copies(connection: &mut FileConnection) -> Result<(), SqliteError> {
     connection.begin_write()?;
     for table in ["sqlite_stat3", "sqlite_stat4"] {
         if connection.exists(ControlStatement::FindTable, table)? {
             connection.raw.execute(&format!("DELETE FROM {table}"))?;
         }
     }
+    connection.empty_change_log()?;
     connection.end_write()
 }
 

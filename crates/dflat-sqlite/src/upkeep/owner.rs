@@ -9,7 +9,7 @@ use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::ShardId;
 use crate::presence::Presence;
 use crate::upkeep::checkpoint::checkpoint;
-use crate::upkeep::free_pages::reclaim_step;
+use crate::upkeep::free_pages::{PagesToReclaim, reclaim_step};
 use crate::upkeep::kept_reads::{KEPT_MAX, KeptReads};
 use crate::upkeep::log_file::{CutOutcome, cut_step};
 use crate::upkeep::log_limit::{Hurry, LogLimit, PAUSE};
@@ -23,13 +23,14 @@ const CUT_PAUSE: Duration = Duration::from_millis(5);
 pub(crate) struct Upkeep {
     /// The presence of the backend among the processes that use the file.
     // Order: its thread ends before the connections are closed.
-    presence: Presence,
+    presence: Arc<Presence>,
     connections: Arc<Connections>,
     worker: Arc<Worker>,
 }
 
 /// The state that the thread shares with readers and writers.
 struct Worker {
+    presence: Arc<Presence>,
     queue: Queue,
     log_limit: LogLimit,
     reclaiming: Reclaiming,
@@ -39,8 +40,9 @@ struct Worker {
 impl Upkeep {
     pub(crate) fn new(connections: Arc<Connections>) -> Self {
         let options = connections.options();
-        let presence = Presence::new(connections.path(), !options.read_only);
+        let presence = Arc::new(Presence::new(connections.path(), !options.read_only));
         let worker = Arc::new(Worker {
+            presence: Arc::clone(&presence),
             queue: Queue::default(),
             log_limit: LogLimit::new(options.log_bytes_max),
             reclaiming: Reclaiming::new(options.reclaim),
@@ -55,6 +57,11 @@ impl Upkeep {
 
     pub(crate) fn presence(&self) -> &Presence {
         &self.presence
+    }
+
+    /// Whether a commit that is made now leaves change records.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.worker.is_followed(&self.connections)
     }
 
     pub(crate) fn connections(&self) -> &Connections {
@@ -134,11 +141,18 @@ impl Upkeep {
 /// A database that was not closed leaves no thread behind.
 impl Drop for Upkeep {
     fn drop(&mut self) {
+        self.presence.close();
         self.stop();
     }
 }
 
 impl Worker {
+    /// Whether a commit that is made now leaves change records: if the caller asked for records, or
+    /// another process follows the file.
+    fn is_followed(&self, connections: &Connections) -> bool {
+        connections.options().change_log || self.presence.has_others()
+    }
+
     /// Puts a step into the queue; false if no thread can make it.
     fn add(self: &Arc<Self>, connections: &Arc<Connections>, step: Step, at: Instant) -> bool {
         let (worker, connections) = (Arc::clone(self), Arc::downgrade(connections));
@@ -242,6 +256,10 @@ impl Worker {
         let mut next = self.reclaiming.begin();
         if let NextReclaim::Step(pages) = next {
             let return_writer = |connection| self.return_writer(connections, connection);
+            let pages = PagesToReclaim {
+                pages,
+                is_followed: self.is_followed(connections),
+            };
             let reclaimed = reclaim_step(connections, pages, return_writer);
             next = self.reclaiming.end(&reclaimed);
         }

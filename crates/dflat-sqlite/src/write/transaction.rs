@@ -285,7 +285,7 @@ impl WriteTransaction for SqliteTransaction {
     }
 
     fn is_followed(&mut self) -> bool {
-        self.upkeep.connections().is_followed() || self.has_others()
+        self.upkeep.connections().options().change_log || self.has_others()
     }
 
     fn append_record(&mut self, record: &[u8]) -> Result<()> {

@@ -107,6 +107,9 @@ options! {
     follow_bytes_max: usize => engine.follow_bytes_max;
     /// Whether the file's I/O is counted. Defaults to no.
     io_stats: bool => sqlite.io_stats;
+    /// Whether commits write change records also while no other process follows them. Defaults to
+    /// no.
+    change_log: bool => sqlite.change_log;
     /// Reads that take at least this long are reported to `tracing`. Defaults to 100 ms.
     slow_query: Duration => engine.thresholds.slow_query;
     /// Snapshots that are held at least this long are reported to `tracing`. Defaults to 10 s.

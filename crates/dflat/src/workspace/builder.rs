@@ -167,6 +167,16 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// Whether each commit writes records of its changes into the change log of the file, even if
+    /// no other process follows the file. Defaults to no. A workspace in memory has no change log.
+    ///
+    /// A record has the keys of the changed objects, and their state before: of an update the
+    /// differing bytes, of a deletion the object.
+    pub fn change_log(mut self, change_log: bool) -> Self {
+        self.options.change_log(change_log);
+        self
+    }
+
     /// Reads that take at least this long are reported to `tracing` as a warning, "slow query".
     /// Defaults to 100 ms. The time is measured only if `tracing` has a subscriber for it.
     pub fn slow_query(mut self, threshold: Duration) -> Self {

@@ -7,9 +7,11 @@ use dflat_model::CommitSeq;
 
 use super::super::indexer::Indexer;
 use super::super::replay::replay;
+use super::super::write_set::WriteSet;
 use super::member::{Member, check_basis};
 use super::open::OpenGroup;
 use super::outlet::Outlet;
+use super::record::Recorder;
 use super::watchdog::{Watchdog, WatchedGroup};
 use crate::change_set::{ChangeSet, CommitState, Completion, Ended, TableChanges};
 use crate::error::{Error, Result};
@@ -93,7 +95,10 @@ impl Shared {
     pub(super) fn commit(&self, open: &mut OpenGroup) {
         let (writer, members, group_outcome) = open.end();
         let unnumbered = self.unnumbered();
-        let outcome = writer.map_or(Ok(()), |writer| self.commit_writer(writer, members.len()));
+        let outcome = writer.map_or(Ok(()), |writer| {
+            let changes = members.iter().map(|member| &member.changes);
+            self.commit_writer(&mut open.recorder, writer, changes)
+        });
         if let Err(error) = &outcome {
             open.schemas.forget();
             for member in &members {
@@ -109,9 +114,21 @@ impl Shared {
         open.undelivered = true;
     }
 
-    fn commit_writer(&self, writer: Box<dyn WriteTransaction>, members: usize) -> Result<()> {
+    /// Commits the backend's transaction, which has the changes of these write sets, with their
+    /// change records.
+    fn commit_writer<'c>(
+        &self,
+        recorder: &mut Recorder,
+        mut writer: Box<dyn WriteTransaction>,
+        changes: impl ExactSizeIterator<Item = &'c WriteSet>,
+    ) -> Result<()> {
+        let members = changes.len();
         let span = tracing::debug_span!(target: TARGET, "commit", members);
-        span.in_scope(|| writer.commit())
+        let commit = || {
+            recorder.record(writer.as_mut(), changes)?;
+            writer.commit()
+        };
+        span.in_scope(commit)
             .inspect(|()| self.telemetry.note_group(members))
             .inspect_err(|error| tracing::warn!(target: TARGET, %error, members, "commit failed"))
     }
@@ -249,8 +266,12 @@ impl Shared {
                 None => self.write_again(open, &member),
             };
             let unnumbered = self.unnumbered();
-            let outcome = written
-                .and_then(|writer| writer.map_or(Ok(()), |writer| self.commit_writer(writer, 1)));
+            let outcome = written.and_then(|writer| {
+                let changes = iter::once(&member.changes);
+                writer.map_or(Ok(()), |writer| {
+                    self.commit_writer(&mut open.recorder, writer, changes)
+                })
+            });
             if let Err(error) = &outcome {
                 group_outcome.fail(member.changes.tables(), error);
             }
@@ -290,7 +311,7 @@ impl Shared {
         }
         let mut writer = Arc::clone(&self.backend).begin(member.durability)?;
         self.notice_foreign_commits(open, writer.as_mut());
-        check_basis(writer.as_ref(), member.basis, &member.tables)?;
+        check_basis(writer.as_mut(), member.basis, &member.tables)?;
         replay(writer.as_mut(), &mut Vec::new(), &member.changes)?;
         Ok(Some(writer))
     }

@@ -1,5 +1,7 @@
 //! The members of a commit group.
 
+use std::ops::ControlFlow;
+
 use dflat_model::Table;
 
 use super::super::replay::overtaken;
@@ -7,7 +9,7 @@ use super::super::tables::Tables;
 use super::super::write_set::WriteSet;
 use crate::change_set::Completion;
 use crate::error::{Error, Result};
-use crate::storage::{Durability, StateId, WriteTransaction};
+use crate::storage::{Durability, Records, StateId, WriteTransaction};
 
 /// A finished transaction that waits for its commit.
 pub(super) struct Member {
@@ -55,21 +57,33 @@ impl WritingMember {
 
     /// Uses a transaction of the backend for this member, unless another program has committed
     /// since the member's first read.
-    pub(super) fn set_base(&mut self, writer: &dyn WriteTransaction) -> Result<()> {
+    pub(super) fn set_base(&mut self, writer: &mut dyn WriteTransaction) -> Result<()> {
         let basis = *self.basis.get_or_insert_with(|| writer.base().id);
         check_basis(writer, Some(basis), &self.tables)
     }
 }
 
 /// Fails if another program has committed between the state `basis` and the base state of a
-/// transaction of the backend.
+/// transaction of the backend, except for upkeep.
 pub(super) fn check_basis(
-    writer: &dyn WriteTransaction,
+    writer: &mut dyn WriteTransaction,
     basis: Option<StateId>,
     tables: &[Table],
 ) -> Result<()> {
     match basis {
-        Some(basis) if writer.is_overtaken(basis) => Err(overtaken(tables)),
+        Some(basis) if writer.is_overtaken(basis) && !is_upkeep_alone(writer, basis) => {
+            Err(overtaken(tables))
+        }
         _ => Ok(()),
     }
+}
+
+/// Whether all commits since the state `basis` have change records without changes.
+fn is_upkeep_alone(writer: &mut dyn WriteTransaction, basis: StateId) -> bool {
+    let read = writer.records(basis, &mut |record| match record {
+        [] => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    });
+    // An error is reported by the next read.
+    matches!(read, Ok(Records::Complete))
 }

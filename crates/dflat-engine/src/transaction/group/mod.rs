@@ -18,6 +18,7 @@ mod member;
 mod open;
 mod outlet;
 mod recent;
+mod record;
 mod watchdog;
 
 use dflat_model::{CommitSeq, Table};
@@ -127,8 +128,8 @@ impl Groups {
         open.waiting -= 1;
         self.shared.strengthen(&mut open, durability);
         let mut writing = WritingMember::new(tables, basis, durability);
-        if let Some(writer) = &open.writer {
-            writing.lost = writing.set_base(writer.as_ref()).err();
+        if let Some(writer) = &mut open.writer {
+            writing.lost = writing.set_base(writer.as_mut()).err();
         }
         (writing.prepared, writing.must_be_replayed) = (open.prepared.len(), open.writer.is_none());
         open.writing = Some(writing);

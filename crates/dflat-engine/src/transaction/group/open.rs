@@ -11,6 +11,7 @@ use super::super::row::{IndexCoverage, Prepared};
 use super::super::write_set::{Mark, WriteSet};
 use super::member::{Member, WritingMember};
 use super::recent::RecentChanges;
+use super::record::Recorder;
 use crate::change_set::RowRange;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Object, ObjectArenas, Origin};
@@ -52,6 +53,8 @@ pub(in super::super) struct OpenGroup {
     used_row_ids: UsedRowIds,
     pub(super) recent: RecentChanges,
     pub(super) schemas: NewestSchemas,
+    /// Writes the change records.
+    pub(super) recorder: Recorder,
     /// The arenas in which the written objects are created.
     arenas: ObjectArenas,
     /// The origin of the objects that are written: this engine, and no commit.
@@ -142,6 +145,7 @@ impl OpenGroup {
         };
         Self {
             origin,
+            recorder: Recorder::new(engine),
             ..Self::default()
         }
     }
@@ -283,7 +287,7 @@ impl OpenGroup {
         writing.must_be_replayed = false;
         let written = begun.and_then(|mut writer| {
             self.prepared.clear();
-            writing.set_base(writer.as_ref())?;
+            writing.set_base(writer.as_mut())?;
             // A failure drops the writer, which undoes everything written with it.
             replay(writer.as_mut(), &mut self.prepared, &writing.changes).map(|()| writer)
         });

@@ -14,7 +14,7 @@ use crate::faults::{Action, Fault, FaultPlan};
 use crate::io::{FileKind, Operation};
 use crate::layout::sample::table;
 use crate::options::{Reclaim, SqliteOptions};
-use crate::upkeep::free_pages::reclaim_step;
+use crate::upkeep::free_pages::{PagesToReclaim, reclaim_step};
 use crate::upkeep::queue::Step;
 
 const LIMIT: u64 = 256 << 10;
@@ -129,7 +129,11 @@ fn no_read_is_kept_while_pages_are_given_back() {
     thread::scope(|scope| {
         let step = scope.spawn(|| {
             let return_writer = |connection| backend.upkeep().return_writer(connection);
-            reclaim_step(backend.connections(), 4, return_writer)
+            let pages = PagesToReclaim {
+                pages: 4,
+                is_followed: false,
+            };
+            reclaim_step(backend.connections(), pages, return_writer)
         });
         read_and_keep_nothing(&backend, &plan);
         assert_eq!(plan.clear(), 1);

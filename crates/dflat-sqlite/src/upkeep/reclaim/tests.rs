@@ -10,7 +10,7 @@ use crate::io::{IoReport, Operation};
 use crate::layout::sample::table;
 use crate::options::SqliteOptions;
 use crate::upkeep::checkpoint::checkpoint;
-use crate::upkeep::free_pages::reclaim_step;
+use crate::upkeep::free_pages::{PagesToReclaim, reclaim_step};
 use crate::upkeep::queue::Step;
 
 const SOON: Reclaim = Reclaim::Idle {
@@ -72,7 +72,11 @@ fn settle(backend: &SqliteBackend) -> bool {
 }
 
 fn step(backend: &SqliteBackend) -> Result<Reclaimed> {
-    reclaim_step(backend.connections(), 16, |connection| {
+    let pages = PagesToReclaim {
+        pages: 16,
+        is_followed: false,
+    };
+    reclaim_step(backend.connections(), pages, |connection| {
         backend.upkeep().return_writer(connection);
     })
 }

@@ -1,0 +1,322 @@
+//! Writes the change records of a commit, from the final write sets of its members.
+
+use std::ops::ControlFlow;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use dflat_model::record::{Part, RecordHead, RecordWriter, TableHead, WrittenRow};
+use dflat_model::{RowId, Table};
+use smallvec::SmallVec;
+
+use super::super::changed_table::{ChangedTable, is_undone};
+use super::super::row::key_parts;
+use super::super::write_set::WriteSet;
+use crate::change_set::{RowChange, RowRange, record_engine};
+use crate::error::Result;
+use crate::fetch;
+use crate::object::Object;
+use crate::storage::{ScanPlan, Source, WriteTransaction};
+
+/// A transaction with more rows than this, or with more bytes in the objects before its changes, is
+/// recorded in parts. A part ends with the row that makes it longer than these bytes.
+const ROWS_MAX: usize = 4096;
+const PART_BYTES: usize = 256 << 10;
+
+/// The most tables whose descriptors' hashes are kept.
+const TABLES_MAX: usize = 64;
+
+/// Writes the records of an engine.
+#[derive(Default)]
+pub(super) struct Recorder {
+    engine: u64,
+    /// The bytes of the latest record.
+    buffer: Vec<u8>,
+    /// The hashes of descriptors, which take long to compute.
+    hashes: Vec<(Table, u64)>,
+}
+
+/// A transaction to record: its place in the commit, and its tables.
+#[derive(Clone, Copy)]
+struct Recorded<'c> {
+    place: u32,
+    time: u64,
+    tables: &'c [ChangedTable],
+}
+
+impl Recorder {
+    /// Writes the records of an engine of the process.
+    pub(super) fn new(engine: u64) -> Self {
+        Self {
+            engine: record_engine(engine),
+            ..Self::default()
+        }
+    }
+
+    /// Appends a record of each of these write sets, in order, if the backend's transaction is
+    /// followed. Called immediately before the commit, so that nothing is undone afterwards.
+    ///
+    /// # Errors
+    /// Errors that lose the backend's transaction. After any error it must not be committed.
+    pub(super) fn record<'c>(
+        &mut self,
+        writer: &mut dyn WriteTransaction,
+        members: impl Iterator<Item = &'c WriteSet>,
+    ) -> Result<()> {
+        let mut members = members.peekable();
+        if members.peek().is_none() || !writer.is_followed() {
+            return Ok(());
+        }
+        let time = milliseconds();
+        let (mut place, mut has_written) = (0, false);
+        for changes in members {
+            has_written |= changes.tables().next().is_some();
+            if changes.is_empty() {
+                continue;
+            }
+            let tables = changes.changed_tables();
+            let recorded = Recorded {
+                place,
+                time,
+                tables,
+            };
+            if is_small(changes) {
+                self.append_whole(writer, recorded)?;
+            } else {
+                self.append_parts(writer, recorded)?;
+            }
+            place += 1;
+        }
+        // Changes that were undone may leave traces, so the commit needs a record.
+        if place == 0 && has_written {
+            writer.append_record(&[])?;
+        }
+        Ok(())
+    }
+
+    fn append_whole(
+        &mut self,
+        writer: &mut dyn WriteTransaction,
+        recorded: Recorded<'_>,
+    ) -> Result<()> {
+        self.learn(recorded.tables);
+        let head = self.head(recorded, Part::Whole);
+        self.buffer.clear();
+        let mut record = RecordWriter::new(&head, false, &mut self.buffer);
+        for changed in recorded.tables {
+            let rows = rows_in_order(changed);
+            if !rows.is_empty() {
+                record.table(&table_head(&self.hashes, &changed.table));
+            }
+            for (row_id, change) in rows {
+                write_row(&mut record, &changed.table, *row_id, change)?;
+            }
+        }
+        record.finish();
+        writer.append_record(&self.buffer)
+    }
+
+    /// Appends a large transaction in parts, of which one at a time is in memory.
+    fn append_parts(
+        &mut self,
+        writer: &mut dyn WriteTransaction,
+        recorded: Recorded<'_>,
+    ) -> Result<()> {
+        self.learn(recorded.tables);
+        let mut written = Written::default();
+        for changed in recorded.tables {
+            let mut rows = rows_in_order(changed).into_iter().peekable();
+            while rows.peek().is_some() {
+                self.write_listed(recorded, &mut written, &changed.table, &mut rows)?;
+                writer.append_record(&self.buffer)?;
+            }
+            let mut rest = changed.inserted;
+            while let Some(range) = rest {
+                rest = self.write_range(writer, recorded, &mut written, (&changed.table, range))?;
+                writer.append_record(&self.buffer)?;
+            }
+        }
+        let part = Part::Final {
+            early: written.parts,
+            rows: written.rows,
+        };
+        let head = self.head(recorded, part);
+        self.buffer.clear();
+        let mut record = RecordWriter::new(&head, false, &mut self.buffer);
+        for changed in recorded.tables {
+            record.table(&table_head(&self.hashes, &changed.table));
+        }
+        record.finish();
+        writer.append_record(&self.buffer)
+    }
+
+    /// Writes a part with the next listed rows.
+    fn write_listed<'c>(
+        &mut self,
+        recorded: Recorded<'_>,
+        written: &mut Written,
+        table: &Table,
+        rows: &mut impl Iterator<Item = &'c (RowId, RowChange)>,
+    ) -> Result<()> {
+        let head = self.head(recorded, written.next_part());
+        self.buffer.clear();
+        let mut record = RecordWriter::new(&head, false, &mut self.buffer);
+        record.table(&table_head(&self.hashes, table));
+        while record.len_bytes() < PART_BYTES
+            && let Some((row_id, change)) = rows.next()
+        {
+            write_row(&mut record, table, *row_id, change)?;
+            written.rows += 1;
+        }
+        record.finish();
+        Ok(())
+    }
+
+    /// Writes a part with the first inserted rows of a range, and returns the rest of the range.
+    fn write_range(
+        &mut self,
+        writer: &mut dyn WriteTransaction,
+        recorded: Recorded<'_>,
+        written: &mut Written,
+        (table, range): (&Table, RowRange),
+    ) -> Result<Option<RowRange>> {
+        let head = self.head(recorded, written.next_part());
+        self.buffer.clear();
+        let mut record = RecordWriter::new(&head, false, &mut self.buffer);
+        record.table(&table_head(&self.hashes, table));
+        let plan = ScanPlan {
+            table,
+            source: Source::RowsAfter(RowId(range.first.0 - 1)),
+            payload: true,
+        };
+        let (mut rest, mut damaged) = (None, None);
+        writer.scan(&plan, &mut |row| {
+            if row.row_id > range.last {
+                return ControlFlow::Break(());
+            }
+            if record.len_bytes() >= PART_BYTES {
+                rest = Some(RowRange {
+                    first: row.row_id,
+                    ..range
+                });
+                return ControlFlow::Break(());
+            }
+            match key_parts(table, row.payload) {
+                Ok(key) => record.row(&WrittenRow {
+                    row_id: row.row_id,
+                    key: key.as_slice(),
+                    is_foreign: false,
+                    before: None,
+                    after: Some(row.payload),
+                }),
+                Err(_) => damaged = Some(fetch::corrupt(table, row.row_id)),
+            }
+            written.rows += 1;
+            match damaged {
+                Some(_) => ControlFlow::Break(()),
+                None => ControlFlow::Continue(()),
+            }
+        })?;
+        record.finish();
+        damaged.map_or(Ok(rest), Err)
+    }
+
+    fn head(&self, recorded: Recorded<'_>, part: Part) -> RecordHead<'static> {
+        RecordHead {
+            place: recorded.place,
+            engine: self.engine,
+            time: recorded.time,
+            part,
+            ..RecordHead::default()
+        }
+    }
+
+    /// Computes the hashes of tables that are not known yet.
+    fn learn(&mut self, tables: &[ChangedTable]) {
+        for ChangedTable { table, .. } in tables {
+            if !self.hashes.iter().any(|(known, _)| known.is_same(table)) {
+                if self.hashes.len() >= TABLES_MAX {
+                    self.hashes.clear();
+                }
+                self.hashes.push((table.clone(), table.content_hash()));
+            }
+        }
+    }
+}
+
+/// How much of a transaction has been written in parts.
+#[derive(Default)]
+struct Written {
+    parts: u32,
+    rows: u64,
+}
+
+impl Written {
+    fn next_part(&mut self) -> Part {
+        let number = self.parts;
+        self.parts += 1;
+        Part::Early { number }
+    }
+}
+
+/// Whether a transaction is recorded in one record.
+fn is_small(changes: &WriteSet) -> bool {
+    let bytes = |rows: &[(RowId, RowChange)]| -> usize {
+        let before = rows.iter().filter_map(|(_, change)| change.before.as_ref());
+        before.map(|before| before.payload().len()).sum()
+    };
+    !changes.has_ranges()
+        && changes.listed() <= ROWS_MAX
+        && changes.rows().map(|(_, rows)| bytes(rows)).sum::<usize>() <= PART_BYTES
+}
+
+/// The listed rows that the commit changes, by ascending row id, without those in the range.
+fn rows_in_order(changed: &ChangedTable) -> SmallVec<[&(RowId, RowChange); 4]> {
+    let is_in_range = |row_id| {
+        let range = changed.inserted;
+        range.is_some_and(|range| range.contains(row_id))
+    };
+    let rows = changed.rows.iter();
+    let mut rows: SmallVec<[_; 4]> = rows
+        .filter(|row| !is_undone(row) && !is_in_range(row.0))
+        .collect();
+    if !rows.is_sorted_by_key(|(row_id, _)| *row_id) {
+        rows.sort_unstable_by_key(|(row_id, _)| *row_id);
+    }
+    rows
+}
+
+fn write_row(
+    record: &mut RecordWriter<'_>,
+    table: &Table,
+    row_id: RowId,
+    change: &RowChange,
+) -> Result<()> {
+    let before = change.before.as_ref().map(Object::payload);
+    let after = change.after.as_ref().map(Object::payload);
+    let Some(keyed) = after.or(before) else {
+        return Ok(());
+    };
+    record.row(&WrittenRow {
+        row_id,
+        key: key_parts(table, keyed)?.as_slice(),
+        is_foreign: false,
+        before,
+        after,
+    });
+    Ok(())
+}
+
+fn table_head<'t>(hashes: &[(Table, u64)], table: &'t Table) -> TableHead<'t> {
+    let hash = hashes.iter().find(|(known, _)| known.is_same(table));
+    TableHead {
+        name: &table.name,
+        descriptor: hash.map_or(0, |(_, hash)| *hash),
+        key_columns: u32::try_from(table.primary_key.len()).unwrap_or(u32::MAX),
+        is_foreign: false,
+    }
+}
+
+/// The milliseconds since 1970.
+fn milliseconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(0))
+}
