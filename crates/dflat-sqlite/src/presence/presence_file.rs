@@ -123,6 +123,7 @@ impl PresenceFile {
     any(target_os = "linux", target_os = "android"),
     target_pointer_width = "64"
 ))]
+#[allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 mod tests {
     use super::*;
 
