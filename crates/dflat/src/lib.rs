@@ -3,17 +3,52 @@
 //! A schema is compiled to typed objects by `dflat_build` in a build script, or by `dflatc`. A
 //! [`Workspace`] stores them in an SQLite file, or in memory with the same behaviour.
 //!
-//! - **Change** objects in [`Workspace::perform_changes`]: transactions declare the types they use,
-//!   run in the background, and return a [`TransactionHandle`]. Inside,
-//!   [`TransactionContext::submit`] takes a [`ChangeRequest`] and returns its effect.
+//! # The twelve types that matter first
+//!
+//! | | |
+//! |---|---|
+//! | [`Workspace`] | an open database, on a file or in memory |
+//! | [`TransactionContext`] | a transaction, inside its handler |
+//! | [`TransactionHandle`] | a transaction to wait for, to await, or to let run |
+//! | [`ChangeRequest`] | a creation, an update, an upsert or a deletion, to be submitted |
+//! | [`UpdatedObject`] | the effect of a submitted change |
+//! | [`Fetch`] | a query, to be narrowed, ordered and run |
+//! | [`Field`] | a field of a type, in conditions and orders |
+//! | [`Predicate`] | a condition |
+//! | [`FetchedResult`] | a slice of immutable objects |
+//! | [`Subscription`] | ends its subscription when it is dropped |
+//! | [`Update`] | a new result, with the difference from the result before |
+//! | [`Error`] | the one error type; its [`ErrorKind`] says how the caller can react |
+//!
+//! The [`prelude`] has the names that most programs use.
+//!
+//! # By task
+//!
+//! - **Open** a file: [`Workspace::open`] and `Workspace::builder` with its options;
+//!   [`CloseOptions`] and [`Durability`]. Or [`Workspace::in_memory`], for tests.
+//! - **Change** objects: [`Workspace::perform_changes`] and its other forms, which declare the
+//!   types that they use; [`Performer`] has their options, such as [errors of your own
+//!   type](Workspace::with_error). Inside, [`TransactionContext::submit`] takes a
+//!   [`ChangeRequest`] and returns its effect. [`TableCopy`] copies a table from another file.
 //! - **Read** them on any thread: [`Workspace::get`] by primary key, [`Workspace::fetch`] by a
-//!   [`Predicate`] on typed [`Field`]s, in any [`Order`]. A [`FetchedResult`] is a slice of
-//!   immutable objects. All reads through one [`Snapshot`] see the same state.
-//! - **Watch** them: [`Workspace::subscribe`] and [`Workspace::stream`] follow an object, a result
-//!   or a query.
-//! - **Keep** settings and small state in the [`Dictionary`] of a workspace, by key.
-//! - **Errors** have one type, [`Error`]; its [`ErrorKind`] says how the caller can react. Reading
-//!   never hides an error.
+//!   [`Predicate`] on typed [`Field`]s, in any [`Order`]. [`Cursor`]s make pages, [`FetchIter`]
+//!   reads results that are larger than memory, a [`Selection`] reads single fields, and
+//!   [`GroupBy`] counts and sums by group. All reads through one [`Snapshot`] see the same state.
+//!   A [`Cancellation`] ends a read, and an [`Explanation`] shows its plan.
+//! - **Write conditions**: [`Field`] has comparisons, arithmetic ([`Number`]), text
+//!   ([`IgnoreCase`]), flags ([`Flags`]) and vectors ([`VectorField`]); [`query!`] has operators.
+//! - **Watch** them: [`Workspace::subscribe`] and [`Workspace::stream`] follow an [`Observable`]:
+//!   an object, a result, a query, a count, groups or selected values. An [`Observation`] chooses
+//!   a callback, an executor, a stream ([`Deliveries`]) or a cell ([`Watch`]). A [`Difference`]
+//!   changes a list on a screen.
+//! - **Keep** settings and small state in the [`Dictionary`] of a workspace, by key; a
+//!   transaction has it as [`TransactionDictionary`].
+//! - **Convert** objects: [`Payload`] to and from bytes, and with the feature `serde` to and from
+//!   JSON. The payload's page shows the form.
+//! - **Look after** a file: `Workspace::backup`, `check`, `repair` and `salvage`;
+//!   [`Workspace::index_progress`] and [`Stats`].
+//!
+//! Reading never hides an error.
 //!
 //! # Examples
 //!
@@ -56,6 +91,7 @@ mod dictionary;
 mod fetch;
 mod object;
 mod observe;
+pub mod prelude;
 mod query;
 mod transaction;
 mod workspace;
@@ -112,7 +148,7 @@ pub use dictionary::{
     Dictionary, DictionaryDeliveries, DictionaryEntry, DictionarySubscription, FlatBuffersValue,
     FromDictionary, IntoDictionary, SubscribedValue, TransactionDictionary,
 };
-pub use fetch::{Cursor, Fetch, FetchIter, FetchedResult, Selection};
+pub use fetch::{Cursor, Fetch, FetchIter, FetchedResult, Group, GroupBy, Selection};
 pub use object::{Object, Payload};
 pub use observe::{
     Deliveries, DeliveriesIter, Difference, LiveCount, Move, Observable, Observation, Positions,
