@@ -9,7 +9,7 @@ use super::Engine;
 use super::follower::Follower;
 use super::snapshots::{EngineSnapshot, SnapshotCell};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::{self, Control, Fetched};
+use crate::fetch::{self, Control, Fetched, Grouping, Groups};
 use crate::object::{Object, Origin};
 use crate::observe::Refetch;
 use crate::storage::{Backend, Row, Snapshot, View};
@@ -134,6 +134,18 @@ impl Refetch for Reader {
         self.read_exactly(table, |snapshot, origin| {
             let count = fetch::count(snapshot, table, query, &Control::default())?;
             Ok((count, origin.seq))
+        })
+    }
+
+    fn groups(
+        &self,
+        table: &Table,
+        query: &Query,
+        grouping: &Arc<Grouping>,
+    ) -> Result<(Groups, CommitSeq)> {
+        self.read_exactly(table, |snapshot, origin| {
+            let groups = fetch::groups(snapshot, table, query, grouping, &Control::default())?;
+            Ok((groups, origin.seq))
         })
     }
 

@@ -8,7 +8,7 @@ use super::read::Reader;
 use super::{Engine, Inner, WeakEngine};
 use crate::delivery::Calls;
 use crate::error::Result;
-use crate::fetch::{self, Fetched};
+use crate::fetch::{self, Fetched, Grouping};
 use crate::object::Object;
 use crate::observe::{
     DeliveryOptions, Event, InitialState, LatestResult, Refetch, ShapedQuery, Subscriber,
@@ -30,6 +30,8 @@ pub enum Subject {
     },
     /// The number of a query's objects.
     Count(ShapedQuery),
+    /// The groups of a query's objects.
+    Groups(ShapedQuery, Arc<Grouping>),
 }
 
 impl Engine {
@@ -50,6 +52,9 @@ impl Engine {
     ) -> Result<Subscription> {
         if let Subject::Result { query, .. } | Subject::Count(query) = &subject {
             fetch::check(table, &query.query())?;
+        }
+        if let Subject::Groups(query, _) = &subject {
+            fetch::check_groups(table, &query.query())?;
         }
         let registry = &self.inner.registry;
         let subscription = registry.subscription(table, delivery_options, function);
@@ -150,7 +155,9 @@ impl Engine {
                     .follower
                     .pin(reader.snapshot(View::Pinned)?.as_mut())?;
             }
-            Subject::Result { known: None, .. } | Subject::Count(_) => reader.follower.wait(),
+            Subject::Result { known: None, .. } | Subject::Count(_) | Subject::Groups(..) => {
+                reader.follower.wait();
+            }
         }
         let renewals = self.inner.deliveries.renewals();
         Ok((renewals, self.initial_state(table, subject)?))
@@ -195,6 +202,11 @@ impl Engine {
                 let query = query.clone();
                 InitialState::Count { query, total }
             }
+            Subject::Groups(query, grouping) => InitialState::Groups {
+                query: query.clone(),
+                grouping: Arc::clone(grouping),
+                groups: reader.groups(table, &query.query(), grouping),
+            },
         })
     }
 }

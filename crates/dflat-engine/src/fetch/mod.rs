@@ -7,6 +7,7 @@
 mod collect;
 mod control;
 mod first;
+mod group;
 mod lookup;
 mod plan;
 mod scan;
@@ -31,6 +32,7 @@ use crate::storage::{Indexes, Row, ScanPlan, Snapshot, Source, View};
 
 use collect::Collector;
 pub use control::{Cancellation, Control};
+pub use group::{Group, Grouping, Groups, check_groups, groups};
 use lookup::Lookup;
 pub use plan::{AccessPath, KeyAccess, KeyRange, PROBE_MAX, Plan, Values};
 pub use select::{aggregate, count, select, value_of};

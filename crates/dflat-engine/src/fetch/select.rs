@@ -28,7 +28,7 @@ pub fn count(
         return Ok(0);
     }
     let mut found = 0;
-    visit_unordered(snapshot, table, query, None, control, &mut |_| {
+    visit_unordered(snapshot, table, query, &[], control, &mut |_| {
         found += 1;
         Ok(if found == enough {
             ControlFlow::Break(())
@@ -52,7 +52,7 @@ pub fn aggregate(
     fold: &mut dyn FnMut(ValueRef<'_>),
 ) -> Result<()> {
     if query.is_whole() {
-        let of = Some(expression);
+        let of = std::slice::from_ref(expression);
         return visit_unordered(snapshot, table, query, of, control, &mut |row| {
             fold(value_of(&row, expression)?);
             Ok(ControlFlow::Continue(()))
@@ -65,13 +65,13 @@ pub fn aggregate(
     Ok(())
 }
 
-/// Visits the rows that qualify, in any order and without regard to the window, to read the value
-/// of an expression or nothing.
-fn visit_unordered(
+/// Visits the rows that qualify, in any order and without regard to the window, to read the values
+/// of these expressions.
+pub(super) fn visit_unordered(
     snapshot: &mut dyn Snapshot,
     table: &Table,
     query: &Query,
-    expression: Option<&Expression>,
+    expressions: &[Expression],
     control: &Control,
     visit: &mut Visit<'_>,
 ) -> Result<()> {
@@ -84,7 +84,7 @@ fn visit_unordered(
         after: query.after.clone(),
         ..Query::default()
     };
-    if let (None, None, Some(expression)) = (&query.predicate, &query.after, expression) {
+    if let (None, None, [expression]) = (&query.predicate, &query.after, expressions) {
         // Scanning an index that has the values takes less than scanning the rows.
         query.order = vec![Order {
             key: expression.clone(),
@@ -94,7 +94,7 @@ fn visit_unordered(
         query.limit = Some(usize::MAX);
     }
     let mut plan = planned(snapshot, table, &query, control)?;
-    let needed = NeededValues::Unordered(expression);
+    let needed = NeededValues::Unordered(expressions);
     let reads = reads(table, &query, &plan, needed);
     if reads == Reads::RowIds && plan.access == AccessPath::Rows(None) {
         plan.access = AccessPath::primary();
@@ -115,8 +115,8 @@ fn visit_unordered(
 /// The values that are needed of each row.
 #[derive(Clone, Copy)]
 enum NeededValues<'e> {
-    /// The value of an expression, if any. The sign of a zero does not matter.
-    Unordered(Option<&'e Expression>),
+    /// The values of expressions. The sign of a zero does not matter.
+    Unordered(&'e [Expression]),
     /// The values of expressions, exactly as stored, and the keys of the order.
     Selected(&'e [Expression]),
 }
@@ -146,7 +146,9 @@ fn reads(table: &Table, query: &Query, plan: &Plan, needed: NeededValues<'_>) ->
         has(expression) && field.is_some_and(|field| field.column_type() != ColumnType::Real)
     };
     let (is_empty, has_all) = match needed {
-        NeededValues::Unordered(expression) => (expression.is_none(), expression.is_none_or(has)),
+        NeededValues::Unordered(expressions) => {
+            (expressions.is_empty(), expressions.iter().all(has))
+        }
         NeededValues::Selected(expressions) => {
             let order = query.order.iter().map(|order| &order.key);
             let mut order = order.filter(|_| !plan.sorted).peekable();

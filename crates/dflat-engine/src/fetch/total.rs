@@ -7,26 +7,13 @@
 
 use dflat_model::{Domain, Value, ValueRef};
 
-/// A sum of values: exact while values are added, rounded once at the end.
-#[derive(Clone, Debug)]
+/// A sum of values: exact while values are added and removed, rounded once at the end.
+#[derive(Clone, Debug, Default)]
 pub struct Total {
     count: u64,
     whole: i128,
-    real: RealSum,
-}
-
-impl Default for Total {
-    fn default() -> Self {
-        Self {
-            count: 0,
-            whole: 0,
-            real: RealSum {
-                limbs: [0; LIMBS],
-                added: 0,
-                infinities: [false; 2],
-            },
-        }
-    }
+    /// Allocated for the first float.
+    real: Option<Box<RealSum>>,
 }
 
 impl Total {
@@ -36,10 +23,29 @@ impl Total {
             // Cannot overflow: 2^63 numbers of 64 bits fit.
             ValueRef::Int(value) => self.whole += i128::from(value),
             ValueRef::UInt(value) => self.whole += i128::from(value),
-            ValueRef::Float(value) => self.real.add(value),
+            ValueRef::Float(value) => self.real().add(value),
             ValueRef::Null | ValueRef::Text(_) => return,
         }
         self.count += 1;
+    }
+
+    /// Removes a number that was added: the total is then as if the number had not been added.
+    pub fn remove(&mut self, value: ValueRef<'_>) {
+        match value {
+            ValueRef::Int(value) => self.whole -= i128::from(value),
+            ValueRef::UInt(value) => self.whole -= i128::from(value),
+            ValueRef::Float(value) => self.real().remove(value),
+            ValueRef::Null | ValueRef::Text(_) => return,
+        }
+        self.count = self.count.saturating_sub(1);
+    }
+
+    fn real(&mut self) -> &mut RealSum {
+        self.real.get_or_insert_default()
+    }
+
+    fn real_sum(&self) -> Option<f64> {
+        self.real.as_ref().map_or(Some(0.0), |real| real.sum())
     }
 
     /// The sum as a value of a domain; `None` if it does not fit. It is NULL if no number was
@@ -56,8 +62,7 @@ impl Total {
                 Some(ValueRef::from_u64(sum).to_value())
             }
             Domain::Float => self
-                .real
-                .sum()
+                .real_sum()
                 .map(|sum| ValueRef::from_f64(sum).to_value()),
         }
     }
@@ -71,7 +76,7 @@ impl Total {
         }
         let sum = match domain {
             Domain::Signed | Domain::Unsigned => self.whole as f64,
-            Domain::Float => self.real.sum()?,
+            Domain::Float => self.real_sum()?,
         };
         Some(ValueRef::from_f64(sum / self.count as f64).to_value())
     }
@@ -92,16 +97,40 @@ struct RealSum {
     limbs: [i64; LIMBS],
     /// The number of additions since the carries were propagated.
     added: u32,
-    /// Whether a negative and a positive infinity were added.
-    infinities: [bool; 2],
+    /// The numbers of negative and positive infinities.
+    infinities: [u64; 2],
+}
+
+impl Default for RealSum {
+    fn default() -> Self {
+        Self {
+            limbs: [0; LIMBS],
+            added: 0,
+            infinities: [0; 2],
+        }
+    }
 }
 
 impl RealSum {
     fn add(&mut self, value: f64) {
         if !value.is_finite() {
-            self.infinities[usize::from(value > 0.0)] = true;
+            self.infinities[usize::from(value > 0.0)] += 1;
             return;
         }
+        self.add_finite(value);
+    }
+
+    fn remove(&mut self, value: f64) {
+        if !value.is_finite() {
+            let count = &mut self.infinities[usize::from(value > 0.0)];
+            *count = count.saturating_sub(1);
+            return;
+        }
+        self.add_finite(-value);
+    }
+
+    #[inline]
+    fn add_finite(&mut self, value: f64) {
         let bits = value.to_bits();
         let exponent = (bits >> 52) as usize & 0x7FF;
         let fraction = bits & ((1 << 52) - 1);
@@ -127,7 +156,7 @@ impl RealSum {
     /// The sum, rounded to the nearest number, in a tie to the even one; `None` if it is larger
     /// than every finite number.
     fn sum(&self) -> Option<f64> {
-        match self.infinities {
+        match self.infinities.map(|count| count > 0) {
             [true, true] => return Some(f64::NAN),
             [true, false] => return Some(f64::NEG_INFINITY),
             [false, true] => return Some(f64::INFINITY),
@@ -224,5 +253,30 @@ mod tests {
         assert_eq!(sum(&[f64::MAX, f64::MAX]), None);
         assert!(sum(&[f64::INFINITY, f64::NEG_INFINITY]).is_some_and(f64::is_nan));
         assert!(sum(&[]).is_some_and(f64::is_nan));
+    }
+
+    #[test]
+    fn numbers_that_are_removed_leave_no_trace() {
+        let kept = [0.1, -1e300, 5e-324];
+        let passing = [1e308, 1e308, f64::INFINITY, f64::NEG_INFINITY, -0.3, 1e-200];
+        let mut total = Total::default();
+        for value in kept.iter().chain(&passing) {
+            total.add(ValueRef::Float(*value));
+        }
+        for value in passing {
+            total.remove(ValueRef::Float(value));
+        }
+        assert_eq!(total.sum(Domain::Float), Some(Value::Float(-1e300)));
+        for value in kept {
+            total.remove(ValueRef::Float(value));
+        }
+        assert_eq!(total.sum(Domain::Float), Some(Value::Null));
+        for value in [ValueRef::Int(i64::MAX), ValueRef::Int(1), ValueRef::Null] {
+            total.add(value);
+        }
+        assert_eq!(total.sum(Domain::Signed), None);
+        total.remove(ValueRef::Null);
+        total.remove(ValueRef::Int(i64::MAX));
+        assert_eq!(total.sum(Domain::Signed), Some(Value::Int(1)));
     }
 }

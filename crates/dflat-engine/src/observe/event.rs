@@ -2,7 +2,10 @@
 
 use super::notification::Absorb;
 use super::result::ResultUpdate;
+use std::sync::Arc;
+
 use crate::error::Result;
+use crate::fetch::Group;
 use crate::object::Object;
 
 /// A change of an observed object.
@@ -24,6 +27,9 @@ pub enum Event {
     /// A new number of a query's objects, and the number of commits that changed it since the last
     /// event.
     Count(Result<usize>, u64),
+    /// The new groups of a query's objects, and the number of commits that changed them since the
+    /// last event.
+    Groups(Result<Arc<[Group]>>, u64),
 }
 
 impl Absorb for Event {
@@ -39,6 +45,9 @@ impl Absorb for Event {
             }
             (Self::Count(count, commits), Self::Count(later, more)) => {
                 (*count, *commits) = (later, *commits + more);
+            }
+            (Self::Groups(groups, commits), Self::Groups(later, more)) => {
+                (*groups, *commits) = (later, *commits + more);
             }
             (_, later) => *self = later,
         }

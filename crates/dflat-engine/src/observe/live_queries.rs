@@ -61,7 +61,7 @@ impl LiveQueries {
         let slots = self.by_query.get(query.hash()).iter();
         let mut current = slots.filter_map(|slot| match &self.live_query(*slot)?.live {
             LiveOutput::Result(live) if live.query().is(query) => Some((*slot, live.current()?)),
-            LiveOutput::Result(_) | LiveOutput::Count(_) => None,
+            LiveOutput::Result(_) | LiveOutput::Count(_) | LiveOutput::Groups(_) => None,
         });
         current.next()
     }

@@ -8,10 +8,10 @@ use smallvec::SmallVec;
 use super::matching::{ChangedRows, ShapedQuery};
 use super::result::Scratch;
 use super::subscriber::Subscriber;
-use super::{Event, LiveCount, LiveResult};
+use super::{Event, LiveCount, LiveGroups, LiveResult};
 use crate::change_set::TableChanges;
 use crate::error::Result;
-use crate::fetch::Fetched;
+use crate::fetch::{Fetched, Grouping, Groups};
 use crate::object::Object;
 
 /// Reads the state again where a change set is not enough.
@@ -28,6 +28,17 @@ pub trait Refetch {
     /// The errors of reading.
     fn count(&self, table: &Table, query: &Query) -> Result<(usize, CommitSeq)>;
 
+    /// The groups of a query's objects, and the commit that they are as of.
+    ///
+    /// # Errors
+    /// The errors of reading.
+    fn groups(
+        &self,
+        table: &Table,
+        query: &Query,
+        grouping: &Arc<Grouping>,
+    ) -> Result<(Groups, CommitSeq)>;
+
     /// The objects with these row ids, each allocated alone, and the commit that they are as of.
     ///
     /// # Errors
@@ -39,10 +50,11 @@ pub trait Refetch {
     ) -> Result<(Vec<Result<Option<Object>>>, CommitSeq)>;
 }
 
-/// The result or the count of a live query.
+/// The result, the count or the groups of a live query.
 pub(super) enum LiveOutput {
     Result(LiveResult),
     Count(LiveCount),
+    Groups(LiveGroups),
 }
 
 impl LiveOutput {
@@ -50,6 +62,7 @@ impl LiveOutput {
         match self {
             Self::Result(live) => live.query(),
             Self::Count(live) => live.query(),
+            Self::Groups(live) => live.query(),
         }
     }
 
@@ -57,6 +70,7 @@ impl LiveOutput {
         match self {
             Self::Result(live) => live.is_failed(),
             Self::Count(live) => live.is_failed(),
+            Self::Groups(live) => live.is_failed(),
         }
     }
 
@@ -81,6 +95,13 @@ impl LiveOutput {
                 let update = live.follow(&changes.table, seq, &changed, count);
                 update.transpose().map(|count| Event::Count(count, 1))
             }
+            Self::Groups(live) => {
+                let rows = (&changes.table, changes.rows.as_slice());
+                let update = live.follow(rows, seq, &changed, |table, query, grouping| {
+                    state.groups(table, query, grouping)
+                });
+                update.transpose().map(|groups| Event::Groups(groups, 1))
+            }
         }
     }
 
@@ -96,6 +117,12 @@ impl LiveOutput {
             Self::Count(live) => {
                 let update = live.renew(table, |table, query| state.count(table, query));
                 update.transpose().map(|count| Event::Count(count, 1))
+            }
+            Self::Groups(live) => {
+                let update = live.renew(table, |table, query, grouping| {
+                    state.groups(table, query, grouping)
+                });
+                update.transpose().map(|groups| Event::Groups(groups, 1))
             }
         }
     }

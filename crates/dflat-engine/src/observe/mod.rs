@@ -27,8 +27,8 @@ pub use notification::{Absorb, Callback, Executor, Job, Mailbox, Notifier};
 pub use publication::Publication;
 pub use registry::{DeliveryOptions, InitialState, LatestResult, Registry};
 pub use result::{
-    Difference, LiveCount, LiveResult, Move, Positions, ResultUpdate, Step, list_difference,
-    unlimited, with_margin,
+    Difference, LiveCount, LiveGroups, LiveResult, Move, Positions, ResultUpdate, Step,
+    list_difference, unlimited, with_margin,
 };
 pub use subscriber::Subscriber;
 pub use subscription::{Subscription, SubscriptionEnd};

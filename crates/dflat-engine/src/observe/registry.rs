@@ -16,11 +16,12 @@ use super::publication::{Call, Publication};
 use super::subscriber::{Forget, Registration, Subscriber, Target};
 use super::subscription::Subscription;
 use super::{
-    Event, LiveCount, LiveResult, ObjectEvent, ResultUpdate, list_difference, with_margin,
+    Event, LiveCount, LiveGroups, LiveResult, ObjectEvent, ResultUpdate, list_difference,
+    with_margin,
 };
 use crate::change_set::{ChangeSet, TableChanges};
 use crate::error::{Error, Result};
-use crate::fetch::Fetched;
+use crate::fetch::{Fetched, Grouping, Groups};
 use crate::object::{Object, equal};
 use crate::telemetry::{TARGET, Telemetry};
 
@@ -104,6 +105,15 @@ pub enum InitialState {
         query: ShapedQuery,
         /// The present number of objects that meet the query's condition.
         total: Result<(usize, CommitSeq)>,
+    },
+    /// For a subscriber to groups.
+    Groups {
+        /// The query.
+        query: ShapedQuery,
+        /// How the objects are grouped.
+        grouping: Arc<Grouping>,
+        /// The present groups of the objects that meet the query's condition.
+        groups: Result<(Groups, CommitSeq)>,
     },
 }
 
@@ -231,15 +241,23 @@ impl Registry {
             }
             InitialState::Count { query, total } => {
                 let live_queries = &mut subscriptions.live_queries;
-                let start = total.as_ref().ok().copied();
-                let live = LiveCount::new(live_queries.shaped(&query), start);
-                let event = match live.current() {
-                    Some(count) => Some(Event::Count(Ok(count), 0)),
-                    None => total.err().map(|error| Event::Count(Err(error), 0)),
-                };
-                let slot = live_queries.add(LiveOutput::Count(live));
+                let query = live_queries.shaped(&query);
+                let (live, event) = first_count(query, total);
+                let slot = live_queries.add(live);
                 live_queries.subscribe(slot, Arc::clone(subscriber));
-                (Target::LiveQuery(slot), event)
+                (Target::LiveQuery(slot), Some(event))
+            }
+            InitialState::Groups {
+                query,
+                grouping,
+                groups,
+            } => {
+                let live_queries = &mut subscriptions.live_queries;
+                let query = live_queries.shaped(&query);
+                let (live, event) = first_groups(query, grouping, groups);
+                let slot = live_queries.add(live);
+                live_queries.subscribe(slot, Arc::clone(subscriber));
+                (Target::LiveQuery(slot), Some(event))
             }
         };
         // The target was not set before: a subscriber is registered once.
@@ -367,6 +385,28 @@ fn complete<'c>(
         };
         (name, listed.ok().map(detached))
     }
+}
+
+/// A new live count, and its first delivery.
+fn first_count(query: ShapedQuery, total: Result<(usize, CommitSeq)>) -> (LiveOutput, Event) {
+    let live = LiveCount::new(query, total.as_ref().ok().copied());
+    let count = total.map(|_| live.current().unwrap_or_default());
+    (LiveOutput::Count(live), Event::Count(count, 0))
+}
+
+/// New live groups, and their first delivery.
+fn first_groups(
+    query: ShapedQuery,
+    grouping: Arc<Grouping>,
+    groups: Result<(Groups, CommitSeq)>,
+) -> (LiveOutput, Event) {
+    let (start, error) = match groups {
+        Ok(start) => (Some(start), None),
+        Err(error) => (None, Some(error)),
+    };
+    let live = LiveGroups::new(query, grouping, start);
+    let groups = error.map_or_else(|| Ok(live.current().unwrap_or_default()), Err);
+    (LiveOutput::Groups(live), Event::Groups(groups, 0))
 }
 
 /// The first delivery to a subscriber to a result, unless the subscriber has the present result.

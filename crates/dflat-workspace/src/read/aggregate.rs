@@ -1,7 +1,9 @@
 //! Counts, extremes, sums and means of the objects of a query.
 
-use dflat_engine::fetch::{self, Total, value_of};
-use dflat_engine::storage::Row;
+use std::sync::Arc;
+
+use dflat_engine::fetch::{self, Group, Grouping, Total, value_of};
+use dflat_engine::storage::{Row, View};
 use dflat_model::{Direction, Domain, Expression, Nulls, Order, Predicate, Value, ValueRef};
 
 use super::Fetch;
@@ -96,6 +98,22 @@ impl Fetch<'_> {
     pub fn mean(&self, expression: &Expression, domain: Domain) -> Result<Value> {
         let mean = self.total(expression)?.mean(domain);
         mean.ok_or_else(|| self.too_large())
+    }
+
+    /// The objects of the query in groups, in the order of the groups.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the query has a limit, an offset or a
+    /// cursor position; otherwise as [`all`](Self::all). A sum that does not fit is in its group.
+    ///
+    /// # Cost
+    /// The cost of [`count`](Self::count), and memory for each group.
+    pub fn groups(&self, grouping: &Arc<Grouping>) -> Result<Vec<Group>> {
+        let (table, query, control) = (&self.table, &self.query, &self.control);
+        self.source.read(table, View::Pinned, |snapshot, _| {
+            let groups = fetch::groups(snapshot, table, query, grouping, control)?;
+            Ok(groups.to_list())
+        })
     }
 
     fn total(&self, expression: &Expression) -> Result<Total> {

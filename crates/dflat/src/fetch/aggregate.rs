@@ -7,7 +7,7 @@ use super::Fetch;
 use crate::{Field, FieldType, Number, Object, Result};
 
 /// The type that a field is summed in.
-type Sum<N> = <<N as Number>::Wide as FieldType>::Owned;
+pub(super) type Sum<N> = <<N as Number>::Wide as FieldType>::Owned;
 
 impl<T: Object> Fetch<'_, T> {
     /// The number of objects of the query, with its limit applied.

@@ -4,6 +4,7 @@ mod aggregate;
 mod cursor;
 mod fetched_result;
 mod get;
+mod group_by;
 mod iter;
 mod select;
 
@@ -22,6 +23,8 @@ use crate::{Error, ErrorKind, Object, Order, Predicate, Result};
 pub use cursor::Cursor;
 pub use fetched_result::FetchedResult;
 pub(crate) use get::{get, get_many};
+pub(crate) use group_by::read as read_groups;
+pub use group_by::{Group, GroupBy};
 pub use iter::FetchIter;
 pub use select::Selection;
 pub(crate) use select::Unreadable;

@@ -1,6 +1,7 @@
 //! Subscribing to objects, results, queries, counts and projections.
 
 mod deliveries;
+mod groups;
 mod observable;
 mod observation;
 mod reading;

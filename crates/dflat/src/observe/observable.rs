@@ -26,7 +26,8 @@ pub enum SubscribedObject<T> {
 
 /// A subject of subscriptions: `&T` for an object, `&FetchedResult<T>` for a fetched result, a
 /// [`Fetch`] of a workspace for a query, its [`live_count`](Fetch::live_count) for the number of
-/// its objects, and its [`live_select`](Fetch::live_select) for some of their values.
+/// its objects, its [`group_by`](Fetch::group_by) for their numbers and sums by group, and its
+/// [`live_select`](Fetch::live_select) for some of their values.
 pub trait Observable: Sized {
     /// The deliveries that a subscriber gets.
     type Delivery: Send + 'static;
@@ -64,7 +65,7 @@ impl<T: Object> Observable for &T {
                     Some(SubscribedObject::Updated(T::from_handle(object)))
                 }
                 Event::Object(ObjectEvent::Deleted) => Some(SubscribedObject::Deleted),
-                Event::Result(_) | Event::Count(..) => None,
+                Event::Result(_) | Event::Count(..) | Event::Groups(..) => None,
             }),
             is_last: |delivery| matches!(delivery, SubscribedObject::Deleted),
             failed: |_| None,
@@ -115,7 +116,7 @@ impl<T: Object> Observable for LiveCount<'_, T> {
                     };
                     (!silent).then_some(count)
                 }
-                Event::Object(_) | Event::Result(_) => None,
+                Event::Object(_) | Event::Result(_) | Event::Groups(..) => None,
             }),
             is_last: |_| false,
             failed: |error| Some(Err(error)),
@@ -205,7 +206,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     }
 
     /// The query, if it was started from a workspace on this engine.
-    fn query_of(self, engine: &Engine) -> Result<Query> {
+    pub(super) fn query_of(self, engine: &Engine) -> Result<Query> {
         self.check()?;
         let (source, query) = self.into_parts();
         if source.is_some_and(|source| source.is_same(engine)) {
@@ -243,7 +244,7 @@ fn observed<T: Object, R: Reading>(
         } = match event {
             Event::Result(Ok(update)) => *update,
             Event::Result(Err(error)) => return Some(Err(error)),
-            Event::Object(_) | Event::Count(..) => return None,
+            Event::Object(_) | Event::Count(..) | Event::Groups(..) => return None,
         };
         let commit = fetched.seq.0;
         let (result, kept) = reading.read(fetched, &query);

@@ -48,6 +48,7 @@ fn examples_of_the_live_queries_page_run() -> Result<()> {
     let urgent = || workspace.fetch::<Post>().filter(Post::PRIORITY.gt(100));
     let top = urgent().order_by(Post::PRIORITY.descending()).limit(20);
     let count = urgent().live_count();
+    let sections = urgent().group_by(Post::COLOR).sum(Post::PRIORITY);
     let titles = urgent().live_select(Post::TITLE);
 
     let subscription = workspace
@@ -55,6 +56,7 @@ fn examples_of_the_live_queries_page_run() -> Result<()> {
         .on(move |job| drop(queue.send(job)))
         .call(show)?;
     let count = workspace.observe(count)?.watch()?;
+    let sections = workspace.observe(sections)?.watch()?;
     let mut titles = workspace.observe(titles)?.buffer(16).stream();
 
     let first = block_on(titles.next()).unwrap()?;
@@ -72,7 +74,7 @@ fn examples_of_the_live_queries_page_run() -> Result<()> {
     assert_eq!(*second.into_result(), [Some("b".to_owned())]);
 
     subscription.cancel();
-    drop((count, titles));
+    drop((count, sections, titles));
     Ok(())
 }
 

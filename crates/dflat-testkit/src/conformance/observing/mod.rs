@@ -27,6 +27,14 @@ laws! { ($) observing_laws of observing;
         window_is_updated_without_a_fetch_while_it_holds_rows_beside_it
         query_registered_after_many_ranges_gets_every_delivery
     }
+    grouping {
+        groups_have_the_order_and_the_place_for_null_that_was_asked_for
+        groups_are_of_the_state_that_the_query_reads
+        query_with_a_window_has_no_groups
+        groups_are_delivered_only_when_one_of_them_changes
+        sum_that_does_not_fit_is_an_error_until_it_fits
+        live_groups_equal_a_model_and_a_fresh_read_after_every_commit
+    }
     racing {
         result_changed_during_its_registration_misses_and_repeats_no_delivery
         window_changed_during_its_registration_misses_and_repeats_no_delivery

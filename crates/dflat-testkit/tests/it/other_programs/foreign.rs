@@ -99,12 +99,16 @@ fn foreign_writes_are_delivered_with_the_next_transaction() {
         let list = w.observe(w.fetch::<Twin>()).unwrap().watch().unwrap();
         let count = w.observe(w.fetch::<Twin>().live_count()).unwrap();
         let count = count.watch().unwrap();
+        let groups = || w.fetch::<Twin>().group_by(Twin::ID).sum(Twin::ID);
+        let live_groups = w.observe(groups()).unwrap().watch().unwrap();
         w.settle::<Twin>();
         let sql = Connection::open(w.path().unwrap()).unwrap();
         let shown = || {
             let (list, count) = (list.latest().unwrap().unwrap(), count.latest().unwrap());
             assert_eq!(list.result(), &w.fetch::<Twin>().all().unwrap());
             assert_eq!(count.unwrap(), list.len());
+            let live_groups = live_groups.latest().unwrap().unwrap();
+            assert_eq!(*live_groups, *groups().all().unwrap());
             ids(&list)
         };
         sql.execute("DELETE FROM twin WHERE __pk0 = 1", []).unwrap();
