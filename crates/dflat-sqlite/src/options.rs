@@ -40,6 +40,10 @@ pub struct SqliteOptions {
     /// Whether each commit writes records of its changes to the change log of the file. Defaults to
     /// `false`.
     pub change_log: bool,
+    /// The bytes of change records above which the oldest ones are deleted, while no transaction
+    /// writes, until half of the bytes are left. Defaults to 16 MiB. A process that had not read
+    /// the deleted records reads everything that it follows again.
+    pub change_log_bytes_max: u64,
 }
 
 impl Default for SqliteOptions {
@@ -55,6 +59,7 @@ impl Default for SqliteOptions {
             follow: true,
             io_stats: false,
             change_log: false,
+            change_log_bytes_max: 16 << 20,
         }
     }
 }

@@ -94,6 +94,7 @@ impl FileConnection {
         ];
         self.raw.run(statement, params)?;
         self.change_log.place += 1;
+        self.change_log.bytes += record.len() as u64;
         Ok(())
     }
 

@@ -47,6 +47,8 @@ pub(crate) struct FileSizes {
     pub(crate) log: Option<LogExtent>,
     /// How much of the file is unused.
     pub(crate) space: Option<Space>,
+    /// The bytes of the change records that the transaction wrote.
+    pub(crate) records: u64,
 }
 
 impl Connections {
@@ -255,6 +257,9 @@ impl Connections {
                 .as_mut()
                 .and_then(FileConnection::take_log_extent),
             space: connection.as_mut().and_then(FileConnection::take_space),
+            records: connection.as_mut().map_or(0, |connection| {
+                std::mem::take(&mut connection.change_log.bytes)
+            }),
         };
         self.pool.return_writer(connection);
         sizes

@@ -48,6 +48,8 @@ pub(crate) struct WrittenChangeLog {
     pub(crate) place: u32,
     /// Whether the open transaction writes no more records.
     pub(crate) is_given_up: bool,
+    /// The bytes of the records that were written since they were taken.
+    pub(crate) bytes: u64,
 }
 
 impl WrittenChangeLog {

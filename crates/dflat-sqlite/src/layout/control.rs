@@ -5,11 +5,17 @@ pub(crate) const CHANGE_LOG: &str = "CREATE TABLE dflat__log (id INTEGER PRIMARY
      commits INTEGER NOT NULL, digest INTEGER NOT NULL, salt INTEGER NOT NULL, \
      place INTEGER NOT NULL, record BLOB NOT NULL)";
 
+const CREATE_SCHEMAS: &str = "CREATE TABLE IF NOT EXISTS dflat__schema \
+     (name TEXT PRIMARY KEY, descriptor BLOB NOT NULL) WITHOUT ROWID";
+
 const FIND_CHANGE_LOG: &str =
     "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'dflat__log' AND sql = ?";
 
 const APPEND_RECORD: &str = "INSERT INTO dflat__log (incarnation, commits, digest, salt, place, record) \
      VALUES (?, ?, ?, ?, ?, ?)";
+
+const DELETE_FIRST_RECORDS: &str = "DELETE FROM dflat__log WHERE id < (SELECT min(id) + 1024 FROM dflat__log) \
+     AND id < (SELECT max(id) FROM dflat__log)";
 
 const LAST_RECORD_ID: &str = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'dflat__log'";
 
@@ -43,6 +49,10 @@ pub(crate) enum ControlStatement {
     CreateChangeLog,
     DropChangeLog,
     EmptyChangeLog,
+    /// Reads the bytes of all records.
+    ChangeLogBytes,
+    /// Deletes some of the first records, but not the last one.
+    DeleteFirstRecords,
     AppendRecord,
     /// Reads the largest id that a record ever had.
     LastRecordId,
@@ -98,10 +108,7 @@ impl ControlStatement {
                 "SELECT CAST(name AS BLOB), CAST(sql AS BLOB) FROM sqlite_schema \
                  WHERE type = 'table' AND substr(name, 1, length(?)) = ?"
             }
-            Self::CreateSchemas => {
-                "CREATE TABLE IF NOT EXISTS dflat__schema \
-                 (name TEXT PRIMARY KEY, descriptor BLOB NOT NULL) WITHOUT ROWID"
-            }
+            Self::CreateSchemas => CREATE_SCHEMAS,
             Self::FindSchema => "SELECT descriptor FROM dflat__schema WHERE name = ?",
             Self::PutSchema => {
                 "INSERT INTO dflat__schema (name, descriptor) VALUES (?, ?) \
@@ -111,6 +118,8 @@ impl ControlStatement {
             Self::CreateChangeLog => CHANGE_LOG,
             Self::DropChangeLog => "DROP TABLE IF EXISTS dflat__log",
             Self::EmptyChangeLog => "DELETE FROM dflat__log",
+            Self::ChangeLogBytes => "SELECT sum(length(record)) FROM dflat__log",
+            Self::DeleteFirstRecords => DELETE_FIRST_RECORDS,
             Self::AppendRecord => APPEND_RECORD,
             Self::LastRecordId => LAST_RECORD_ID,
             Self::RecordsBackwards => RECORDS_BACKWARDS,

@@ -8,6 +8,7 @@ pub(crate) mod log_file;
 pub(crate) mod log_limit;
 mod maintain;
 pub(crate) mod owner;
+mod prune;
 pub(crate) mod queue;
 pub(crate) mod reclaim;
 mod sync_ahead;

@@ -1,6 +1,7 @@
 //! The owner of all upkeep. Reads and writes notify it, and it makes the steps that are due on one
 //! thread.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use crate::upkeep::free_pages::{PagesToReclaim, reclaim_step};
 use crate::upkeep::kept_reads::{KEPT_MAX, KeptReads};
 use crate::upkeep::log_file::{CutOutcome, cut_step};
 use crate::upkeep::log_limit::{Hurry, LogLimit, PAUSE};
+use crate::upkeep::prune::{Pruned, prune_step};
 use crate::upkeep::queue::{Queue, Step};
 use crate::upkeep::reclaim::{NextReclaim, Reclaiming};
 
@@ -35,7 +37,12 @@ struct Worker {
     log_limit: LogLimit,
     reclaiming: Reclaiming,
     kept_reads: KeptReads,
+    /// The bytes of change records that were written since the change log was pruned.
+    records: AtomicU64,
 }
+
+/// How long a transaction that wrote change records is waited for, before some are deleted.
+const PRUNE_AFTER: Duration = Duration::from_secs(1);
 
 impl Upkeep {
     pub(crate) fn new(connections: Arc<Connections>) -> Self {
@@ -47,6 +54,7 @@ impl Upkeep {
             log_limit: LogLimit::new(options.log_bytes_max),
             reclaiming: Reclaiming::new(options.reclaim),
             kept_reads: KeptReads::default(),
+            records: AtomicU64::new(0),
         });
         Self {
             presence,
@@ -189,6 +197,15 @@ impl Worker {
             // Without a thread the file stays as long as it is until the log starts again.
             self.add(connections, Step::CutLog, Instant::now());
         }
+        if sizes.records > 0 {
+            let written = self.records.fetch_add(sizes.records, Ordering::Relaxed) + sizes.records;
+            let limit = connections.options().change_log_bytes_max;
+            if written > limit / 2 && !self.queue.is_pending(Step::PruneChangeLog) {
+                // Without a thread the records stay until a later commit.
+                let at = Instant::now() + PRUNE_AFTER;
+                self.add(connections, Step::PruneChangeLog, at);
+            }
+        }
         let after = self.reclaiming.note_write(sizes.space);
         if let Some(after) = after.filter(|_| !self.queue.is_pending(Step::Reclaim))
             && let Some(at) = Instant::now().checked_add(after)
@@ -211,6 +228,7 @@ impl Worker {
                 Step::CutLog => self.make_cut(&connections),
                 Step::Reclaim => self.make_reclaim(&connections),
                 Step::CheckpointReclaimed => self.make_checkpoint_of_reclaimed(&connections),
+                Step::PruneChangeLog => self.make_pruning(&connections),
             }
         }
     }
@@ -274,6 +292,19 @@ impl Worker {
             NextReclaim::Checkpoint => self.queue.add_again(Step::CheckpointReclaimed, now),
             NextReclaim::Nothing => {}
         }
+    }
+
+    fn make_pruning(self: &Arc<Self>, connections: &Arc<Connections>) {
+        let is_followed = self.is_followed(connections);
+        let limit = connections.options().change_log_bytes_max;
+        let return_writer = |connection| self.return_writer(connections, connection);
+        let at = match prune_step(connections, limit, is_followed, return_writer) {
+            Ok(Pruned::Some) => Instant::now(),
+            Ok(Pruned::Waits) => Instant::now() + PRUNE_AFTER,
+            // After an error, a later commit tries again.
+            Ok(Pruned::Done) | Err(_) => return self.records.store(0, Ordering::Relaxed),
+        };
+        self.queue.add_again(Step::PruneChangeLog, at);
     }
 
     fn make_checkpoint_of_reclaimed(&self, connections: &Connections) {

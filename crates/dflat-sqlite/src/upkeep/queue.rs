@@ -20,15 +20,18 @@ pub(crate) enum Step {
     Reclaim,
     /// Copies the log into the file, which shortens the file by the pages that were given back.
     CheckpointReclaimed,
+    /// Deletes old change records.
+    PruneChangeLog,
 }
 
 impl Step {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::EndKeptReads,
         Self::Checkpoint,
         Self::CutLog,
         Self::Reclaim,
         Self::CheckpointReclaimed,
+        Self::PruneChangeLog,
     ];
 }
 

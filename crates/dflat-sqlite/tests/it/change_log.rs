@@ -315,3 +315,40 @@ fn view_in_place_of_the_change_log_fails_no_write() {
     assert_eq!(records(&reader, since), None);
     assert_eq!(Raw::open(&path).rows(&["count(*)"], "FROM plain"), ["2"]);
 }
+
+// Promise: storage-format#S34
+#[test]
+fn old_records_are_deleted_when_nobody_writes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let options = SqliteOptions {
+        change_log: true,
+        change_log_bytes_max: 400_000,
+        ..SqliteOptions::default()
+    };
+    let one = SqliteBackend::open(&path, options).unwrap();
+    let record = "x".repeat(100);
+    for key in 0..3 {
+        let mut tx = begin(&one);
+        insert(&mut *tx, key).unwrap();
+        (0..2000).for_each(|_| tx.append_record(record.as_bytes()).unwrap());
+        tx.commit().unwrap();
+    }
+    let reader = open(&path);
+    let since = state(&reader);
+    let bytes = || -> u64 {
+        let rows = Raw::open(&path).rows(&["sum(length(record))"], "FROM dflat__log");
+        rows[0].parse().unwrap()
+    };
+    let start = std::time::Instant::now();
+    while bytes() > 200_000 {
+        assert!(start.elapsed().as_secs() < 60, "{} bytes", bytes());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(bytes() > 50_000);
+    // The ids go on, and pruning itself is accounted for.
+    commit(&one, 10, &["later"]);
+    let later = records(&reader, since).unwrap();
+    assert_eq!(later[0], "later");
+    assert!(later[1..].iter().all(String::is_empty), "{}", later.len());
+}
