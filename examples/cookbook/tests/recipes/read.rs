@@ -95,6 +95,24 @@ fn sections_are_in_order() -> Result<()> {
     Ok(())
 }
 
+fn headings(workspace: &Workspace) -> Result<Vec<(String, usize)>> {
+    let open = workspace
+        .fetch::<Note>()
+        .filter(Note::STATE.ne(State::Done));
+    let groups = open.group_by(Note::LIST).all()?;
+    let headings = groups.into_iter();
+    Ok(headings
+        .map(|group| (group.key.unwrap_or_default(), group.count))
+        .collect())
+}
+
+#[test]
+fn headings_count_the_open_notes_of_each_list() -> Result<()> {
+    let expected = [("shopping".to_owned(), 1), ("work".to_owned(), 1)];
+    assert_eq!(headings(&some_notes()?)?, expected);
+    Ok(())
+}
+
 fn choices(workspace: &Workspace) -> Result<Vec<String>> {
     let open = workspace
         .fetch::<Note>()
