@@ -302,3 +302,37 @@ fn log_whose_index_is_built_again_has_no_foreign_commit() {
     drop(tx);
     assert_eq!(count(&backend, &table), 3);
 }
+
+/// Nobody follows the file, and no option asks for change records.
+#[test]
+fn commit_that_nobody_follows_runs_no_statement_for_the_change_log() {
+    const STATEMENTS: [ControlStatement; 4] = [
+        ControlStatement::FindChangeLog,
+        ControlStatement::CreateChangeLog,
+        ControlStatement::LastRecordId,
+        ControlStatement::AppendRecord,
+    ];
+    for change_log in [false, true] {
+        let directory = tempfile::tempdir().unwrap();
+        let options = SqliteOptions {
+            change_log,
+            ..SqliteOptions::default()
+        };
+        let backend = SqliteBackend::open(directory.path().join("a.db"), options).unwrap();
+        let table = table();
+        for key in 0..3 {
+            let mut tx = Arc::clone(&backend).begin(backend.durability()).unwrap();
+            tx.create(&table).unwrap();
+            insert(&mut *tx, &table, key).unwrap();
+            if tx.is_followed() {
+                tx.append_record(b"record").unwrap();
+            }
+            tx.commit().unwrap();
+        }
+        backend.reclaim(1).unwrap();
+        let connection = backend.connections().take_writer().unwrap();
+        let has_run = STATEMENTS.iter().any(|found| connection.has_run(*found));
+        assert_eq!(has_run, change_log);
+        backend.upkeep().return_writer(Some(connection));
+    }
+}
