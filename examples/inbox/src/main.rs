@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run -p inbox                 interactive; q ends it
 //! cargo run -p inbox -- --headless   plays it through and checks what would be shown
+//! cargo run -p inbox -- --file FILE  keeps the messages; a second run on FILE shows the same
 //! cargo run -p inbox -- --frame      plays a part, and writes one frame to standard output
 //! ```
 #![allow(clippy::print_stdout, reason = "the example prints what happens")]
@@ -17,8 +18,10 @@ mod schema {
     dflat::include_schema!("message");
 }
 
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use crossterm::event::KeyCode;
@@ -43,17 +46,27 @@ struct Arguments {
     /// How many messages there are at first
     #[arg(long, default_value_t = 5_000, value_name = "N")]
     messages: u64,
+    /// The file with the messages; run it twice on one file, and each shows the other's changes
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
 }
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let folder = tempfile::tempdir()?;
-    let workspace = Workspace::open(folder.path().join("inbox.db"))?;
-    mail::fill(&workspace, arguments.messages)?;
+    let new_file = || folder.path().join("inbox.db");
+    let path = arguments.file.clone().unwrap_or_else(new_file);
+    let workspace = Workspace::open(&path)?;
+    if mail::newest(&workspace).first()?.is_none() {
+        mail::fill(&workspace, arguments.messages)?;
+    }
     if arguments.frame {
         show_frame(&workspace, arguments.messages)?;
     } else if arguments.headless {
         play(&workspace, arguments.messages)?;
+        if arguments.file.is_none() {
+            follow_another(&workspace, &path, arguments.messages + STEPS)?;
+        }
     } else {
         interact(&workspace, arguments.messages)?;
     }
@@ -116,9 +129,28 @@ fn show_frame(workspace: &Workspace, messages: u64) -> Result<()> {
     )?)
 }
 
+/// The steps of a run without a terminal.
+const STEPS: u64 = 500;
+
+/// Runs the program a second time on the same file, and shows its changes without any other call.
+fn follow_another(workspace: &Workspace, path: &Path, messages: u64) -> Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(60);
+    let view = View::new(workspace)?;
+    let mut another = Command::new(std::env::current_exe()?);
+    another.arg("--headless").arg("--file").arg(path);
+    another.arg("--messages").arg(messages.to_string());
+    assert!(another.stdout(Stdio::null()).status()?.success());
+    let start = Instant::now();
+    while !shows_latest(workspace, &view)? {
+        assert!(start.elapsed() < PATIENCE, "its changes are not shown");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    println!("a second run on the same file was followed");
+    Ok(())
+}
+
 /// Five hundred steps of the network, a key between some, and a look at every list.
 fn play(workspace: &Workspace, messages: u64) -> Result<()> {
-    const STEPS: u64 = 500;
     let view = View::new(workspace)?;
     for step in 0..STEPS {
         network::change(workspace, messages, step)?;
@@ -145,15 +177,21 @@ fn play(workspace: &Workspace, messages: u64) -> Result<()> {
     Ok(())
 }
 
-/// Compares the view with a fresh fetch.
+/// Checks that the view shows the state of a fresh fetch.
 fn check(workspace: &Workspace, view: &View) -> Result<()> {
     workspace.settle()?;
+    assert!(shows_latest(workspace, view)?);
+    Ok(())
+}
+
+/// Compares the view with a fresh fetch.
+fn shows_latest(workspace: &Workspace, view: &View) -> Result<bool> {
     let shown = view.catch_up()?;
     let queries = [mail::newest(workspace), mail::starred(workspace)];
+    let mut is_same = shown.unread == mail::unread(workspace).count()?;
     for (rows, query) in shown.lists.iter().zip(queries) {
         let fresh: Vec<Row> = query.all()?.iter().map(Row::of).collect();
-        assert_eq!(*rows, fresh);
+        is_same &= *rows == fresh;
     }
-    assert_eq!(shown.unread, mail::unread(workspace).count()?);
-    Ok(())
+    Ok(is_same)
 }
