@@ -51,8 +51,8 @@ pub struct Stats {
     /// checkpoint was being made: transactions come faster than the device can write them.
     pub log_waits: u64,
     /// Whether commits of other processes are delivered without a call of this process. False in
-    /// memory, before the first subscription, while the workspace is suspended, and if
-    /// [`follow_processes`](crate::FileOptions::follow_processes) is off.
+    /// memory, before the first subscription and the first use of the dictionary, during a
+    /// suspension, and if [`follow_processes`](crate::FileOptions::follow_processes) is off.
     pub follows_processes: bool,
     /// Whether commits of other processes are looked for at intervals of half a second, or when the
     /// system reports a write to the file: other processes do not notify this one. The reason is

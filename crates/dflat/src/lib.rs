@@ -146,7 +146,7 @@ pub use dflat_workspace::{CheckReport, RepairReport, SalvageReport};
 pub use dictionary::Serde;
 pub use dictionary::{
     Dictionary, DictionaryDeliveries, DictionaryEntry, DictionarySubscription, FlatBuffersValue,
-    FromDictionary, IntoDictionary, SubscribedValue, TransactionDictionary,
+    FromDictionary, IntoDictionary, Overwrite, SubscribedValue, TransactionDictionary,
 };
 pub use fetch::{Cursor, Fetch, FetchIter, FetchedResult, Group, GroupBy, Selection};
 pub use object::{Object, Payload};

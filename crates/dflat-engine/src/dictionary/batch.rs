@@ -1,7 +1,9 @@
 //! The keys that one transaction of the dictionary writes.
 
 use super::item;
-use super::space::{Key, Space};
+use super::space::{Key, Overtaken, Space};
+use super::transactional;
+use crate::engine::Engine;
 use crate::error::{ErrorKind, Result};
 use crate::object::Writer;
 use crate::sync::Arc;
@@ -27,9 +29,15 @@ impl Batch {
 
     /// Writes the keys. `leave` is called, with the key's shard locked, for each key that a
     /// transaction uses, which is left to that transaction.
-    pub(super) fn write(&mut self, transaction: &Transaction, leave: &dyn Fn(&Key)) -> Result<()> {
+    pub(super) fn write(
+        &mut self,
+        engine: &Engine,
+        transaction: &Transaction,
+        leave: &dyn Fn(&Key),
+    ) -> Result<()> {
         // Writing first, without a read before, cannot fail because another process has committed.
         transaction.write_first()?;
+        let noticed = engine.renewals();
         let mut writer = Writer::new();
         self.keys.reverse();
         while let Some(key) = self.keys.pop() {
@@ -50,7 +58,11 @@ impl Batch {
                 }
                 continue;
             }
+            let may_be_overtaken = entry.may_be_overtaken(noticed);
             drop(shard);
+            if may_be_overtaken {
+                note_replaced(transaction, &key);
+            }
             if let Err(error) = store(transaction, &mut writer, &key, value.as_ref(), is_stored) {
                 // An error of one key must not keep the others from being written.
                 if matches!(
@@ -69,8 +81,9 @@ impl Batch {
     }
 
     /// Marks the keys as written. Until then they count as unwritten, which is correct, if more
-    /// costly for readers.
-    pub(super) fn note_written(self) {
+    /// costly for readers. Returns the keys that another process has changed meanwhile.
+    pub(super) fn note_written(self) -> Vec<(Key, Overtaken)> {
+        let mut overtaken = Vec::new();
         let mut spaces: Vec<Arc<Space>> = Vec::new();
         for (key, number, is_stored) in self.written {
             if !spaces.iter().any(|space| Arc::ptr_eq(space, &key.space)) {
@@ -82,9 +95,15 @@ impl Batch {
                 if entry.unwritten == number {
                     entry.unwritten = 0;
                 }
+                let is_overtaken = entry.take_overtaken();
+                if is_overtaken != Overtaken::No {
+                    drop(shard);
+                    overtaken.push((key, is_overtaken));
+                }
             }
         }
         spaces.iter().for_each(|space| space.shrink());
+        overtaken
     }
 
     /// Marks the keys that must be written again as queued, and returns them.
@@ -104,6 +123,16 @@ impl Batch {
             }
         }
         again
+    }
+}
+
+/// Notes the value of another process that a key's change is about to replace, if there is one.
+fn note_replaced(transaction: &Transaction, key: &Key) {
+    // An error is met again when the key is written.
+    if let Ok(stored) = transactional::read(transaction, &key.space, &key.key)
+        && let Some(entry) = key.space.shard(&key.key).get_mut(&key.key)
+    {
+        entry.note_replaced(&stored);
     }
 }
 

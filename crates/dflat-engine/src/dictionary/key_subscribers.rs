@@ -138,14 +138,36 @@ impl KeySubscribers {
 
     /// The keys that subscribers follow as single keys.
     pub(super) fn keys(&self) -> Vec<Arc<str>> {
+        let single = |pattern| match pattern {
+            Pattern::Key(key) => Some(key),
+            Pattern::Prefix(_) => None,
+        };
+        self.patterns().into_iter().filter_map(single).collect()
+    }
+
+    /// The keys and prefixes that subscribers follow.
+    pub(super) fn patterns(&self) -> Vec<Pattern> {
         let list = self.lock();
-        let keys = list
-            .iter()
-            .filter_map(|subscriber| match &subscriber.pattern {
-                Pattern::Key(key) if !subscriber.callback.is_cancelled() => Some(Arc::clone(key)),
-                _ => None,
-            });
-        keys.collect()
+        let open = list.iter().filter(|s| !s.callback.is_cancelled());
+        open.map(|subscriber| subscriber.pattern.clone()).collect()
+    }
+
+    /// The keys of which subscribers were delivered a value that was not removed since.
+    pub(super) fn delivered_keys(&self) -> Vec<Arc<str>> {
+        let list = self.lock();
+        let keys =
+            |s: &Arc<KeySubscriber>| s.lock().last_values.keys().cloned().collect::<Vec<_>>();
+        list.iter().flat_map(keys).collect()
+    }
+
+    /// Whether a subscriber follows a key.
+    pub(super) fn follow(&self, key: &str) -> bool {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let list = self.lock();
+        list.iter()
+            .any(|subscriber| subscriber.pattern.matches(key))
     }
 }
 

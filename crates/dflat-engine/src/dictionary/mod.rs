@@ -6,6 +6,7 @@
 //! queue of `write_behind.rs`.
 
 mod batch;
+mod foreign;
 mod item;
 mod key_subscribers;
 mod space;
@@ -21,15 +22,16 @@ use crate::callback;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::corrupt;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
+pub use foreign::Overwrite;
 pub use item::{TABLE, Value};
 pub use key_subscribers::{Event, KeySubscription, Pattern};
 use key_subscribers::{KeySubscriber, PendingNotifications};
 use space::{Entry, Key, Space};
 pub use transactional::{HeldKeys, TransactionKeys};
-pub use write_behind::FailureCallback;
 use write_behind::WriteBehind;
+pub use write_behind::{FailureCallback, OverwriteCallback};
 
 /// A namespace of the dictionary, with a handle on its engine. Clones share both.
 #[derive(Clone)]
@@ -51,6 +53,10 @@ struct Core {
     writer: Arc<WriteBehind>,
     spaces: Mutex<HashMap<String, Arc<Space>>>,
     keys_max: usize,
+    /// Whether commits of other processes reach the values in memory.
+    is_following: AtomicBool,
+    /// The number of notices of other processes up to which the values in memory are known.
+    caught_up: AtomicU64,
 }
 
 /// A weak reference to the dictionary of an engine.
@@ -73,6 +79,8 @@ impl Dictionary {
             writer: Arc::default(),
             spaces: Mutex::default(),
             keys_max,
+            is_following: AtomicBool::new(false),
+            caught_up: AtomicU64::new(0),
         };
         Self::with(engine, Arc::new(core))
     }
@@ -125,8 +133,10 @@ impl Dictionary {
         if let Some(entry) = shard.get(key) {
             return Ok(entry.value.clone());
         }
-        let version = shard.version();
         drop(shard);
+        // Order: before the value is read that later commits may change.
+        self.follow();
+        let version = self.space.shard(key).version();
         let value = self.read(key)?;
         self.space.keep(key, value.as_ref(), version);
         Ok(value)
@@ -139,14 +149,7 @@ impl Dictionary {
 
     /// The value of a key in the file.
     fn read(&self, key: &str) -> Result<Option<Value>> {
-        let mut found = None;
-        let key_of = item::key_of(key, &self.space.name);
-        let engine = &self.state.engine;
-        let read = engine.visit_committed(&TABLE, &key_of, &mut |row| {
-            found = Some(value_of(key, row.row_id, row.payload));
-        });
-        read.map_err(|error| error.context(format_args!("cannot read the value of {key:?}")))?;
-        found.transpose()
+        foreign::read(&self.state.engine, &self.space, key)
     }
 
     /// Sets or removes a value: in memory at once, in the file soon. Waits for a transaction that
@@ -200,6 +203,7 @@ impl Dictionary {
         if self.state.engine.is_of_parent() {
             self.admit(format_args!("set {key:?}"))?;
         }
+        self.follow();
         let mut shard = if callback::is_running() {
             let shard = self.space.shard(key);
             if shard.is_held(key) {
@@ -224,8 +228,13 @@ impl Dictionary {
             return Ok(true);
         }
         let number = self.writer().next_change();
+        let caught_up = self.state.core.caught_up.load(Ordering::Acquire);
+        let is_known = known.is_some();
         let (shared_key, entry) = shard.change(key);
-        entry.value = value;
+        let before = std::mem::replace(&mut entry.value, value);
+        if entry.unwritten == 0 {
+            entry.base = is_known.then_some((before, caught_up));
+        }
         entry.unwritten = number;
         let is_queued = std::mem::replace(&mut entry.queued, true);
         let pending = self
@@ -344,6 +353,7 @@ impl Dictionary {
     ) -> Result<KeySubscription> {
         let operation = format_args!("subscribe to keys of the dictionary");
         self.admit(operation)?;
+        self.follow();
         // Order: registered first, so that a change after the values were read is delivered after
         // them.
         let subscriber = self.space.subscribers.add(pattern.clone(), function);
@@ -410,6 +420,18 @@ impl Dictionary {
     #[must_use]
     pub fn failures(&self) -> u64 {
         self.writer().failures()
+    }
+
+    /// Sets the callback that is called with each change of another process that a direct change
+    /// has overwritten. It replaces the callback set before.
+    pub fn on_overwrite(&self, callback: OverwriteCallback) {
+        self.writer().on_overwrite(callback);
+    }
+
+    /// The number of such changes.
+    #[must_use]
+    pub fn overwrites(&self) -> u64 {
+        self.writer().overwrites()
     }
 
     /// Refuses to set values through handles of this workspace from now on. Values set before are

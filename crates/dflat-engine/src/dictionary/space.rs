@@ -51,9 +51,50 @@ pub(super) struct Entry {
     pub(super) sealed: Vec<Option<Value>>,
     /// Whether the key is known to have a row in the file.
     pub(super) is_stored: bool,
+    /// The value in the file before the changes that are not written yet, if it is known, and how
+    /// many notices of other processes it is as new as.
+    pub(super) base: Option<(Option<Value>, u64)>,
+    /// Whether another process has changed the key while the entry could not be dropped.
+    pub(super) overtaken: Overtaken,
+}
+
+/// Whether another process has changed a key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Overtaken {
+    #[default]
+    No,
+    /// It has committed while the key was in use.
+    Maybe,
+    /// The change that is being written replaces its value.
+    Yes,
 }
 
 impl Entry {
+    /// Whether the file, of which `noticed` notices are known, may have another value than the one
+    /// before the changes that are not written yet.
+    pub(super) fn may_be_overtaken(&self, noticed: u64) -> bool {
+        matches!(self.base, Some((_, since)) if since != noticed)
+    }
+
+    /// Notes the value that the file has when this key is about to be written.
+    pub(super) fn note_replaced(&mut self, stored: &Option<Value>) {
+        let is_base = self.base.as_ref().is_some_and(|(base, _)| base == stored);
+        if self.base.is_some() && !is_base && *stored != self.value {
+            self.overtaken = Overtaken::Yes;
+        }
+    }
+
+    /// Whether another process has changed the key, once the key is free and so can be compared
+    /// with the file. It is not marked any more then.
+    pub(super) fn take_overtaken(&mut self) -> Overtaken {
+        let is_free = self.unwritten == 0 && self.holders == 0;
+        if is_free {
+            std::mem::take(&mut self.overtaken)
+        } else {
+            Overtaken::No
+        }
+    }
+
     /// Whether the entry can be dropped, because the file has the same value.
     fn is_clean(&self) -> bool {
         self.unwritten == 0 && !self.queued && self.holders == 0
@@ -151,6 +192,20 @@ impl Shard {
         };
         let entry = self.entries.entry(Arc::clone(&shared)).or_default();
         (shared, entry)
+    }
+
+    /// Drops a key's value, because another process may have changed it; values that were read
+    /// before are out of date. Returns false if the key is in use.
+    pub(super) fn forget(&mut self, key: &str) -> bool {
+        if let Some(entry) = self.entries.get_mut(key)
+            && (entry.unwritten != 0 || entry.holders > 0)
+        {
+            entry.overtaken = entry.overtaken.max(Overtaken::Maybe);
+            return false;
+        }
+        self.entries.remove(key);
+        self.version += 1;
+        true
     }
 
     /// Drops entries if there are too many: half of them, so that this is seldom done.

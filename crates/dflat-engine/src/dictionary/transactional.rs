@@ -9,8 +9,9 @@
 //! subscribers are notified.
 
 use super::batch::put;
+use super::foreign;
 use super::item::{self, TABLE, Value};
-use super::space::Key;
+use super::space::{Key, Overtaken, Space};
 use super::{Dictionary, lock, value_of};
 use crate::error::Result;
 use crate::object::Writer;
@@ -74,7 +75,7 @@ impl HeldKeys {
     pub fn seal(&self, transaction: &Transaction) -> Result<()> {
         for hold in self.lock().iter_mut() {
             if hold.is_set {
-                hold.last = read(transaction, &hold.dictionary, &hold.key)?;
+                hold.last = read(transaction, &hold.dictionary.space, &hold.key)?;
             } else if let Some((_, value)) = &hold.carried {
                 hold.last = value.clone();
             } else {
@@ -92,6 +93,7 @@ impl HeldKeys {
     pub fn release(&self, is_committed: bool) {
         let holds = std::mem::take(&mut *self.lock());
         let mut pending = super::PendingNotifications::default();
+        let mut overtaken = Vec::new();
         for hold in holds {
             let full_key = hold.full_key();
             let mut shard = full_key.space.shard(&full_key.key);
@@ -121,6 +123,7 @@ impl HeldKeys {
             let again = entry.unwritten != 0 && !entry.queued && entry.holders == 0;
             entry.queued |= again;
             let was_left = entry.holders == 0 && std::mem::take(&mut entry.is_left);
+            let is_overtaken = entry.take_overtaken();
             if again || was_left {
                 hold.dictionary.writer().take_back(&full_key, again);
             }
@@ -129,8 +132,15 @@ impl HeldKeys {
             if again {
                 hold.dictionary.enqueue([]);
             }
+            if is_overtaken != Overtaken::No {
+                overtaken.push((hold.dictionary, full_key, is_overtaken));
+            }
         }
         pending.notify();
+        for (dictionary, key, overtaken) in overtaken {
+            let engine = &dictionary.state.engine;
+            foreign::settle(engine, dictionary.writer(), &key, overtaken);
+        }
     }
 }
 
@@ -180,7 +190,7 @@ impl TransactionKeys<'_> {
     /// As [`Transaction::get`].
     pub fn get(&self, key: &str) -> Result<Option<Value>> {
         self.hold(key)?;
-        read(self.transaction, &self.dictionary, key)
+        read(self.transaction, &self.dictionary.space, key)
     }
 
     /// Sets or removes a value.
@@ -207,7 +217,7 @@ impl TransactionKeys<'_> {
             return Ok(());
         }
         // Fails if the transaction does not declare the table.
-        let found = read(self.transaction, &self.dictionary, key)?;
+        let found = read(self.transaction, &self.dictionary.space, key)?;
         let space = &self.dictionary.space;
         let (key, carried) = loop {
             // The value from before must be in memory for direct reads during the transaction.
@@ -222,6 +232,9 @@ impl TransactionKeys<'_> {
             // change or a later value. If that transaction fails, the table does not have its
             // value.
             let is_written = entry.unwritten == 0 || entry.sealed.contains(&found);
+            if !is_written && entry.sealed.is_empty() {
+                entry.note_replaced(&found);
+            }
             let carried = (!is_written).then(|| (entry.unwritten, entry.value.clone()));
             break (key, carried);
         };
@@ -253,8 +266,9 @@ impl HeldKey {
     }
 }
 
-fn read(transaction: &Transaction, dictionary: &Dictionary, key: &str) -> Result<Option<Value>> {
-    let row = transaction.get(&TABLE, &item::key_of(key, &dictionary.space.name))?;
+/// The value of a key that a transaction sees.
+pub(super) fn read(transaction: &Transaction, space: &Space, key: &str) -> Result<Option<Value>> {
+    let row = transaction.get(&TABLE, &item::key_of(key, &space.name))?;
     row.map(|row| value_of(key, row.row_id(), row.payload()))
         .transpose()
 }

@@ -15,8 +15,9 @@
 use std::time::Duration;
 
 use super::batch::Batch;
+use super::foreign::{self, Overwrite};
 use super::item;
-use super::space::Key;
+use super::space::{Key, Overtaken};
 use crate::callback;
 use crate::engine::{Engine, PerformOptions};
 use crate::error::{Error, ErrorKind, Result};
@@ -34,6 +35,9 @@ const RETRY_MAX: Duration = Duration::from_secs(30);
 /// Called with the error of each write that fails.
 pub type FailureCallback = Box<dyn FnMut(Error) + Send>;
 
+/// Called with each change of another process that a direct change has overwritten.
+pub type OverwriteCallback = Box<dyn FnMut(Overwrite) + Send>;
+
 /// The queue of keys, and the transactions that empty it.
 #[derive(Default)]
 pub(super) struct WriteBehind {
@@ -44,6 +48,8 @@ pub(super) struct WriteBehind {
     /// Signalled when a retry should not wait any longer.
     hurried: Condvar,
     on_failure: Mutex<Option<FailureCallback>>,
+    overwrites: AtomicU64,
+    on_overwrite: Mutex<Option<OverwriteCallback>>,
 }
 
 #[derive(Default)]
@@ -143,15 +149,20 @@ impl WriteBehind {
         drop(state);
         let batch = Arc::new(Mutex::new(Batch::default()));
         let (this, taken) = (Arc::clone(self), Arc::clone(&batch));
+        let noticing = engine.clone();
         let handler = move |transaction: &std::rc::Rc<Transaction>| {
             let mut batch = taken.lock().unwrap_or_else(PoisonError::into_inner);
             *batch = this.take();
-            batch.write(transaction, &|key| this.leave(key))
+            batch.write(&noticing, transaction, &|key| this.leave(key))
         };
-        let this = Arc::clone(self);
+        let (this, reading) = (Arc::clone(self), engine.clone());
         let completion = move |outcome| {
             let mut batch = batch.lock().unwrap_or_else(PoisonError::into_inner);
-            this.finish(std::mem::take(&mut *batch), outcome);
+            let overtaken = this.finish(std::mem::take(&mut *batch), outcome);
+            drop(batch);
+            for (key, overtaken) in overtaken {
+                foreign::settle(&reading, &this, &key, overtaken);
+            }
         };
         engine.perform(
             [item::TABLE],
@@ -167,8 +178,9 @@ impl WriteBehind {
         Batch::of(std::mem::take(&mut state.waiting))
     }
 
-    /// Notes that a transaction has ended, and starts the next one.
-    fn finish(self: &Arc<Self>, mut batch: Batch, outcome: Result<()>) {
+    /// Notes that a transaction has ended, and starts the next one. Returns the written keys that
+    /// another process has changed meanwhile.
+    fn finish(self: &Arc<Self>, mut batch: Batch, outcome: Result<()>) -> Vec<(Key, Overtaken)> {
         let failed_key = batch.failed_key.take().filter(|_| outcome.is_err());
         let (written, again) = match outcome {
             Ok(()) => (Some(batch), Vec::new()),
@@ -211,10 +223,8 @@ impl WriteBehind {
             self.report(error);
         }
         self.finished.notify_all();
-        if let Some(batch) = written {
-            // Order: last, so that no thread waits while many keys are marked.
-            batch.note_written();
-        }
+        // Order: last, so that no thread waits while many keys are marked.
+        written.map(Batch::note_written).unwrap_or_default()
     }
 
     /// Starts a thread that retries after some time, unless one is waiting already.
@@ -263,6 +273,32 @@ impl WriteBehind {
 
     pub(super) fn on_failure(&self, callback: FailureCallback) {
         *self.callback() = Some(callback);
+    }
+
+    pub(super) fn report_overwrite(&self, overwrite: Overwrite) {
+        self.overwrites.fetch_add(1, Ordering::Relaxed);
+        let lock = || {
+            self.on_overwrite
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let taken = lock().take();
+        if let Some(mut call) = taken {
+            // A panic of the callback is dropped: no caller could receive it.
+            let _ = callback::run("the dictionary's overwrite callback", || call(overwrite));
+            lock().get_or_insert(call);
+        }
+    }
+
+    pub(super) fn on_overwrite(&self, callback: OverwriteCallback) {
+        *self
+            .on_overwrite
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(callback);
+    }
+
+    pub(super) fn overwrites(&self) -> u64 {
+        self.overwrites.load(Ordering::Relaxed)
     }
 
     pub(super) fn failures(&self) -> u64 {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use dflat_model::{CommitSeq, Table};
 
+use super::listener::Listener;
 use crate::change_set::{ChangeSet, record_engine};
 use crate::delivery::Deliveries;
 use crate::error::Result;
@@ -30,6 +31,8 @@ pub(super) struct Follower {
     tables: Mutex<HashMap<String, Table>>,
     /// Set once, when the engine is made. The queue refers to the reader and so to this follower.
     deliveries: OnceLock<Weak<Deliveries>>,
+    /// Set with the queue.
+    listener: OnceLock<Arc<Listener>>,
     telemetry: Arc<Telemetry>,
     bytes_max: usize,
 }
@@ -60,14 +63,16 @@ impl Follower {
             seen: Mutex::default(),
             tables: Mutex::default(),
             deliveries: OnceLock::new(),
+            listener: OnceLock::new(),
             telemetry,
             bytes_max,
         }
     }
 
-    /// Sets the queue of the engine.
-    pub(super) fn deliver_to(&self, deliveries: &Arc<Deliveries>) {
+    /// Sets the queue and the listener of the engine.
+    pub(super) fn deliver_to(&self, deliveries: &Arc<Deliveries>, listener: &Arc<Listener>) {
         let _ = self.deliveries.set(Arc::downgrade(deliveries));
+        let _ = self.listener.set(Arc::clone(listener));
     }
 
     fn deliveries(&self) -> Option<Arc<Deliveries>> {
@@ -232,6 +237,9 @@ impl Follower {
             return CaughtUp::Known;
         }
         self.telemetry.note_followed(commits.len());
+        let mut names = commits.iter().flat_map(|commit| &commit.names);
+        let listener = self.listener.get();
+        let listener = listener.filter(|listener| names.any(|name| listener.is_of(name)));
         let mut seq = self.committed();
         deliveries.follow(commits.into_iter().map(|commit| {
             seq.0 += 1;
@@ -242,6 +250,10 @@ impl Follower {
             };
             (changes, commit.names)
         }));
+        if let Some(listener) = listener.cloned() {
+            let calls = Box::new(move || listener.calls(None));
+            deliveries.register(calls, deliveries.renewals());
+        }
         // Order: a reader that finds the number finds the changes in the queue.
         self.committed.store(seq.0, Ordering::Release);
         CaughtUp::Followed

@@ -4,6 +4,7 @@ mod back_off;
 mod clients;
 mod follower;
 mod indexes;
+mod listener;
 mod perform;
 mod process;
 mod read;
@@ -31,6 +32,7 @@ pub use crate::transaction::{BuildState, Duplicate, IndexProgress, Ready};
 use clients::ClientState;
 pub use clients::{HeldSubscription, WeakEngine};
 use follower::Follower;
+use listener::Listener;
 pub use perform::PerformOptions;
 use process::Process;
 use read::Reader;
@@ -57,6 +59,7 @@ struct Inner {
     telemetry: Arc<Telemetry>,
     snapshots: Arc<Snapshots>,
     busy_timeout: Duration,
+    listener: Arc<Listener>,
     /// Done once the backend reports commits of other processes.
     follow: Once,
     /// The process that made the engine. A child that this process forks has none of its threads.
@@ -131,7 +134,9 @@ impl Engine {
         let reader = Reader::new(Arc::clone(&backend), Arc::clone(&telemetry), bytes_max);
         let registry = Arc::new(Registry::new(Arc::clone(&telemetry)));
         let snapshots = Arc::new(Snapshots::new(options.snapshot_age_max));
+        let listener = Arc::new(Listener::default());
         let deliver = Box::new(Deliverer {
+            listener: Arc::clone(&listener),
             reader: reader.clone(),
             registry: Arc::clone(&registry),
             telemetry: Arc::clone(&telemetry),
@@ -139,7 +144,7 @@ impl Engine {
         });
         let patience = options.patience;
         let deliveries = Arc::new(Deliveries::new(deliver, patience, UNMATCHED_MAX));
-        reader.follower.deliver_to(&deliveries);
+        reader.follower.deliver_to(&deliveries, &listener);
         let outlet = ToDeliveries {
             deliveries: Arc::clone(&deliveries),
             follower: Arc::clone(&reader.follower),
@@ -164,6 +169,7 @@ impl Engine {
             telemetry,
             snapshots,
             busy_timeout: options.busy_timeout,
+            listener,
             follow: Once::new(),
             process: Process::current(),
             clients: Mutex::new(1),
@@ -262,6 +268,7 @@ impl Outlet for ToDeliveries {
 
 /// Handles each transaction that has ended: notifies subscribers, then calls the completion.
 struct Deliverer {
+    listener: Arc<Listener>,
     reader: Reader,
     registry: Arc<Registry>,
     telemetry: Arc<Telemetry>,
@@ -276,8 +283,9 @@ impl Deliver for Deliverer {
     }
 
     fn renew(&self) -> Option<Arc<dyn Calls>> {
-        let publication = self.registry.renew(&self.reader)?;
-        Some(publication)
+        let publication = self.registry.renew(&self.reader);
+        let calls = publication.map(|publication| publication as Arc<dyn Calls>);
+        self.listener.calls(calls)
     }
 
     fn is_observed(&self, table: &Table) -> bool {

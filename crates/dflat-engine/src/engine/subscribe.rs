@@ -91,7 +91,7 @@ impl Engine {
     }
 
     /// Lets the backend report commits of other processes from now on.
-    fn follow(&self) {
+    pub(super) fn follow(&self) {
         self.inner.follow.call_once(|| {
             let engine = self.downgrade();
             let backend = &self.inner.reader.backend;

@@ -107,6 +107,18 @@ impl Engine {
         });
     }
 
+    pub(crate) fn renewals(&self) -> u64 {
+        0
+    }
+
+    pub(crate) fn listen(
+        &self,
+        _: &Table,
+        _: impl Fn(&Self) + Send + Sync + 'static,
+    ) -> Result<()> {
+        Ok(())
+    }
+
     pub(crate) fn visit_committed(
         &self,
         _: &Table,

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use dflat_engine::dictionary::{self as engine, Value};
 
+pub use dflat_engine::dictionary::Overwrite;
+
 use crate::{Error, Result, Table};
 pub use transactional::TransactionDictionary;
 #[cfg(feature = "serde")]
@@ -42,8 +44,17 @@ pub use watch::{DictionaryDeliveries, DictionarySubscription, SubscribedValue};
 /// A handle does not keep the workspace open. After its shutdown, every method that reads or writes
 /// fails with [`ShutDown`](crate::ErrorKind::ShutDown).
 ///
-/// One process at a time should change the dictionary of a file: values that are in memory are not
-/// read again.
+/// # Several processes
+/// From the first use of the dictionary on, the workspace
+/// [follows other processes](crate::WorkspaceBuilder::follow_processes). A value that another
+/// process has set is read again soon after, and its subscribers are notified. If several processes
+/// set one key, the value that is written last stays; a transaction that declares
+/// [`Dictionary::TABLE`] reads the values in the file, and no other process changes them under it.
+///
+/// A value that is set here and waits to be written is later than a value that another process has
+/// written meanwhile. It stays visible, and overwrites the other value.
+/// [`on_overwrite`](Self::on_overwrite) reports this if the value in the file was known when the
+/// value was set.
 ///
 /// # Examples
 /// ```
@@ -237,6 +248,19 @@ impl Dictionary {
     /// wrote. It replaces the function set before.
     pub fn on_failure(&self, callback: impl FnMut(Error) + Send + 'static) {
         self.inner.on_failure(Box::new(callback));
+    }
+
+    /// Sets the function that is called with each value of another process that a value set here
+    /// has overwritten, if the value in the file was known when the value was set. It is called
+    /// after the write, on the thread that wrote, and replaces the function set before.
+    pub fn on_overwrite(&self, callback: impl FnMut(Overwrite) + Send + 'static) {
+        self.inner.on_overwrite(Box::new(callback));
+    }
+
+    /// How many values of other processes were overwritten in this way, in all namespaces.
+    #[must_use]
+    pub fn overwrites(&self) -> u64 {
+        self.inner.overwrites()
     }
 
     /// How many writes have failed, in all namespaces.

@@ -146,8 +146,8 @@ impl WorkspaceBuilder {
     }
 
     /// Whether commits of other processes are delivered without a call of this process. Defaults to
-    /// yes. In memory, and as long as nothing is subscribed to, the library follows no process, and
-    /// this option has no effect.
+    /// yes. In memory, and before the first subscription and the first use of the dictionary, the
+    /// library follows no process, and this option has no effect.
     ///
     /// While it follows other processes, the library has a thread, and a small file beside the
     /// database whose name ends in `-dflat-presence`. [`Stats::follows_processes`] shows whether it

@@ -9,5 +9,6 @@ mod lone_process;
 mod made_anew;
 mod missing_keys;
 mod retrying;
+mod shared_dictionary;
 mod subscribing;
 mod suspension;

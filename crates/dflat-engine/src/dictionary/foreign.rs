@@ -1,0 +1,149 @@
+//! Commits of other processes that change keys.
+//!
+//! A value in memory that another process may have changed is dropped, and is read again from the
+//! file; subscribers get the value that the file has then. A direct change that still waits to be
+//! written is the later one: it stays. When it is written, the file is read again. If the file has
+//! the value that was written, the change has overwritten that of the other process, and this is
+//! reported; otherwise the other process was later.
+
+use std::collections::BTreeSet;
+
+use super::item::{self, TABLE, Value};
+use super::key_subscribers::Pattern;
+use super::space::{Key, Overtaken, Space};
+use super::write_behind::WriteBehind;
+use super::{Dictionary, lock, value_of};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::sync::Arc;
+use crate::sync::atomic::Ordering;
+
+/// A change of another process that a direct change has overwritten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Overwrite {
+    /// The namespace of the key.
+    pub namespace: Arc<str>,
+    /// The key.
+    pub key: Arc<str>,
+}
+
+impl Dictionary {
+    /// Lets commits of other processes reach the values in memory. Called before the first value is
+    /// read or set.
+    pub(super) fn follow(&self) {
+        let core = &self.state.core;
+        if core.is_following.load(Ordering::Acquire) {
+            return;
+        }
+        let weak = Arc::downgrade(core);
+        let listener = move |engine: &Engine| {
+            if let Some(core) = weak.upgrade() {
+                Self::with(engine.clone(), core).catch_up();
+            }
+        };
+        // An error is one of reading: the next read returns it, and the next call tries again.
+        if self.state.engine.listen(&TABLE, listener).is_ok() {
+            core.is_following.store(true, Ordering::Release);
+        }
+    }
+
+    /// Takes over the changes of other processes. Any key may have changed.
+    fn catch_up(&self) {
+        let engine = &self.state.engine;
+        // Order: before the keys are refreshed; later notices are caught up with later.
+        let noticed = engine.renewals();
+        for key in self.all_keys() {
+            refresh(engine, &key);
+        }
+        self.state
+            .core
+            .caught_up
+            .fetch_max(noticed, Ordering::AcqRel);
+    }
+
+    /// The keys that are in memory or that subscribers follow.
+    fn all_keys(&self) -> Vec<Key> {
+        let mut all = Vec::new();
+        let spaces: Vec<Arc<Space>> = lock(&self.state.core.spaces).values().cloned().collect();
+        for space in spaces {
+            let dictionary = Self {
+                state: Arc::clone(&self.state),
+                space: Arc::clone(&space),
+            };
+            let known = dictionary.in_memory("", |_| true);
+            let mut keys: BTreeSet<_> = known.into_iter().map(|(key, _)| key).collect();
+            for pattern in space.subscribers.patterns() {
+                match pattern {
+                    Pattern::Key(key) => drop(keys.insert(key)),
+                    // The error is met again by the next read.
+                    Pattern::Prefix(prefix) => {
+                        keys.extend(dictionary.entries(&prefix).unwrap_or_default().into_keys());
+                    }
+                }
+            }
+            keys.extend(space.subscribers.delivered_keys());
+            all.extend(keys.into_iter().map(|key| Key {
+                space: Arc::clone(&space),
+                key,
+            }));
+        }
+        all
+    }
+}
+
+/// Takes over the value of a key from the file. A key that is in use is compared with the file when
+/// it is free again.
+fn refresh(engine: &Engine, key: &Key) {
+    let mut shard = key.space.shard(&key.key);
+    if !shard.forget(&key.key) {
+        return;
+    }
+    let version = shard.version();
+    drop(shard);
+    if !key.space.subscribers.follow(&key.key) {
+        return;
+    }
+    // A value that cannot be read is not delivered: the next read returns the error.
+    let Ok(value) = read(engine, &key.space, &key.key) else {
+        return;
+    };
+    let shard = key.space.shard(&key.key);
+    // A change that was made meanwhile is later, and notifies the subscribers itself.
+    if shard.version() != version {
+        return;
+    }
+    let subscribers = &key.space.subscribers;
+    let pending = subscribers.queue(&key.key, value.as_ref(), false);
+    drop(shard);
+    pending.notify();
+}
+
+/// Compares a key that was overtaken, and that is free now, with the file.
+pub(super) fn settle(engine: &Engine, writer: &WriteBehind, key: &Key, overtaken: Overtaken) {
+    let shard = key.space.shard(&key.key);
+    let written = shard.get(&key.key).map(|entry| entry.value.clone());
+    drop(shard);
+    match (read(engine, &key.space, &key.key), written) {
+        (Ok(stored), Some(written)) if stored == written => {
+            if overtaken == Overtaken::Yes {
+                writer.report_overwrite(Overwrite {
+                    namespace: Arc::from(&*key.space.name),
+                    key: Arc::clone(&key.key),
+                });
+            }
+        }
+        _ => refresh(engine, key),
+    }
+}
+
+/// The value of a key in the file.
+pub(super) fn read(engine: &Engine, space: &Space, key: &str) -> Result<Option<Value>> {
+    let mut found = None;
+    let key_of = item::key_of(key, &space.name);
+    let read = engine.visit_committed(&TABLE, &key_of, &mut |row| {
+        found = Some(value_of(key, row.row_id, row.payload));
+    });
+    read.map_err(|error| error.context(format_args!("cannot read the value of {key:?}")))?;
+    found.transpose()
+}
