@@ -190,7 +190,6 @@ impl Follower {
     }
 
     fn renew(&self) {
-        self.telemetry.note_renewal();
         if let Some(deliveries) = self.deliveries() {
             deliveries.renew(self.committed());
         }

@@ -316,6 +316,10 @@ impl Registry {
     /// is read again, objects first, then results.
     pub fn renew(&self, refetch: &dyn Refetch) -> Option<Arc<Publication>> {
         let mut state = self.lock();
+        if state.values().all(TableSubscriptions::is_empty) {
+            return None;
+        }
+        self.telemetry.note_renewal();
         let mut calls = VecDeque::new();
         let mut failed = Vec::new();
         for subscriptions in state.values_mut() {

@@ -66,9 +66,8 @@ impl Recorder {
             return Ok(());
         }
         let time = milliseconds();
-        let (mut place, mut has_written) = (0, false);
+        let mut place = 0;
         for changes in members {
-            has_written |= changes.tables().next().is_some();
             if changes.is_empty() {
                 continue;
             }
@@ -85,8 +84,9 @@ impl Recorder {
             }
             place += 1;
         }
-        // Changes that were undone may leave traces, so the commit needs a record.
-        if place == 0 && has_written {
+        // Changes that were undone leave no table in the write set but may leave traces in the
+        // storage, so the commit needs a record.
+        if place == 0 {
             writer.append_record(&[])?;
         }
         Ok(())

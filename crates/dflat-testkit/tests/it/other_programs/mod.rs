@@ -12,3 +12,4 @@ mod retrying;
 mod shared_dictionary;
 mod subscribing;
 mod suspension;
+mod two_engines;
