@@ -29,6 +29,10 @@ pub enum ErrorKind {
     /// Another object has the same primary key or the same value of a unique field. The transaction
     /// stays usable: change the object, use an upsert, or give up.
     AlreadyExists,
+    /// The object to create needs a key that the library assigns, and there is none: the table
+    /// holds the largest key, 2^63 - 1. The transaction stays usable: create the object with a key
+    /// of your own, below the largest.
+    KeysExhausted,
     /// The object to change does not exist any more; the transaction stays usable. Or the file to
     /// open for reading only does not exist.
     NotFound,

@@ -21,6 +21,10 @@ pub struct TableDescriptor {
     pub type_name: Cow<'static, str>,
     /// The fields of the primary key, in order; never empty.
     pub primary_key: Cow<'static, [Field]>,
+    /// How the library assigns the key of a new object that has none. Only a key of one field can
+    /// be assigned. The encoding leaves it out, so a decoded descriptor has `None`: each program
+    /// assigns keys by its own schema, whatever the file says.
+    pub auto_key: Option<AutoKey>,
     /// The secondary indexes.
     pub indexes: Cow<'static, [IndexDescriptor]>,
     /// The types of the payload: the root table first, then all types that it reaches.
@@ -33,6 +37,17 @@ impl TableDescriptor {
     pub fn content_hash(&self) -> u64 {
         payload_hash(&self.to_bytes())
     }
+}
+
+/// How the library assigns the key of a new object whose key has the default value, 0 or the empty
+/// string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AutoKey {
+    /// One more than the largest key in the table, at most 2^63 - 1; 1 in an empty table. The key
+    /// is a `ulong`.
+    Increasing,
+    /// A new UUID of version 7, as text of 36 characters. The key is a string.
+    UuidV7,
 }
 
 /// Index of a type in [`TableDescriptor::types`].

@@ -21,7 +21,7 @@ mod scalar;
 mod value;
 
 pub use descriptor::{
-    Element, EnumLayout, EnumValueLayout, FieldLayout, MemberLayout, ROOT_TYPE, Shape,
+    AutoKey, Element, EnumLayout, EnumValueLayout, FieldLayout, MemberLayout, ROOT_TYPE, Shape,
     StructFieldLayout, StructLayout, Table, TableDescriptor, TableLayout, TypeDescriptor, TypeId,
     UnionLayout,
 };

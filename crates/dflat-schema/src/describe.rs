@@ -49,6 +49,10 @@ pub fn describe(schema: &Schema, root: DefinitionId) -> TableDescriptor {
         ),
         type_name: Cow::Owned(full_name),
         primary_key: Cow::Owned(primary_key),
+        auto_key: match &definition.kind {
+            DefinitionKind::Table(table) => table.auto_key(),
+            _ => None,
+        },
         indexes: Cow::Owned(indexes),
         types: Cow::Owned(Lowering::new(schema, root).types()),
     }

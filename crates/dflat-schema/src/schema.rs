@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use dflat_model::{IndexDescriptor, Scalar};
+use dflat_model::{AutoKey, IndexDescriptor, Scalar};
 
 /// Index of a [`SourceFile`] in [`Schema::files`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -188,6 +188,8 @@ pub struct Struct {
     pub align: u32,
     /// The fields, in declaration order, with their byte offsets.
     pub fields: Vec<StructField>,
+    /// Declared with `uuid`: its two numbers are a UUID.
+    pub uuid: bool,
 }
 
 /// A field of a struct.
@@ -218,10 +220,19 @@ pub struct Table {
     pub fields: Vec<Field>,
     /// The table version, attribute `v:`.
     pub version: Option<String>,
-    /// A `root_type` names the table, so Dflat stores its objects.
+    /// Dflat stores the table's objects: a `root_type` names it, or it has the attribute `stored`.
     pub root: bool,
     /// The indexes that its attributes declare over several fields, or of some objects.
     pub indexes: Vec<TableIndex>,
+}
+
+impl Table {
+    /// How the library assigns the key of a new object.
+    #[must_use]
+    pub fn auto_key(&self) -> Option<AutoKey> {
+        let mut keys = self.fields.iter().filter(|field| field.storage.primary);
+        keys.find_map(|field| field.storage.auto)
+    }
 }
 
 /// An index that a table declares.
@@ -256,6 +267,8 @@ pub struct Field {
     pub key: bool,
     /// Its Dflat attributes.
     pub storage: Storage,
+    /// The unit, if the field is a date and time.
+    pub time: Option<TimeUnit>,
 }
 
 /// The Dflat attributes of a field.
@@ -269,6 +282,42 @@ pub struct Storage {
     pub unique: bool,
     /// The indexes that the field's type declares do not hold for the table with this field.
     pub no_indexes: bool,
+    /// How the library assigns the field in a new object, attribute `auto`.
+    pub auto: Option<AutoKey>,
+}
+
+/// The unit of a `long` that counts the time since 1970-01-01T00:00:00Z, attribute `time`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Seconds.
+    Seconds,
+    /// Thousandths of a second.
+    Milliseconds,
+    /// Millionths of a second.
+    Microseconds,
+    /// Billionths of a second.
+    Nanoseconds,
+}
+
+impl TimeUnit {
+    /// All units, from the largest.
+    pub const ALL: [Self; 4] = [
+        Self::Seconds,
+        Self::Milliseconds,
+        Self::Microseconds,
+        Self::Nanoseconds,
+    ];
+
+    /// The name in a schema.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Seconds => "seconds",
+            Self::Milliseconds => "milliseconds",
+            Self::Microseconds => "microseconds",
+            Self::Nanoseconds => "nanoseconds",
+        }
+    }
 }
 
 /// The type of a table's field.

@@ -78,6 +78,9 @@
 //! - `bundled` (default): the SQLite backend, with SQLite compiled in.
 //! - `system-sqlite`: the SQLite backend, linked to the system's library.
 //! - Neither: the memory backend alone, without C code.
+//! - `jiff`: the dates and times of a schema, such as [`Milliseconds`], convert from and to
+//!   `jiff::Timestamp`, and queries compare them with it.
+//! - `uuid`: keys that are UUIDs, and conversions of a schema's UUIDs from and to `uuid::Uuid`.
 //! - `serde`: generated types implement the traits of serde (see [`Payload`] for the form), and the
 //!   [`Dictionary`] takes values of any type that implements them.
 
@@ -93,6 +96,7 @@ mod object;
 mod observe;
 pub mod prelude;
 mod query;
+mod time;
 mod transaction;
 mod workspace;
 
@@ -158,6 +162,7 @@ pub use query::{
     Element, Field, FieldType, Flags, IgnoreCase, Member, Number, Operand, Order, Predicate,
     VectorField,
 };
+pub use time::{Microseconds, Milliseconds, Nanoseconds, Seconds};
 pub use transaction::{ChangeRequest, TransactionContext, TransactionHandle, UpdatedObject};
 #[cfg(feature = "sqlite")]
 pub use workspace::{Concurrency, FileProtection, Progress, Reclaim, WorkspaceBuilder};

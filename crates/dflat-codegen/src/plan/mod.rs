@@ -10,7 +10,7 @@ mod recursion;
 use dflat_model::{Scalar, TableDescriptor, TypeDescriptor};
 use dflat_schema::{
     Default as FieldDefault, Definition, DefinitionId, DefinitionKind, Diagnostic, Element, Enum,
-    Field, FieldType, Schema, Struct, StructField, Table, Union, UnionTarget,
+    Field, FieldType, Schema, Struct, StructField, Table, TimeUnit, Union, UnionTarget,
 };
 
 use crate::Options;
@@ -89,6 +89,8 @@ pub(crate) struct StructPlan<'s> {
     pub(crate) align: u32,
     /// The fields that are not deprecated.
     pub(crate) fields: Vec<StructFieldPlan<'s>>,
+    /// Whether its two numbers are a UUID.
+    pub(crate) uuid: bool,
 }
 
 pub(crate) struct StructFieldPlan<'s> {
@@ -128,6 +130,11 @@ pub(crate) enum Value<'s> {
     },
     Enum {
         id: DefinitionId,
+        optional: bool,
+    },
+    /// A date and time.
+    Time {
+        unit: TimeUnit,
         optional: bool,
     },
     /// A string; never absent if it has a default.
@@ -315,6 +322,7 @@ fn structure<'s>(schema: &Schema, found: &'s Struct) -> StructPlan<'s> {
         size: found.size,
         align: found.align,
         fields: fields.collect(),
+        uuid: found.uuid,
     }
 }
 
@@ -399,6 +407,9 @@ fn value<'s>(
         FieldType::Single(element) => element,
     };
     let optional = field.default == FieldDefault::Null;
+    if let Some(unit) = field.time {
+        return Value::Time { unit, optional };
+    }
     match item(schema, element) {
         Item::Scalar(scalar) => Value::Scalar { scalar, optional },
         Item::Enum(id) => Value::Enum { id, optional },

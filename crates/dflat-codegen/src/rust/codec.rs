@@ -63,7 +63,9 @@ impl Scope<'_> {
             chain.method("map", [atom(format!("{codegen}::{function}"))])
         };
         match value {
-            Value::Scalar { .. } | Value::Enum { .. } | Value::Struct(_) => get,
+            Value::Scalar { .. } | Value::Enum { .. } | Value::Time { .. } | Value::Struct(_) => {
+                get
+            }
             Value::Text { default: Some(_) } => call(string, [get]),
             Value::Text { default: None } => map(get, "String::from"),
             Value::Table {
@@ -154,10 +156,13 @@ impl Scope<'_> {
             }
             Value::Enum {
                 optional: false, ..
+            }
+            | Value::Time {
+                optional: false, ..
             } => {
                 return text.statement(&inline("enumeration", value, default()));
             }
-            Value::Enum { optional: true, .. } => {
+            Value::Enum { optional: true, .. } | Value::Time { optional: true, .. } => {
                 return text.statement(&inline("optional_enumeration", value, None));
             }
             Value::Struct(_) => {
@@ -213,7 +218,7 @@ fn encode_child(member: &Member, value: Value<'_>, slot: &str, codes: &str, text
     let owned = atom("self").field(&member.field);
     let child = |method: &str, value: Expr| atom("encoder").method(method, [atom(slot), value]);
     let statement = match value {
-        Value::Scalar { .. } | Value::Enum { .. } | Value::Struct(_) => return,
+        Value::Scalar { .. } | Value::Enum { .. } | Value::Time { .. } | Value::Struct(_) => return,
         Value::Text { default: Some(_) } => child("text", call(SOME, [owned.method("as_str", [])])),
         Value::Text { default: None } => child("text", owned.method("as_deref", [])),
         Value::Table {

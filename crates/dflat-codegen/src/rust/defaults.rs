@@ -20,6 +20,13 @@ impl Scope<'_> {
                 id,
                 optional: false,
             } => self.enum_default(id, &field.source.default),
+            Value::Time {
+                unit,
+                optional: false,
+            } => {
+                let count = scalar_literal(Scalar::I64, &field.source.default);
+                format!("{}::new({count})", self.time_type(unit))
+            }
             Value::Text {
                 default: Some(default),
             } => format!("{default:?}"),
@@ -45,6 +52,9 @@ impl Scope<'_> {
         match (field.value, &field.source.default) {
             (
                 Value::Scalar {
+                    optional: false, ..
+                }
+                | Value::Time {
                     optional: false, ..
                 },
                 FieldDefault::Integer(value),
@@ -123,9 +133,10 @@ impl Scope<'_> {
                 let borrowed = call(format!("{}::Cow::Borrowed", self.codegen()), [text]);
                 call(format!("{value}::Text"), [borrowed])
             }
-            (Value::Scalar { .. } | Value::Enum { .. }, FieldDefault::Integer(number)) => {
-                integer(*number)
-            }
+            (
+                Value::Scalar { .. } | Value::Enum { .. } | Value::Time { .. },
+                FieldDefault::Integer(number),
+            ) => integer(*number),
             (Value::Scalar { scalar, .. }, FieldDefault::Float(number)) if !number.is_nan() => {
                 let widened = match scalar {
                     Scalar::F32 => f64::from(*number as f32),

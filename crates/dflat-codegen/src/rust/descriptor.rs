@@ -5,14 +5,14 @@
 //! because a descriptor is data.
 
 use dflat_model::{
-    Element, EnumLayout, Field, FieldKind, FieldLayout, IndexCondition, IndexDescriptor,
+    AutoKey, Element, EnumLayout, Field, FieldKind, FieldLayout, IndexCondition, IndexDescriptor,
     MemberLayout, Scalar, Shape, Step, StructFieldLayout, StructLayout, TableDescriptor,
     TableLayout, TypeDescriptor, UnionLayout, Value,
 };
 
 use super::defaults::{float_literal, is_near_constant};
-use super::scalar_kind;
 use super::text::Text;
+use super::{NONE, SOME, scalar_kind};
 
 /// Prints `static DESCRIPTOR`.
 pub(super) fn print_descriptor(descriptor: &TableDescriptor, codegen: &str, text: &mut Text) {
@@ -33,6 +33,7 @@ pub(super) fn print_descriptor(descriptor: &TableDescriptor, codegen: &str, text
         c.list("primary_key", &descriptor.primary_key, text, |key, text| {
             text.verbatim_line(&format!("{},", c.path(key)));
         });
+        text.verbatim_line(&format!("auto_key: {},", c.auto_key(descriptor.auto_key)));
         c.list("indexes", &descriptor.indexes, text, |index, text| {
             text.verbatim_line(&c.index(index));
         });
@@ -97,6 +98,17 @@ impl Constants<'_> {
         text.verbatim_line("]),");
     }
 
+    fn auto_key(self, auto: Option<AutoKey>) -> String {
+        match auto {
+            None => NONE.to_owned(),
+            Some(AutoKey::Increasing) => {
+                format!("{SOME}({}::AutoKey::Increasing)", self.codegen)
+            }
+            // The constant exists only with the feature that the keys need.
+            Some(AutoKey::UuidV7) => format!("{SOME}({}::UUID_V7_KEYS)", self.codegen),
+        }
+    }
+
     fn path(self, field: &Field) -> String {
         let Self { codegen } = self;
         let steps: Vec<String> = field.steps.iter().map(|step| self.step(*step)).collect();
@@ -142,8 +154,8 @@ impl Constants<'_> {
         let Self { codegen } = self;
         let fields: Vec<String> = index.fields.iter().map(|field| self.path(field)).collect();
         let condition = match &index.condition {
-            Some(condition) => format!("{}({})", super::SOME, self.condition(condition)),
-            None => super::NONE.to_owned(),
+            Some(condition) => format!("{}({})", SOME, self.condition(condition)),
+            None => NONE.to_owned(),
         };
         format!(
             "{codegen}::IndexDescriptor {{ fields: {codegen}::Cow::Borrowed(&[{}]), \
@@ -248,8 +260,8 @@ impl Constants<'_> {
 
     fn struct_field(self, field: &StructFieldLayout) -> String {
         let array = match field.array {
-            Some(length) => format!("{}({length})", super::SOME),
-            None => super::NONE.to_owned(),
+            Some(length) => format!("{}({length})", SOME),
+            None => NONE.to_owned(),
         };
         format!(
             "{}::StructFieldLayout {{ name: {}, offset: {}, element: {}, array: {array} }},",

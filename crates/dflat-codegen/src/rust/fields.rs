@@ -23,6 +23,7 @@ impl<'p> Scope<'p> {
         match value {
             Value::Scalar { scalar, .. } => Query::Compare(scalar_type(scalar).to_owned()),
             Value::Enum { id, .. } => Query::Compare(self.path(id, "")),
+            Value::Time { unit, .. } => Query::Compare(self.time_type(unit)),
             Value::Text { .. } => Query::Compare("str".to_owned()),
             Value::Struct(id) | Value::Table { id, .. } | Value::Union(id) => {
                 Query::Enter(self.path(id, "Fields"))

@@ -17,7 +17,7 @@ mod text;
 mod unions;
 
 use dflat_model::Scalar;
-use dflat_schema::{DefinitionId, Diagnostic};
+use dflat_schema::{DefinitionId, Diagnostic, TimeUnit};
 
 use crate::Options;
 use crate::diagnostic::{RUST_PATH, error};
@@ -211,6 +211,17 @@ impl<'p> Scope<'p> {
             Item::Union(id) => format!("{OPTION}<{}>", self.path(id, "")),
             Item::Enum(id) | Item::Struct(id) | Item::Table(id) => self.owned(id),
         }
+    }
+
+    /// The type of a date and time.
+    fn time_type(self, unit: TimeUnit) -> String {
+        let name = match unit {
+            TimeUnit::Seconds => "Seconds",
+            TimeUnit::Milliseconds => "Milliseconds",
+            TimeUnit::Microseconds => "Microseconds",
+            TimeUnit::Nanoseconds => "Nanoseconds",
+        };
+        format!("{}::{name}", self.dflat())
     }
 
     /// Prints an attribute that allows these lints, and those for unused items.

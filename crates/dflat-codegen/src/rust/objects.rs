@@ -191,6 +191,7 @@ impl<'p> Scope<'p> {
         match value {
             Value::Scalar { scalar, .. } => scalar_type(scalar).to_owned(),
             Value::Enum { id, .. } => self.path(id, ""),
+            Value::Time { unit, .. } => self.time_type(unit),
             // Invariant: the fields of a key are scalars, enums and strings.
             _ => format!("{reference}str"),
         }

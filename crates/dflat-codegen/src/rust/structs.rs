@@ -19,7 +19,15 @@ impl Scope<'_> {
         text.item(|text| {
             text.docs(&self.ty().definition.docs, "A struct of the schema.");
             let default = if derived { "Default, " } else { "" };
-            text.line(format!("#[derive(Clone, Copy, Debug, {default}PartialEq)]"));
+            // Numbers of a UUID have an order and a hash.
+            let more = if plan.uuid {
+                ", Eq, PartialOrd, Ord, Hash"
+            } else {
+                ""
+            };
+            text.line(format!(
+                "#[derive(Clone, Copy, Debug, {default}PartialEq{more})]"
+            ));
             self.allow(&[], text);
             if fields.is_empty() {
                 text.line(format!("pub struct {name} {{}}"));
@@ -50,6 +58,17 @@ impl Scope<'_> {
         text.item(|text| text.line(format!("{dflat}::__vector_element!(struct {name});")));
         if self.plan().storage {
             self.struct_query_fields(plan, text);
+        }
+        if plan.uuid {
+            let names: Vec<&str> = self.members().iter().map(|m| m.field.as_str()).collect();
+            let names = names.join(", ");
+            text.item(|text| text.line(format!("{dflat}::__uuid!({name}, {names});")));
+            if self.plan().storage {
+                let methods: Vec<&str> = self.members().iter().map(|m| m.method.as_str()).collect();
+                let methods = methods.join(", ");
+                let line = format!("{dflat}::__uuid!({name}, {names}, {name}Fields, {methods});");
+                text.item(|text| text.line(line));
+            }
         }
     }
 

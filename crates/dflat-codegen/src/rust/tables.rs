@@ -271,6 +271,10 @@ impl<'p> Scope<'p> {
                 id,
                 optional: absent,
             } => optional(absent, self.path(id, "")),
+            Value::Time {
+                unit,
+                optional: absent,
+            } => optional(absent, self.time_type(unit)),
             Value::Text { default } => optional(default.is_none(), format!("{codegen}::String")),
             Value::Struct(id) | Value::Union(id) => optional(true, self.path(id, "")),
             Value::Table {
@@ -308,7 +312,9 @@ impl<'p> Scope<'p> {
                 };
                 format!("{codegen}::Vector<{lifetime}, {element}>")
             }
-            Value::Scalar { .. } | Value::Enum { .. } | Value::Struct(_) => self.owned_type(value),
+            Value::Scalar { .. } | Value::Enum { .. } | Value::Time { .. } | Value::Struct(_) => {
+                self.owned_type(value)
+            }
         }
     }
 
@@ -323,8 +329,13 @@ impl<'p> Scope<'p> {
             Value::Scalar { optional: true, .. } => reader.method("optional_scalar", [voffset]),
             Value::Enum {
                 optional: false, ..
+            }
+            | Value::Time {
+                optional: false, ..
             } => reader.method("enumeration", [voffset, default()]),
-            Value::Enum { optional: true, .. } => reader.method("optional_enumeration", [voffset]),
+            Value::Enum { optional: true, .. } | Value::Time { optional: true, .. } => {
+                reader.method("optional_enumeration", [voffset])
+            }
             Value::Text { default: Some(_) } => reader.method("text_or", [voffset, default()]),
             Value::Text { default: None } => reader.method("text", [voffset]),
             Value::Struct(_) => reader.method("structure", [voffset]),

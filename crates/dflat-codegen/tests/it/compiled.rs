@@ -46,7 +46,7 @@ fn workspace() -> PathBuf {
         let manifest = format!(
             "[package]\nname = \"edition_{edition}\"\nversion = \"0.0.0\"\nedition = \"{edition}\"\n\
              [dependencies]\n\
-             dflat = {{ path = {dflat:?}, default-features = false }}\n"
+             dflat = {{ path = {dflat:?}, default-features = false, features = [\"uuid\"] }}\n"
         );
         let folder = root.join(edition);
         write(&folder.join("Cargo.toml"), &manifest);

@@ -129,7 +129,7 @@ fn rustfmt_changes_nothing() {
 #[test]
 fn shared_schemas_equal_those_in_the_test_cases() {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
-    for case in ["bench_doc", "dict", "equipment", "monster", "post"] {
+    for case in ["bench_doc", "diary", "dict", "equipment", "monster", "post"] {
         let name = format!("{case}.fbs");
         let read = |path: PathBuf| std::fs::read_to_string(path).unwrap();
         assert_eq!(

@@ -112,6 +112,7 @@ pub const TABLE: Table = {
         name: Cow::Borrowed("dictitem_v_dflat_internal__"),
         // Messages name the type as programs do; the file has the name of the table.
         type_name: Cow::Borrowed("Dictionary"),
+        auto_key: None,
         primary_key: Cow::Borrowed(&[
             key_part("key", &[Step::Field(KEY)]),
             key_part("namespace", &[Step::Field(NAMESPACE)]),

@@ -48,6 +48,7 @@ fn import(rows: i64, state: Option<Arc<CommitState>>) -> ChangeSet {
         name: "sample".into(),
         type_name: "Sample".into(),
         primary_key: Vec::new().into(),
+        auto_key: None,
         indexes: Vec::new().into(),
         types: Vec::new().into(),
     });

@@ -31,8 +31,8 @@ pub enum Source<'a> {
     PrimaryKey(&'a [ValueRef<'a>]),
     /// The rows of a range of the primary key, or of an index that is ready.
     Key(KeyScan<'a>),
-    /// The rows of a range of an index, with the values that the index stores, in [`Row::entry`],
-    /// instead of their payloads.
+    /// The rows of a range of the primary key or of an index, with the values that it stores, in
+    /// [`Row::entry`], instead of their payloads.
     Entries(KeyScan<'a>),
 }
 

@@ -1,12 +1,12 @@
 //! Carries out one change inside a transaction.
 
-use dflat_model::{Field, RowId, Table};
+use dflat_model::{AutoKey, Field, RowId, Table};
 
 use super::context::{Change, Outcome, Transaction, TransactionObject};
 use super::group::{SizeLimit, WriteAccess};
 use super::row::{
-    Prepared, changed_key, index_entries, key_parts, prepare, present_entries, refuse_missing_key,
-    shown,
+    Prepared, auto_key_of, changed_key, index_entries, key_parts, prepare, present_entries,
+    refuse_missing_key, shown, with_auto_key,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
@@ -21,8 +21,10 @@ impl Transaction {
     ///   object, and [`ErrorKind::NotFound`] if the object to update was deleted: nothing is
     ///   changed, and the transaction stays usable.
     /// - [`ErrorKind::InvalidArgument`] if a part of the written object's primary key has no value,
-    ///   such as NaN, if the object is larger than the backend can store, or if the request was
-    ///   made in another transaction: nothing is changed, and the transaction stays usable.
+    ///   such as NaN, or if the request was made in another transaction: nothing is changed, and
+    ///   the transaction stays usable.
+    /// - [`ErrorKind::KeysExhausted`] if the key of a new object is to be assigned, and the table
+    ///   holds the largest key: nothing is changed, and the transaction stays usable.
     /// - [`ErrorKind::UndeclaredType`] for a table that was not declared.
     /// - [`ErrorKind::Aborted`] if the transaction was aborted or lost before.
     /// - Any other error loses the transaction: none of its changes is kept.
@@ -43,7 +45,17 @@ impl Transaction {
         | Change::Upsert { payload }
         | Change::Restore { payload } = &change
         {
-            refuse_missing_key(operation, table, payload)?;
+            // A new object without a key may get one from the library.
+            let assigned = match &change {
+                Change::Create { .. } | Change::Upsert { .. } => auto_key_of(table, payload)?,
+                _ => None,
+            };
+            match assigned {
+                Some(auto) => {
+                    return self.note_lost(self.insert_with_auto_key(table, auto, payload));
+                }
+                None => refuse_missing_key(operation, table, payload)?,
+            }
         }
         let outcome = match change {
             Change::Create { payload } => self.insert(table, payload),
@@ -52,6 +64,11 @@ impl Transaction {
             Change::Restore { payload } => self.restore(table, payload),
             Change::Delete { base } => self.delete(table, base.into_object()),
         };
+        self.note_lost(outcome)
+    }
+
+    /// Loses the transaction if its change failed for another reason than the change itself.
+    fn note_lost(&self, outcome: Result<Outcome>) -> Result<Outcome> {
         outcome.inspect_err(|error| {
             if loses(error) {
                 self.lose(error);
@@ -96,20 +113,41 @@ impl Transaction {
     }
 
     fn insert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
-        self.write(table, |table, access| {
-            let mut entries = present_entries(table, payload)?;
-            access.coverage.leave(&mut entries, None);
-            let key = key_parts(table, payload)?;
-            let row = RowWrite {
-                key: Some(key.as_slice()),
-                payload,
-                entries: &entries,
-            };
-            let inserted = insert_with_unused_id(access, table, &row);
-            let row_id = inserted.map_err(|error| refused("insert", table, payload, error))?;
-            let object = self.note_written(table, row_id, None, payload, access);
-            Ok(Outcome::Inserted(object))
+        self.write(table, |stored_as, access| {
+            self.put(stored_as, payload, access)
         })
+    }
+
+    /// Inserts an object with a key that the library assigns.
+    ///
+    /// Order: the largest key is read with the write access, so that no other transaction, also of
+    /// another process, can insert a key before this one.
+    fn insert_with_auto_key(
+        &self,
+        table: &Table,
+        auto: AutoKey,
+        payload: &[u8],
+    ) -> Result<Outcome> {
+        self.write(table, |stored_as, access| {
+            let payload = with_auto_key(table, auto, access.writer, payload)?;
+            self.put(stored_as, &payload, access)
+        })
+    }
+
+    /// Writes a new object.
+    fn put(&self, table: &Table, payload: &[u8], access: &mut WriteAccess<'_>) -> Result<Outcome> {
+        let mut entries = present_entries(table, payload)?;
+        access.coverage.leave(&mut entries, None);
+        let key = key_parts(table, payload)?;
+        let row = RowWrite {
+            key: Some(key.as_slice()),
+            payload,
+            entries: &entries,
+        };
+        let inserted = insert_with_unused_id(access, table, &row);
+        let row_id = inserted.map_err(|error| refused("insert", table, payload, error))?;
+        let object = self.note_written(table, row_id, None, payload, access);
+        Ok(Outcome::Inserted(object))
     }
 
     fn update(&self, table: &Table, base: Object, payload: &[u8]) -> Result<Outcome> {
@@ -325,9 +363,9 @@ fn loses(error: &Error) -> bool {
     !matches!(
         error.kind(),
         ErrorKind::AlreadyExists
+            | ErrorKind::KeysExhausted
             | ErrorKind::NotFound
             | ErrorKind::NewerSchema
-            | ErrorKind::InvalidArgument
     )
 }
 

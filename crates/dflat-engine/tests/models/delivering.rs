@@ -189,6 +189,7 @@ fn changed(rows: usize) -> Ended {
             name: "sample".into(),
             type_name: "Sample".into(),
             primary_key: Vec::new().into(),
+            auto_key: None,
             indexes: Vec::new().into(),
             types: Vec::new().into(),
         }),

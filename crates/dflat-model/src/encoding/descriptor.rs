@@ -56,6 +56,7 @@ impl Encode for TableDescriptor {
             name: Encode::decode(input)?,
             type_name: Encode::decode(input)?,
             primary_key: Encode::decode(input)?,
+            auto_key: None,
             indexes: Cow::Owned(index::decode(input)?),
             types: Encode::decode(input)?,
         })
@@ -209,6 +210,7 @@ mod tests {
             name: Cow::Borrowed("ns__t_v1"),
             type_name: Cow::Borrowed("Ns.T"),
             primary_key: Cow::Owned(vec![key(text, Value::text("d"))]),
+            auto_key: None,
             indexes: Cow::Owned(vec![IndexDescriptor::plain(
                 key(FieldKind::Scalar(Scalar::F32), Value::Float(-0.5)),
                 true,

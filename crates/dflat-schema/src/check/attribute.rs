@@ -119,9 +119,12 @@ fn check_value(attribute: &Attribute, argument: Argument, sink: &mut Sink) {
     let (expected, help) = match (argument, kind) {
         (_, Some(ValueKind::Invalid))
         | (Argument::Anything, _)
-        | (Argument::Nothing | Argument::Reason | Argument::Index, None)
+        | (Argument::Nothing | Argument::Reason | Argument::Index | Argument::KeyKind, None)
         | (Argument::Integer, Some(ValueKind::Integer(_)))
-        | (Argument::Text | Argument::Reason | Argument::Index, Some(ValueKind::Text(_))) => return,
+        | (
+            Argument::Text | Argument::Reason | Argument::Index | Argument::KeyKind,
+            Some(ValueKind::Text(_)),
+        ) => return,
         (Argument::Integer, Some(ValueKind::Text(text))) if text.parse::<i128>().is_ok() => return,
         (Argument::Nothing, _) => ("no value", format!("write `{name}` alone")),
         // `deprecated: false` would deprecate the field.
@@ -132,6 +135,10 @@ fn check_value(attribute: &Attribute, argument: Argument, sink: &mut Sink) {
         (Argument::Index, _) => (
             "no value, or a string with the condition of an index",
             format!("write `{name}` alone, or `{name}: \"done == false\"`"),
+        ),
+        (Argument::KeyKind, _) => (
+            "no value, or a string with the kind of keys",
+            format!("write `{name}` alone, or `{name}: \"uuid_v7\"`"),
         ),
         (Argument::Integer, _) => ("an integer", format!("write `{name}: 4`, with your number")),
         (Argument::Text, _) => (

@@ -145,9 +145,9 @@ codes! {
         "Structs, tables, unions and the fields of structs have no defaults. The default of a \
          vector can only be `[]`."
     UNKNOWN_ATTRIBUTE "E0070" "an attribute that is not defined"
-        "Dflat's attributes are `primary`, `indexed`, `unique`, `no_indexes` and `v`; the \
-         attributes of FlatBuffers are known too. Declare any other attribute (`attribute \"priority\";`), which \
-         is then ignored. An unknown attribute is an error because a mistyped `primary` would \
+        "Dflat's attributes are `primary`, `auto`, `indexed`, `unique`, `no_indexes`, `stored`, \
+         `time`, `uuid` and `v`; the attributes of FlatBuffers are known too. Declare any other \
+         attribute (`attribute \"priority\";`), which is then ignored. An unknown attribute is an error because a mistyped `primary` would \
          change the stored data."
     ATTRIBUTE_MISPLACED "E0071" "an attribute that is not allowed here"
         "The attribute has no meaning on this kind of field or type."
@@ -169,7 +169,8 @@ codes! {
     ROOT_NOT_TABLE "E0080" "a `root_type` that is not a table"
         "Dflat stores objects of tables. Wrap other types in a table."
     SEVERAL_ROOTS "E0081" "two `root_type` lines in one file"
-        "A file has one root type. Put the other table into a file of its own, and include it."
+        "A file has one root type. Dflat also stores the objects of each table with the attribute \
+         `stored`: `table Comment (stored) { .. }`."
     FILE_IDENTIFIER "E0082" "a file identifier that is not four bytes long"
         "FlatBuffers stores the identifier in exactly four bytes."
     NO_PRIMARY_KEY "E0090" "a root table without a primary key"
@@ -217,6 +218,19 @@ codes! {
         "A table with a required field of its own type, directly or through other required \
          tables, has no value, because each value would contain another one. Remove `required` \
          from one of the fields, or use a vector."
+    AUTO_KEY "E0102" "an `auto` key that the library cannot assign"
+        "`auto` is allowed on the only field of a primary key. `id: ulong (primary, auto);` gives \
+         each new object the key after the largest one in the table, and `id: string (primary, \
+         auto: \"uuid_v7\");` gives it a UUID of version 7. A new object whose key has its default, \
+         0 or the empty string, gets a key, so the field can have no other default."
+    TIME "E0103" "a date and time that is not a `long` with a known unit"
+        "A field with `time` counts the time since 1970-01-01T00:00:00Z in the unit that the \
+         attribute names: `created: long (time: \"milliseconds\");`. The units are `seconds`, \
+         `milliseconds`, `microseconds` and `nanoseconds`. The field is a `long`."
+    UUID_STRUCT "E0104" "a `uuid` struct of another shape"
+        "A UUID is 16 bytes, as two numbers that queries can compare: `struct Uuid (uuid) { high: \
+         ulong; low: ulong; }`. The first holds the first eight bytes of the UUID, the second the \
+         others; the fields may have other names."
     SERVICE_IGNORED "N0001" "a service, which is ignored"
         "Dflat stores objects and calls no remote procedures. An `rpc_service` is parsed, so that \
          programs that use it can share the schema, and no code is generated for it."

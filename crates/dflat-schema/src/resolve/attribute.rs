@@ -1,7 +1,8 @@
 //! Reads the values of attributes. `check` reports attributes that are not allowed.
 
 use crate::ast::{Attribute, ValueKind};
-use crate::schema::{Span, Storage};
+use crate::schema::{Span, Storage, TimeUnit};
+use dflat_model::AutoKey;
 
 /// The first attribute with this name.
 pub(crate) fn find<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a Attribute> {
@@ -43,5 +44,23 @@ pub(crate) fn storage(attributes: &[Attribute]) -> Storage {
         indexed: unique || alone("indexed"),
         unique,
         no_indexes: has(attributes, "no_indexes"),
+        auto: auto(attributes),
     }
+}
+
+/// The value of `auto` for UUIDs.
+pub(crate) const UUID_V7: &str = "uuid_v7";
+
+/// How the library assigns a key.
+fn auto(attributes: &[Attribute]) -> Option<AutoKey> {
+    match find(attributes, "auto")?.value {
+        None => Some(AutoKey::Increasing),
+        Some(_) => (text(attributes, "auto") == Some(UUID_V7)).then_some(AutoKey::UuidV7),
+    }
+}
+
+/// The unit of a date and time.
+pub(crate) fn time(attributes: &[Attribute]) -> Option<TimeUnit> {
+    let name = text(attributes, "time")?;
+    TimeUnit::ALL.into_iter().find(|unit| unit.name() == name)
 }

@@ -49,6 +49,7 @@ impl Draft<'_> {
                 required: attribute::has(&field.attributes, "required"),
                 key: attribute::has(&field.attributes, "key"),
                 storage: attribute::storage(&field.attributes),
+                time: attribute::time(&field.attributes),
             });
         }
         fields

@@ -40,6 +40,8 @@ pub(crate) enum Argument {
     Text,
     /// Nothing, or a string with the reason.
     Reason,
+    /// Nothing, or a string with the kind of keys.
+    KeyKind,
     /// On a table, a string that lists indexes; on a field of a table, nothing or a condition.
     Index,
     /// Any value; Dflat does not use it.
@@ -70,6 +72,10 @@ pub(crate) const KNOWN: &[(&str, &[Target], Argument)] = &[
     ("unique", &[TableField, StructField, Table], Argument::Index),
     ("no_indexes", &[TableField, StructField], Argument::Nothing),
     ("v", &[Table], Argument::Text),
+    ("auto", &[TableField], Argument::KeyKind),
+    ("stored", &[Table], Argument::Nothing),
+    ("time", &[TableField], Argument::Text),
+    ("uuid", &[Struct], Argument::Nothing),
     ("id", &[TableField], Argument::Integer),
     ("deprecated", &[TableField], Argument::Reason),
     ("required", &[TableField], Argument::Nothing),
@@ -109,7 +115,13 @@ pub(crate) const IGNORED: &[&str] = &[
 pub(crate) const UNSUPPORTED: &[&str] = &["offset64", "vector64"];
 
 /// Other words for attributes, whose spelling is not similar enough for `closest`.
-const SYNONYMS: &[(&str, &str)] = &[("pk", "primary"), ("version", "v")];
+const SYNONYMS: &[(&str, &str)] = &[
+    ("pk", "primary"),
+    ("version", "v"),
+    ("autoincrement", "auto"),
+    ("auto_increment", "auto"),
+    ("timestamp", "time"),
+];
 
 /// Whether an attribute is known, or declared by the schema.
 fn is_known(scope: &Scope, name: &str) -> bool {

@@ -141,6 +141,7 @@ impl Draft<'_> {
                     size: 0,
                     align: 1,
                     fields,
+                    uuid: attribute::has(&declaration.attributes, "uuid"),
                 })
             }
             DeclarationKind::Table { fields } => {
@@ -150,7 +151,7 @@ impl Draft<'_> {
                 DefinitionKind::Table(Table {
                     fields,
                     version,
-                    root: false,
+                    root: attribute::has(&declaration.attributes, "stored"),
                     indexes: Vec::new(),
                 })
             }
@@ -176,7 +177,7 @@ fn outline(declaration: &Declaration) -> Definition {
     }
 }
 
-/// Lists the files, and marks the root tables.
+/// Lists the files, and marks the tables that they name as `root_type`.
 pub(crate) fn files(
     units: &Units,
     draft: &mut Draft<'_>,
@@ -221,7 +222,7 @@ fn root(unit: &include::Unit, draft: &mut Draft<'_>, sink: &mut Sink) -> Option<
             Diagnostic::error(code::SEVERAL_ROOTS, "a file has one root type")
                 .at(&other.path.span, "second root type")
                 .and(&first.path.span, "first root type")
-                .help("move one of the tables into a file of its own"),
+                .help("mark the other table instead: `table Name (stored) { .. }`"),
         );
     }
     let element = draft.scope.resolve(&first.namespace, &first.path, sink)?;

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use dflat_model::AutoKey;
 use dflat_schema::{
-    Default, Definition, DefinitionKind, Element, Field, FieldType, Schema, Storage, UnionTarget,
-    describe,
+    Default, Definition, DefinitionId, DefinitionKind, Element, Field, FieldType, Schema, Storage,
+    UnionTarget, describe,
 };
 
 pub(crate) fn dump(schema: &Schema) -> String {
@@ -30,14 +31,18 @@ pub(crate) fn dump(schema: &Schema) -> String {
             dump_storage(&mut out, schema, root);
         }
     }
-    for definition in &schema.definitions {
+    for (id, definition) in (0..).map(DefinitionId).zip(&schema.definitions) {
         out.push('\n');
         dump_definition(&mut out, schema, definition);
+        let named = schema.files.iter().any(|file| file.root == Some(id));
+        if !named && matches!(&definition.kind, DefinitionKind::Table(table) if table.root) {
+            dump_storage(&mut out, schema, id);
+        }
     }
     out
 }
 
-fn dump_storage(out: &mut String, schema: &Schema, root: dflat_schema::DefinitionId) {
+fn dump_storage(out: &mut String, schema: &Schema, root: DefinitionId) {
     let table = describe(schema, root);
     writeln!(
         out,
@@ -96,8 +101,10 @@ fn dump_definition(out: &mut String, schema: &Schema, definition: &Definition) {
         DefinitionKind::Struct(found) => {
             writeln!(
                 out,
-                "struct {name}, size {}, align {}",
-                found.size, found.align
+                "struct {name}, size {}, align {}{}",
+                found.size,
+                found.align,
+                if found.uuid { ", uuid" } else { "" }
             )
             .unwrap();
             for field in &found.fields {
@@ -148,9 +155,12 @@ fn dump_field(out: &mut String, schema: &Schema, field: &Field) {
         ("key", field.key),
     ];
     let storage = attributes(field.storage, &flags);
+    let time = field
+        .time
+        .map_or_else(String::new, |unit| format!(", {} since 1970", unit.name()));
     writeln!(
         out,
-        "  {} {}: {ty} = {default}{storage}",
+        "  {} {}: {ty} = {default}{storage}{time}",
         field.voffset, field.name
     )
     .unwrap();
@@ -170,6 +180,8 @@ fn attributes(storage: Storage, flags: &[(&str, bool)]) -> String {
         ("indexed", storage.indexed),
         ("unique", storage.unique),
         ("no_indexes", storage.no_indexes),
+        ("auto", storage.auto == Some(AutoKey::Increasing)),
+        ("auto uuid_v7", storage.auto == Some(AutoKey::UuidV7)),
     ];
     let set = own
         .iter()

@@ -11,8 +11,9 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::Command;
 
-use dflat_schema::{DefinitionKind, Schema};
+use dflat_schema::{DefinitionKind, MemoryLoader, Options, Schema, compile};
 
+use crate::dump::dump;
 use crate::fixture::{compile_file, names, text};
 
 /// The schemas that `flatc` refuses, because Dflat accepts more on purpose: defaults such as `E.A`,
@@ -22,6 +23,20 @@ const NOT_FOR_FLATC: [&str; 4] = [
     "0022_forward",
     "0023_recursive_indexes",
     "0028_liberal_docs",
+];
+
+/// Dflat's attributes, which `flatc` and the compiler of Dflat for Swift know only if a schema
+/// declares them.
+const ATTRIBUTES: [&str; 9] = [
+    "primary",
+    "auto",
+    "indexed",
+    "unique",
+    "no_indexes",
+    "stored",
+    "time",
+    "uuid",
+    "v",
 ];
 
 /// Type name to field name (or `size`) to number.
@@ -151,7 +166,7 @@ fn without_tags(ours: &Layout, mut theirs: Layout) -> Layout {
 }
 
 fn run_flatc(directory: &Path, name: &str) -> String {
-    let attributes: String = ["primary", "indexed", "unique", "no_indexes", "v"]
+    let attributes: String = ATTRIBUTES
         .iter()
         .map(|attribute| format!("attribute \"{attribute}\"; "))
         .collect();
@@ -211,4 +226,42 @@ fn layouts_equal_those_of_flatc() {
         compared += ours.values().map(BTreeMap::len).sum::<usize>();
     }
     assert!(compared > 100, "only {compared} numbers compared");
+}
+
+/// Each attribute of Dflat may be declared, so that `flatc` accepts the schema too: the declaration
+/// changes nothing.
+// Promise: compatibility#P66
+#[test]
+fn declared_attributes_keep_their_meaning() {
+    let declared: String = ATTRIBUTES
+        .iter()
+        .map(|name| format!("attribute \"{name}\"; "))
+        .collect();
+    let schema = "struct Id (uuid) { high: ulong; low: ulong; } \
+                  table Item (indexed: \"note\") { note: string; name: string (unique); } \
+                  table Log (stored) { id: string (primary, auto: \"uuid_v7\"); } \
+                  table Post (v: \"2\") { id: ulong (primary, auto); tag: string (indexed); \
+                  item: Item (no_indexes); owner: Id; at: long (time: \"seconds\"); } \
+                  root_type Post;";
+    let dumped = |text: &str| {
+        let loader = MemoryLoader::new().with_file("post.fbs", text);
+        let compiled = compile(&["post.fbs".to_owned()], &loader, &Options::default());
+        assert!(
+            compiled.diagnostics.is_empty(),
+            "{:?}",
+            compiled.diagnostics
+        );
+        dump(&compiled.schema.unwrap())
+    };
+    let plain = dumped(schema);
+    assert_eq!(dumped(&format!("{declared}{schema}")), plain);
+    for shown in [
+        "(primary, auto)",
+        "auto uuid_v7",
+        ", uuid",
+        "seconds",
+        "stored as log,",
+    ] {
+        assert!(plain.contains(shown), "{shown} is not in {plain}");
+    }
 }

@@ -9,6 +9,7 @@ pub(crate) fn table() -> Table {
     Table::new(TableDescriptor {
         name: Cow::Borrowed("page"),
         type_name: Cow::Borrowed("Page"),
+        auto_key: None,
         primary_key: Cow::Owned(vec![Field {
             name: Cow::Borrowed("id"),
             steps: Cow::Borrowed(&[]),

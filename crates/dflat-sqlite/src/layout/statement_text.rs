@@ -197,11 +197,17 @@ fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
         None => (
             names.key_columns.clone(),
             "rowid",
-            format!(
-                "SELECT rowid, {} FROM {}",
-                wanted("p", shape.content == ScanContent::Payload),
-                names.main
-            ),
+            match shape.content {
+                ScanContent::Values => {
+                    let values = names.key_columns.join(", ");
+                    format!("SELECT rowid, {values} FROM {}", names.main)
+                }
+                content => format!(
+                    "SELECT rowid, {} FROM {}",
+                    wanted("p", content == ScanContent::Payload),
+                    names.main
+                ),
+            },
         ),
         Some(position) => {
             let index = names.indexes.get(position)?;

@@ -33,7 +33,10 @@ enum ScanEnd {
 fn fields_read(table: &Table, operation: TableStatement) -> &[Field] {
     match operation {
         TableStatement::ScanKey(shape) if shape.content == ScanContent::Values => {
-            let index = shape.index.and_then(|position| table.indexes.get(position));
+            let Some(position) = shape.index else {
+                return &table.primary_key;
+            };
+            let index = table.indexes.get(position);
             index.map_or(&[], |index| &index.fields)
         }
         _ => &[],

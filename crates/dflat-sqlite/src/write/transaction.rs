@@ -16,9 +16,7 @@ use crate::connection::file_connection::FileConnection;
 use crate::ffi::{Param, SqliteError};
 use crate::layout::statement_text::TableStatement;
 use crate::upkeep::owner::Upkeep;
-use crate::write::row_write::{
-    TransactionError, bad_argument, check_arguments, check_size, refused,
-};
+use crate::write::row_write::{TransactionError, bad_argument, check_arguments, refused};
 
 /// A write transaction.
 pub(crate) struct SqliteTransaction {
@@ -98,12 +96,6 @@ impl SqliteTransaction {
             self.failed.get_or_insert_with(|| error.clone());
         }
         outcome
-    }
-
-    /// Refuses a row that is larger than SQLite stores. The transaction is not lost.
-    fn check_size(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<(), WriteError> {
-        let connection = self.connection()?;
-        check_size(table, row, || connection.raw.row_bytes_max())
     }
 
     /// Whether another process follows the file. The first call asks the system.
@@ -230,7 +222,6 @@ impl WriteTransaction for SqliteTransaction {
             return Err(bad_argument(table, "an insert has no key"));
         };
         check_arguments(table, row)?;
-        self.check_size(table, row)?;
         let inserted = self.write(|connection| connection.insert_row(table, key, row))?;
         self.note(row.payload);
         Ok(inserted)
@@ -243,7 +234,6 @@ impl WriteTransaction for SqliteTransaction {
         row: &RowWrite<'_>,
     ) -> Result<(), WriteError> {
         check_arguments(table, row)?;
-        self.check_size(table, row)?;
         self.write(|connection| connection.update_row(table, row_id, row))?;
         self.note(row.payload);
         Ok(())
@@ -271,7 +261,6 @@ impl WriteTransaction for SqliteTransaction {
             return Err(bad_argument(table, "an insert has no key"));
         };
         check_arguments(table, row)?;
-        self.check_size(table, row)?;
         self.write(|connection| {
             connection.whole(table, row, |connection, entry| {
                 let params = key.iter().copied().map(Param::Value);

@@ -44,6 +44,7 @@ pub(crate) fn table_of(name: &str, keys: &[FieldKind], indexes: &[(Field, bool)]
         name: Cow::Owned(name.to_owned()),
         type_name: Cow::Owned(name.to_owned()),
         primary_key: Cow::Owned(key_fields),
+        auto_key: None,
         indexes: Cow::Owned(indexes),
         types: Cow::Borrowed(&[]),
     })

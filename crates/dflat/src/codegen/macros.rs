@@ -192,3 +192,98 @@ macro_rules! __query_element {
         }
     };
 }
+
+/// Implements the conversions of a generated struct that is a UUID, or the conditions on one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __uuid {
+    ($type:ident, $high:ident, $low:ident) => {
+        $crate::__uuid_conversions!($type, $high, $low);
+    };
+    ($type:ident, $high:ident, $low:ident, $fields:ident, $high_field:ident, $low_field:ident) => {
+        #[allow(dead_code, unreachable_pub)]
+        impl<R> $fields<R> {
+            /// The UUID equals `uuid`.
+            #[must_use]
+            pub fn eq(&self, uuid: impl ::core::convert::Into<$type>) -> $crate::Predicate<R> {
+                let uuid = uuid.into();
+                self.$high_field().eq(uuid.$high) & self.$low_field().eq(uuid.$low)
+            }
+
+            /// There is a UUID, and it differs from `uuid`.
+            #[must_use]
+            pub fn ne(&self, uuid: impl ::core::convert::Into<$type>) -> $crate::Predicate<R> {
+                !self.eq(uuid)
+            }
+
+            /// The UUID is less than `uuid`. UUIDs compare by their bytes; those of version 7 by
+            /// the time at which they were made.
+            #[must_use]
+            pub fn lt(&self, uuid: impl ::core::convert::Into<$type>) -> $crate::Predicate<R> {
+                let uuid = uuid.into();
+                self.$high_field().lt(uuid.$high)
+                    | (self.$high_field().eq(uuid.$high) & self.$low_field().lt(uuid.$low))
+            }
+
+            /// The UUID is at most `uuid`.
+            #[must_use]
+            pub fn le(&self, uuid: impl ::core::convert::Into<$type>) -> $crate::Predicate<R> {
+                !self.gt(uuid)
+            }
+
+            /// The UUID is greater than `uuid`.
+            #[must_use]
+            pub fn gt(&self, uuid: impl ::core::convert::Into<$type>) -> $crate::Predicate<R> {
+                let uuid = uuid.into();
+                self.$high_field().gt(uuid.$high)
+                    | (self.$high_field().eq(uuid.$high) & self.$low_field().gt(uuid.$low))
+            }
+
+            /// The UUID is at least `uuid`.
+            #[must_use]
+            pub fn ge(&self, uuid: impl ::core::convert::Into<$type>) -> $crate::Predicate<R> {
+                !self.lt(uuid)
+            }
+
+            /// The UUID is one of `uuids`. Without any, the condition is never true.
+            #[must_use]
+            pub fn in_<T: ::core::convert::Into<$type>>(
+                &self,
+                uuids: impl ::core::iter::IntoIterator<Item = T>,
+            ) -> $crate::Predicate<R> {
+                let never = self.$high_field().in_(::core::iter::empty::<u64>());
+                let equal = uuids.into_iter().map(|uuid| self.eq(uuid));
+                equal.reduce(|any, one| any | one).unwrap_or(never)
+            }
+        }
+    };
+}
+
+/// Without the feature `uuid`, the structs have no conversions.
+#[cfg(not(feature = "uuid"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __uuid_conversions {
+    ($type:ident, $high:ident, $low:ident) => {};
+}
+
+/// Converts a generated struct to a UUID, and a UUID to the struct.
+#[cfg(feature = "uuid")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __uuid_conversions {
+    ($type:ident, $high:ident, $low:ident) => {
+        impl ::core::convert::From<$crate::codegen::uuid::Uuid> for $type {
+            fn from(uuid: $crate::codegen::uuid::Uuid) -> Self {
+                let ($high, $low) = uuid.as_u64_pair();
+                Self { $high, $low }
+            }
+        }
+
+        impl ::core::convert::From<$type> for $crate::codegen::uuid::Uuid {
+            fn from(value: $type) -> Self {
+                Self::from_u64_pair(value.$high, value.$low)
+            }
+        }
+    };
+}

@@ -8,8 +8,8 @@ mod names;
 
 pub use dflat_engine::object::{ScalarType as Scalar, Slot, equal};
 pub use dflat_model::{
-    Comparison, Element, EnumLayout, EnumValueLayout, Field as FieldPath, FieldKind, FieldLayout,
-    IndexCondition, IndexDescriptor, MemberLayout, Scalar as ScalarKind, Shape, Step,
+    AutoKey, Comparison, Element, EnumLayout, EnumValueLayout, Field as FieldPath, FieldKind,
+    FieldLayout, IndexCondition, IndexDescriptor, MemberLayout, Scalar as ScalarKind, Shape, Step,
     StructFieldLayout, StructLayout, TableDescriptor, TableLayout, TypeDescriptor, TypeId,
     UnionLayout, Value, ValueRef, VectorMember,
 };
@@ -27,6 +27,12 @@ pub use crate::codec::{
 pub use crate::query::{Path, UnionMember};
 pub use key::{key, number, same, text};
 pub use names::{read_flags, unknown_name, write_flags};
+#[cfg(feature = "uuid")]
+pub use uuid;
+
+/// Keys that are UUIDs. A schema with such keys needs the feature `uuid`.
+#[cfg(feature = "uuid")]
+pub const UUID_V7_KEYS: AutoKey = AutoKey::UuidV7;
 
 /// Without the feature `serde`, generated types have no JSON.
 #[cfg(not(feature = "serde"))]

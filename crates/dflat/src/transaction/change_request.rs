@@ -65,7 +65,9 @@ impl<T: Object> ChangeRequest<T> {
     /// The creation of an object with these values.
     ///
     /// Submitting it fails with [`ErrorKind::AlreadyExists`](crate::ErrorKind::AlreadyExists) if
-    /// there is an object with its primary key.
+    /// there is an object with its primary key. If the schema has `auto` on the key, and the key is
+    /// 0 or empty, the library assigns one;
+    /// [`submit`](TransactionContext::submit) returns the object with it.
     #[must_use]
     pub fn creation(data: T::Data) -> Self {
         Self::new(data, Kind::Creation)

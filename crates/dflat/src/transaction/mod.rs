@@ -113,15 +113,17 @@ impl TransactionContext {
     /// # Errors
     /// - [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if another object has the primary key,
     ///   or the same value of a unique field. Nothing is changed, and the transaction goes on.
+    /// - [`KeysExhausted`](crate::ErrorKind::KeysExhausted) if the key of a new object is assigned
+    ///   by the library (`auto` in the schema), and the table holds the largest one. Nothing is
+    ///   changed, and the transaction goes on.
     /// - [`NotFound`](crate::ErrorKind::NotFound) if the object to update was deleted meanwhile.
     ///   Nothing is changed, and the transaction goes on.
     /// - [`OutOfDate`](crate::ErrorKind::OutOfDate) if the request is an
     ///   [optimistic](ChangeRequest::if_unchanged) one and its object was changed. Nothing is
     ///   changed, and the transaction goes on.
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the primary key of the object to
-    ///   write has no value, such as NaN, if the object is larger than SQLite stores (about
-    ///   1,000,000,000 bytes), or if the request was made in another transaction. Nothing is
-    ///   changed, and the transaction goes on.
+    ///   write has no value, such as NaN, or if the request was made in another transaction.
+    ///   Nothing is changed, and the transaction goes on.
     /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) if `perform_changes` was not given
     ///   the type. The transaction goes on.
     /// - [`Aborted`](crate::ErrorKind::Aborted) after [`abort`](Self::abort) or an error below.

@@ -648,6 +648,7 @@ impl ::dflat::Object for BenchDoc {
             primary_key: ::dflat::codegen::Cow::Borrowed(&[
                 ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("title"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(8)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null },
             ]),
+            auto_key: ::core::option::Option::None,
             indexes: ::dflat::codegen::Cow::Borrowed(&[
             ]),
             types: ::dflat::codegen::Cow::Borrowed(&[

@@ -970,6 +970,7 @@ impl ::dflat::Object for Monster {
             primary_key: ::dflat::codegen::Cow::Borrowed(&[
                 ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("name"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null },
             ]),
+            auto_key: ::core::option::Option::None,
             indexes: ::dflat::codegen::Cow::Borrowed(&[
             ]),
             types: ::dflat::codegen::Cow::Borrowed(&[

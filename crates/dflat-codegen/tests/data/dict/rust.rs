@@ -425,6 +425,7 @@ impl ::dflat::Object for DictItem {
                 ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("key"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null },
                 ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("namespace"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(6)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null },
             ]),
+            auto_key: ::core::option::Option::None,
             indexes: ::dflat::codegen::Cow::Borrowed(&[
             ]),
             types: ::dflat::codegen::Cow::Borrowed(&[

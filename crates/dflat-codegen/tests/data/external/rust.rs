@@ -377,6 +377,7 @@ pub mod shop {
                 primary_key: ::dflat::codegen::Cow::Borrowed(&[
                     ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("id"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I32), default: ::dflat::codegen::Value::Int(0) },
                 ]),
+                auto_key: ::core::option::Option::None,
                 indexes: ::dflat::codegen::Cow::Borrowed(&[
                     ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("item.Orb.name"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(12), ::dflat::codegen::Step::Member(2), ::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null }]), unique: true, condition: ::core::option::Option::None },
                 ]),

@@ -475,6 +475,7 @@ impl ::dflat::Object for User {
             primary_key: ::dflat::codegen::Cow::Borrowed(&[
                 ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("id"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I32), default: ::dflat::codegen::Value::Int(0) },
             ]),
+            auto_key: ::core::option::Option::None,
             indexes: ::dflat::codegen::Cow::Borrowed(&[
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("rights"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(6)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U8), default: ::dflat::codegen::Value::Int(3) }]), unique: false, condition: ::core::option::Option::None },
             ]),

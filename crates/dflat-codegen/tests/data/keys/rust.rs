@@ -159,6 +159,7 @@ impl ::dflat::Object for Other {
             primary_key: ::dflat::codegen::Cow::Borrowed(&[
                 ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("id"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U8), default: ::dflat::codegen::Value::Int(0) },
             ]),
+            auto_key: ::core::option::Option::None,
             indexes: ::dflat::codegen::Cow::Borrowed(&[
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("note"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(6)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null }]), unique: false, condition: ::core::option::Option::None },
             ]),
@@ -821,6 +822,7 @@ impl ::dflat::Object for Entry {
                 ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("score"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(8)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::F64), default: ::dflat::codegen::Value::Float(0.5) },
                 ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("name"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(10)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("none")) },
             ]),
+            auto_key: ::core::option::Option::None,
             indexes: ::dflat::codegen::Cow::Borrowed(&[
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("spot.x"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(12), ::dflat::codegen::Step::Offset(0)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I32), default: ::dflat::codegen::Value::Int(0) }]), unique: false, condition: ::core::option::Option::None },
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("label.text"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(14), ::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null }]), unique: true, condition: ::core::option::Option::None },

@@ -1267,6 +1267,7 @@ impl ::dflat::Object for Loop {
                 ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("fn"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null },
                 ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("move"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(6)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I32), default: ::dflat::codegen::Value::Int(0) },
             ]),
+            auto_key: ::core::option::Option::None,
             indexes: ::dflat::codegen::Cow::Borrowed(&[
             ]),
             types: ::dflat::codegen::Cow::Borrowed(&[

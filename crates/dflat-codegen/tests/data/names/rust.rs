@@ -3663,6 +3663,7 @@ impl ::dflat::Object for Order {
                 ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("select"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null },
                 ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("where"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(6)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I32), default: ::dflat::codegen::Value::Int(0) },
             ]),
+            auto_key: ::core::option::Option::None,
             indexes: ::dflat::codegen::Cow::Borrowed(&[
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("clone"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(8)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null }]), unique: false, condition: ::core::option::Option::None },
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("eq"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(10)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I32), default: ::dflat::codegen::Value::Int(0) }]), unique: true, condition: ::core::option::Option::None },

@@ -549,6 +549,7 @@ impl ::storage::Object for Post {
             primary_key: ::storage::codegen::Cow::Borrowed(&[
                 ::storage::codegen::FieldPath { name: ::storage::codegen::Cow::Borrowed("title"), steps: ::storage::codegen::Cow::Borrowed(&[::storage::codegen::Step::Field(4)]), kind: ::storage::codegen::FieldKind::Text, default: ::storage::codegen::Value::Null },
             ]),
+            auto_key: ::core::option::Option::None,
             indexes: ::storage::codegen::Cow::Borrowed(&[
                 ::storage::codegen::IndexDescriptor { fields: ::storage::codegen::Cow::Borrowed(&[::storage::codegen::FieldPath { name: ::storage::codegen::Cow::Borrowed("priority"), steps: ::storage::codegen::Cow::Borrowed(&[::storage::codegen::Step::Field(10)]), kind: ::storage::codegen::FieldKind::Scalar(::storage::codegen::ScalarKind::I32), default: ::storage::codegen::Value::Int(0) }]), unique: false, condition: ::core::option::Option::None },
             ]),

@@ -886,6 +886,7 @@ impl ::dflat::Object for Scalars {
             primary_key: ::dflat::codegen::Cow::Borrowed(&[
                 ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("id"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U64), default: ::dflat::codegen::Value::Int(0) },
             ]),
+            auto_key: ::core::option::Option::None,
             indexes: ::dflat::codegen::Cow::Borrowed(&[
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("g"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(18)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U32), default: ::dflat::codegen::Value::Int(4294967295) }]), unique: true, condition: ::core::option::Option::None },
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("o"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(34)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::F32), default: ::dflat::codegen::Value::Float(0.10000000149011612) }]), unique: false, condition: ::core::option::Option::None },

@@ -1000,6 +1000,7 @@ impl ::dflat::Object for Message {
             primary_key: ::dflat::codegen::Cow::Borrowed(&[
                 ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("id"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null },
             ]),
+            auto_key: ::core::option::Option::None,
             indexes: ::dflat::codegen::Cow::Borrowed(&[
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("body_type"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(8), ::dflat::codegen::Step::Tag]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U8), default: ::dflat::codegen::Value::Int(0) }]), unique: false, condition: ::core::option::Option::None },
             ]),

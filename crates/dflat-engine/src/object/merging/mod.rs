@@ -2,12 +2,14 @@
 //!
 //! This room reads, compares and writes payloads with the other files of `object`, and uses neither
 //! `memory` nor handles on objects. [`Knowledge`] finds the values that newer code wrote, and
-//! [`merge()`] keeps them.
+//! [`merge()`] keeps them. [`assign()`] copies a payload with another key.
 
 mod align;
+mod assign;
 mod copy;
 mod knowledge;
 mod merge;
 
+pub use assign::{Assigned, assign};
 pub use knowledge::Knowledge;
 pub use merge::{Unmergeable, merge};

@@ -402,6 +402,7 @@ mod tests {
             name: Cow::Borrowed("empty"),
             type_name: Cow::Borrowed("Empty"),
             primary_key: Cow::Borrowed(&[]),
+            auto_key: None,
             indexes: Cow::Borrowed(&[]),
             types: vec![TypeDescriptor::Table(layout)].into(),
         })

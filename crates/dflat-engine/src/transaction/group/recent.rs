@@ -115,6 +115,7 @@ mod tests {
             name: Cow::Borrowed(name),
             type_name: Cow::Borrowed(name),
             primary_key: Cow::Borrowed(&[]),
+            auto_key: None,
             indexes: Cow::Borrowed(&[]),
             types: Cow::Borrowed(&[]),
         })

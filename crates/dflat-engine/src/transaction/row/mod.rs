@@ -1,5 +1,6 @@
 //! The stored form of an object: its key, its index entries, and the storage that they need.
 
+mod auto_key;
 mod coverage;
 mod derived;
 mod entries;
@@ -7,6 +8,7 @@ mod key;
 mod mend;
 mod prepared;
 
+pub(super) use auto_key::{auto_key_of, with_auto_key};
 pub(super) use coverage::IndexCoverage;
 pub use derived::{Derived, derive};
 pub(super) use entries::{entry_values, index_entries, present_entries};
