@@ -6,6 +6,7 @@ fn main() {
         "../../schemas/bench_doc.fbs",
         "../../schemas/monster.fbs",
         "../../schemas/dict.fbs",
+        "../../schemas/diary.fbs",
         "../../schemas/evolution/note_v1.fbs",
         "../../schemas/evolution/note_v2.fbs",
         "../../schemas/evolution/note_v3.fbs",

@@ -81,10 +81,19 @@ fn check_contents(root: &Path, folder: &Path, name: &str) -> Result<()> {
         }
     }
     let manifest = fs::read_to_string(folder.join("Cargo.toml"))?;
+    if name == "dflat" && has_placeholder(&manifest) {
+        println!("note: `repository` is a placeholder; a release needs the real address");
+    }
     match KEYS.iter().find(|key| !has_key(&manifest, key)) {
         Some(key) => Err(format!("the manifest of `{name}` has no `{key}`").into()),
         None => Ok(()),
     }
+}
+
+/// Whether the address of the repository is under a name that nobody can own.
+fn has_placeholder(manifest: &str) -> bool {
+    let mut lines = manifest.lines();
+    lines.any(|line| line.starts_with("repository = ") && line.contains(".example/"))
 }
 
 /// Whether a manifest that Cargo wrote has a key or a table of its package.

@@ -87,6 +87,12 @@ pub mod shelf {
     }
 }
 
+/// The tables of `schemas/diary.fbs`, with keys that the library assigns.
+#[allow(missing_docs, clippy::use_self, reason = "generated")]
+pub mod diary {
+    include!(concat!(env!("OUT_DIR"), "/diary.rs"));
+}
+
 /// The types of `schemas/conformance`.
 #[allow(clippy::use_self, reason = "generated")]
 pub mod schema {

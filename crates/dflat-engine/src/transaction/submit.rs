@@ -21,8 +21,8 @@ impl Transaction {
     ///   object, and [`ErrorKind::NotFound`] if the object to update was deleted: nothing is
     ///   changed, and the transaction stays usable.
     /// - [`ErrorKind::InvalidArgument`] if a part of the written object's primary key has no value,
-    ///   such as NaN, or if the request was made in another transaction: nothing is changed, and
-    ///   the transaction stays usable.
+    ///   such as NaN, if the object is larger than the backend can store, or if the request was
+    ///   made in another transaction: nothing is changed, and the transaction stays usable.
     /// - [`ErrorKind::KeysExhausted`] if the key of a new object is to be assigned, and the table
     ///   holds the largest key: nothing is changed, and the transaction stays usable.
     /// - [`ErrorKind::UndeclaredType`] for a table that was not declared.
@@ -366,6 +366,7 @@ fn loses(error: &Error) -> bool {
             | ErrorKind::KeysExhausted
             | ErrorKind::NotFound
             | ErrorKind::NewerSchema
+            | ErrorKind::InvalidArgument
     )
 }
 

@@ -191,6 +191,14 @@ impl Connection {
         unsafe { sqlite::sqlite3_get_autocommit(self.raw.as_ptr()) != 0 }
     }
 
+    /// The largest number of bytes of a row.
+    pub(crate) fn row_bytes_max(&self) -> usize {
+        // SAFETY: The connection is open, and a negative limit changes nothing.
+        let max =
+            unsafe { sqlite::sqlite3_limit(self.raw.as_ptr(), sqlite::SQLITE_LIMIT_LENGTH, -1) };
+        usize::try_from(max).unwrap_or_default()
+    }
+
     /// Whether the file can't be written, whatever access was requested.
     pub(crate) fn is_read_only(&self) -> bool {
         // SAFETY: The connection is open, and the name is a C string.

@@ -354,6 +354,41 @@ pub(crate) fn check_arguments(table: &Table, row: &RowWrite<'_>) -> Result<(), W
     }
 }
 
+/// Payloads below this length fit into a row, with any key and in any index.
+const SMALL_PAYLOAD_BYTES: usize = 1 << 20;
+
+/// Refuses a row that is larger than SQLite stores, before anything is written: SQLite would refuse
+/// some of the statements only.
+#[inline]
+pub(crate) fn check_size(
+    table: &Table,
+    row: &RowWrite<'_>,
+    bytes_max: impl FnOnce() -> usize,
+) -> Result<(), WriteError> {
+    if row.payload.len() < SMALL_PAYLOAD_BYTES {
+        return Ok(());
+    }
+    let (bytes, max) = (largest_row(row), bytes_max());
+    if bytes <= max {
+        return Ok(());
+    }
+    let why = format!("the object takes {bytes} bytes, and a row has at most {max}");
+    Err(bad_argument(table, &why))
+}
+
+/// The largest number of bytes that the row or one of its index entries may take.
+fn largest_row(row: &RowWrite<'_>) -> usize {
+    // Each value has a header of at most nine bytes, and a row has one more.
+    let bytes = |value: &ValueRef<'_>| match value {
+        ValueRef::Text(text) => text.len() + 9,
+        _ => 8 + 9,
+    };
+    let all = |values: &[ValueRef<'_>]| values.iter().map(bytes).sum::<usize>() + 4 * 9;
+    let entries = row.entries.iter().filter_map(|entry| entry.values.get());
+    let entry = entries.map(all).max().unwrap_or_default();
+    entry.max(row.payload.len() + all(row.key.unwrap_or_default()))
+}
+
 pub(crate) fn bad_argument(table: &Table, why: &str) -> WriteError {
     let message = format!("cannot write {}: {why}", table.name);
     WriteError::Failed(Error::new(ErrorKind::InvalidArgument, message))

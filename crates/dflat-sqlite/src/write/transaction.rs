@@ -16,7 +16,9 @@ use crate::connection::file_connection::FileConnection;
 use crate::ffi::{Param, SqliteError};
 use crate::layout::statement_text::TableStatement;
 use crate::upkeep::owner::Upkeep;
-use crate::write::row_write::{TransactionError, bad_argument, check_arguments, refused};
+use crate::write::row_write::{
+    TransactionError, bad_argument, check_arguments, check_size, refused,
+};
 
 /// A write transaction.
 pub(crate) struct SqliteTransaction {
@@ -96,6 +98,12 @@ impl SqliteTransaction {
             self.failed.get_or_insert_with(|| error.clone());
         }
         outcome
+    }
+
+    /// Refuses a row that is larger than SQLite stores. The transaction is not lost.
+    fn check_size(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<(), WriteError> {
+        let connection = self.connection()?;
+        check_size(table, row, || connection.raw.row_bytes_max())
     }
 
     /// Whether another process follows the file. The first call asks the system.
@@ -222,6 +230,7 @@ impl WriteTransaction for SqliteTransaction {
             return Err(bad_argument(table, "an insert has no key"));
         };
         check_arguments(table, row)?;
+        self.check_size(table, row)?;
         let inserted = self.write(|connection| connection.insert_row(table, key, row))?;
         self.note(row.payload);
         Ok(inserted)
@@ -234,6 +243,7 @@ impl WriteTransaction for SqliteTransaction {
         row: &RowWrite<'_>,
     ) -> Result<(), WriteError> {
         check_arguments(table, row)?;
+        self.check_size(table, row)?;
         self.write(|connection| connection.update_row(table, row_id, row))?;
         self.note(row.payload);
         Ok(())
@@ -261,6 +271,7 @@ impl WriteTransaction for SqliteTransaction {
             return Err(bad_argument(table, "an insert has no key"));
         };
         check_arguments(table, row)?;
+        self.check_size(table, row)?;
         self.write(|connection| {
             connection.whole(table, row, |connection, entry| {
                 let params = key.iter().copied().map(Param::Value);

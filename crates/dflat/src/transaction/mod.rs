@@ -122,8 +122,9 @@ impl TransactionContext {
     ///   [optimistic](ChangeRequest::if_unchanged) one and its object was changed. Nothing is
     ///   changed, and the transaction goes on.
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the primary key of the object to
-    ///   write has no value, such as NaN, or if the request was made in another transaction.
-    ///   Nothing is changed, and the transaction goes on.
+    ///   write has no value, such as NaN, if the object is larger than SQLite stores (about
+    ///   1,000,000,000 bytes), or if the request was made in another transaction. Nothing is
+    ///   changed, and the transaction goes on.
     /// - [`UndeclaredType`](crate::ErrorKind::UndeclaredType) if `perform_changes` was not given
     ///   the type. The transaction goes on.
     /// - [`Aborted`](crate::ErrorKind::Aborted) after [`abort`](Self::abort) or an error below.

@@ -54,6 +54,12 @@ laws! { ($) reading_laws of reading;
         live_results_follow_computed_conditions
         condition_of_another_type_is_refused
     }
+    times_and_uuids {
+        times_are_compared_and_ordered
+        optional_times_may_be_missing
+        a_time_is_a_primary_key
+        uuids_are_compared_by_their_bytes
+    }
     windows {
         offset_skips_the_first_objects_of_the_order
         pages_have_each_object_once

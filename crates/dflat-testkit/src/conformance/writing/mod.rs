@@ -56,6 +56,17 @@ laws! { ($) writing_laws of writing;
         copy_with_nan_as_a_key_is_refused
         zeros_of_both_signs_are_one_key
     }
+    auto_keys {
+        new_objects_get_the_key_after_the_largest
+        a_key_of_the_caller_is_kept_and_counts
+        the_largest_key_of_the_table_may_be_given_again
+        an_update_keeps_its_key_and_an_upsert_without_a_key_inserts
+        no_key_is_left_after_the_largest
+        keys_of_undone_insertions_are_free
+        uuid_keys_are_of_version_7_and_increase
+        threads_that_insert_at_once_get_different_keys
+        refused_insertion_uses_no_key
+    }
     writes_by_query {
         update_by_condition_changes_all_matching_objects
         deletion_by_condition_deletes_all_matching_objects
