@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use dflat::{
     Error, ErrorKind, Fetch, Object, Result, SubscribedObject, Subscription, TransactionContext,
@@ -248,7 +249,12 @@ fn run_seed(seed: u64) {
     let mut random = Random::new(seed);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("test.db");
-    let mut processes = [(); 2].map(|()| Process::new(&path, EngineOptions::default()));
+    // However slow the machine is, no delivery is merged with another one.
+    let patient = EngineOptions {
+        patience: Duration::from_secs(300),
+        ..EngineOptions::default()
+    };
+    let mut processes = [(); 2].map(|()| Process::new(&path, patient));
     // The tables and indexes exist before the first subscription.
     for (id, process) in (100..).zip(&processes) {
         let created = process
