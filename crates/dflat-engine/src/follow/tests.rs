@@ -89,6 +89,7 @@ fn table(name: &str) -> Table {
         name: name.to_owned().into(),
         type_name: "Sample".into(),
         primary_key: Vec::new().into(),
+        auto_key: None,
         indexes: Vec::new().into(),
         types: vec![TypeDescriptor::Table(root)].into(),
     })
