@@ -11,6 +11,7 @@ mod files;
 mod fuzz_smoke;
 mod other_programs;
 mod reading;
+mod system_calls;
 mod workspaces;
 mod writing;
 

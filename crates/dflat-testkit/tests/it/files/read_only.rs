@@ -16,6 +16,8 @@ use dflat_testkit::note::v3::diary as v3;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
+use crate::system_calls::{traced, whole_calls};
+
 /// The files that a program has left: the database, and the files beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
@@ -293,7 +295,9 @@ fn file_without_write_permission_is_read() {
         before.keys().for_each(|path| set_mode(path, 0o444));
         set_mode(directory.path(), 0o555);
         let trace = programs.path().join("trace");
-        let (mut child, is_traced) = traced(&program, &trace);
+        let traced = traced(&program, &trace);
+        let is_traced = traced.is_some();
+        let mut child = traced.unwrap_or_else(|| Command::new(&program));
         child
             .args([
                 "--exact",
@@ -348,30 +352,12 @@ fn read_without_permission(directory: &Path, expected: &str) {
     }
 }
 
-/// The program; its system calls are traced, unless `strace` is missing and the environment does
-/// not say `DFLAT_REQUIRE_STRACE=1`.
-fn traced(program: &Path, trace: &Path) -> (Command, bool) {
-    let probe = Command::new("strace")
-        .args(["-o", "/dev/null", "true"])
-        .output();
-    if !probe.is_ok_and(|probe| probe.status.success()) {
-        let required = env::var_os("DFLAT_REQUIRE_STRACE").is_some_and(|value| value == "1");
-        assert!(!required, "strace is missing");
-        return (Command::new(program), false);
-    }
-    let mut command = Command::new("strace");
-    command
-        .args(["-f", "-y", "-e", "trace=%file,%desc", "-o"])
-        .arg(trace)
-        .arg(program);
-    (command, true)
-}
-
 /// Whether none of the calls changed a file of a directory.
 fn check_calls(directory: &Path, calls: &str) {
     let directory = directory.to_str().unwrap();
-    let about: Vec<&str> = calls
-        .lines()
+    let calls = whole_calls(calls);
+    let about: Vec<&String> = calls
+        .iter()
         .filter(|call| call.contains(directory))
         .collect();
     assert!(
@@ -392,7 +378,7 @@ fn check_calls(directory: &Path, calls: &str) {
         "utime",
         "O_TRUNC",
     ];
-    let is_success = |call: &&&str| !call.contains(" = -1 ");
+    let is_success = |call: &&&String| !call.contains(" = -1 ");
     let changed = about.iter().filter(is_success).find(|call| {
         CHANGES.iter().any(|change| call.contains(change)) || call.contains("O_CREAT")
     });

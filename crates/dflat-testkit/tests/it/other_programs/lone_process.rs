@@ -1,11 +1,12 @@
 //! The system calls of a process that is alone with its file.
 
 use std::path::Path;
-use std::process::Command;
 
 use dflat::Workspace;
 use dflat_testkit::fixture::{bounded, until};
 use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
+
+use crate::system_calls::{traced, whole_calls};
 
 /// Where the process of the test finds its file.
 const PATH: &str = "DFLAT_LONE_PATH";
@@ -45,19 +46,8 @@ fn a_process_that_is_alone() {
 /// The system calls of the process that concern the presence file; `None` without `strace`.
 fn calls(directory: &Path, subscribes: bool) -> Option<Vec<String>> {
     let trace = directory.join("trace");
-    let mut probe = Command::new("strace");
-    probe.args(["-o", "/dev/null", "true"]);
-    if !probe.output().is_ok_and(|probe| probe.status.success()) {
-        let required = std::env::var_os("DFLAT_REQUIRE_STRACE").is_some_and(|value| value == "1");
-        assert!(!required, "strace is missing");
-        eprintln!("strace is missing");
-        return None;
-    }
-    let mut child = Command::new("strace");
+    let mut child = traced(&std::env::current_exe().unwrap(), &trace)?;
     child
-        .args(["-f", "-y", "-e", "trace=%file,%desc", "-o"])
-        .arg(&trace)
-        .arg(std::env::current_exe().unwrap())
         .args([
             "--exact",
             "other_programs::lone_process::a_process_that_is_alone",
@@ -68,8 +58,12 @@ fn calls(directory: &Path, subscribes: bool) -> Option<Vec<String>> {
     }
     assert!(child.output().unwrap().status.success());
     let calls = std::fs::read_to_string(trace).unwrap();
-    let calls = calls.lines().filter(|call| call.contains("dflat-presence"));
-    Some(calls.map(str::to_owned).collect())
+    let calls = whole_calls(&calls).into_iter();
+    Some(
+        calls
+            .filter(|call| call.contains("dflat-presence"))
+            .collect(),
+    )
 }
 
 // Promise: live-queries#L47
