@@ -54,7 +54,8 @@ pub trait Refetch {
 pub(super) enum LiveOutput {
     Result(LiveResult),
     Count(LiveCount),
-    Groups(LiveGroups),
+    /// Boxed, because it is larger than the others, and rarer.
+    Groups(Box<LiveGroups>),
 }
 
 impl LiveOutput {

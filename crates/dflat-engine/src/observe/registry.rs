@@ -410,7 +410,7 @@ fn first_groups(
     };
     let live = LiveGroups::new(query, grouping, start);
     let groups = error.map_or_else(|| Ok(live.current().unwrap_or_default()), Err);
-    (LiveOutput::Groups(live), Event::Groups(groups, 0))
+    (LiveOutput::Groups(Box::new(live)), Event::Groups(groups, 0))
 }
 
 /// The first delivery to a subscriber to a result, unless the subscriber has the present result.
