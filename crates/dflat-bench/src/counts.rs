@@ -8,13 +8,6 @@ use crate::Result;
 /// The maximum difference of a count from the stored count, in per cent of the stored count.
 const DIFFERENCE_MAX_PERCENT: u64 = 3;
 
-/// The same for counts of more than one thread. The order in which threads run changes them: runs
-/// of the same program gave 4,652 to 5,493 instructions of matching.
-const THREADS_DIFFERENCE_MAX_PERCENT: u64 = 12;
-
-/// The pieces of work that more than one thread does.
-const OF_THREADS: [&str; 1] = ["match, 1000 queries"];
-
 const HEAD: &str = "\
 # Instructions of our Rust functions for one piece of work each, without those of libc and SQLite.
 # Written by `cargo bench -p dflat-bench --bench counts -- --bless`.
@@ -74,7 +67,7 @@ impl Counts {
         let before = |name: &str| stored.counts.iter().find(|(stored, _)| stored == name);
         let counts = self.counts.iter().filter(|(name, now)| {
             let before = before(name);
-            before.is_some_and(|(_, before)| differs(name, *now, *before))
+            before.is_some_and(|(_, before)| differs(*now, *before))
         });
         counts.map(|(name, _)| name.as_str()).collect()
     }
@@ -98,7 +91,7 @@ impl Counts {
                 differences += 1;
                 continue;
             };
-            let differs = differs(name, *now, *before);
+            let differs = differs(*now, *before);
             let percent = (*now as f64 / *before as f64 - 1.0) * 100.0;
             let mark = if differs { "  differs" } else { "" };
             let _ = writeln!(
@@ -131,9 +124,8 @@ impl Counts {
         } else if differences > 0 {
             let _ = writeln!(
                 text,
-                "{differences} counts differ by more than {DIFFERENCE_MAX_PERCENT} per cent (those of \
-                 several threads: {THREADS_DIFFERENCE_MAX_PERCENT}). If that is meant, bless them, \
-                 and say why in the commit."
+                "{differences} counts differ by more than {DIFFERENCE_MAX_PERCENT} per cent. If \
+                 that is meant, bless them, and say why in the commit."
             );
         }
         Comparison {
@@ -144,13 +136,8 @@ impl Counts {
 }
 
 /// Whether a count differs from the stored count by more than the limit.
-fn differs(name: &str, now: u64, before: u64) -> bool {
-    let max = if OF_THREADS.contains(&name) {
-        THREADS_DIFFERENCE_MAX_PERCENT
-    } else {
-        DIFFERENCE_MAX_PERCENT
-    };
-    now.abs_diff(before) * 100 > before * max
+fn differs(now: u64, before: u64) -> bool {
+    now.abs_diff(before) * 100 > before * DIFFERENCE_MAX_PERCENT
 }
 
 /// The versions on this machine of all programs that counts depend on.

@@ -1,11 +1,11 @@
 //! The pieces of work. Each makes the same preparations for any number of rounds.
 
 use std::hint::black_box;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 
 use dflat::codegen::Encoder;
-use dflat::{ChangeRequest, Object, Subscription, Workspace};
+use dflat::{ChangeRequest, FetchedResult, Object, Result, Subscription, Update, Workspace};
 use dflat_bench::workload::{BenchDoc, Doc, Indexed, Listed, PRIORITY_VOFFSET, number, titles};
 use dflat_engine::object::{Writer, verify};
 use dflat_engine::query::Condition;
@@ -214,17 +214,25 @@ pub(crate) fn commit(rounds: u64) {
 /// Does the same beside a thousand live queries, one of which selects the object.
 pub(crate) fn matching(rounds: u64) {
     let delivered = Arc::new(AtomicU64::new(0));
+    let (initial, initials) = mpsc::channel();
     commits(rounds, |workspace| {
         let observe = |i| {
             let (from, to) = (number(i) * WIDTH, number(i + 1) * WIDTH);
             let query = workspace.fetch::<BenchDoc>();
             let query = query.filter(BenchDoc::PRIORITY.ge(from) & BenchDoc::PRIORITY.lt(to));
-            let delivered = Arc::clone(&delivered);
-            let observation = workspace.observe(query).unwrap().without_initial();
-            let callback = move |_| {
-                delivered.fetch_add(1, Ordering::Relaxed);
+            let (initial, delivered) = (initial.clone(), Arc::clone(&delivered));
+            let callback = move |update: Result<Update<FetchedResult<BenchDoc>>>| {
+                if update.unwrap().previous().is_none() {
+                    initial.send(()).unwrap();
+                } else {
+                    delivered.fetch_add(1, Ordering::Relaxed);
+                }
             };
-            observation.call(callback).unwrap()
+            let subscription = workspace.observe(query).unwrap().call(callback).unwrap();
+            // The registration of the next query compares it with the queries that are registered
+            // already. Their number must not depend on the order of threads.
+            initials.recv().unwrap();
+            subscription
         };
         (0..QUERIES).map(observe).collect()
     });
