@@ -1,10 +1,12 @@
 //! The proof: a million objects, a thousand live queries, a writer at full speed, and no result
 //! that differs from a fresh fetch. Beside it, the same program on plain SQLite, which runs every
-//! query again when something has changed.
+//! query again when something has changed. Then live queries follow a writer in another process,
+//! which is killed fifty times.
 //!
 //! ```text
-//! cargo run --release -p proof             about a minute
-//! cargo run --release -p proof -- --quick  a few seconds
+//! cargo run --release -p proof                 about a minute
+//! cargo run --release -p proof -- --quick      a few seconds
+//! cargo run --release -p proof -- --kills 500  more kills
 //! ```
 #![allow(
     clippy::print_stdout,
@@ -12,6 +14,7 @@
     reason = "a program that prints and asserts"
 )]
 
+mod killed;
 mod load;
 mod ours;
 mod plain;
@@ -20,12 +23,14 @@ mod schema {
     dflat::include_schema!("task");
 }
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use clap::Parser;
 
+use killed::Kills;
 use load::{Load, Outcome, Result, SHOWN};
 
 /// A million objects, a thousand live queries, and a writer at full speed
@@ -34,6 +39,9 @@ struct Arguments {
     /// Shows in a few seconds that everything works: 20,000 objects, 100 queries
     #[arg(long)]
     quick: bool,
+    /// How often the writer in another process is killed
+    #[arg(long, value_name = "NUMBER", default_value_t = 50)]
+    kills: u32,
     /// Runs one program on this file, for a process of its own
     #[arg(long, hide = true, value_names = ["NAME", "FILE"], num_args = 2)]
     side: Option<Vec<String>>,
@@ -55,6 +63,9 @@ fn main() -> Result<()> {
         }
     };
     if let Some([name, file]) = arguments.side.as_deref() {
+        if name == killed::WRITER {
+            return killed::write(Path::new(file));
+        }
         let run = if name == "dflat" {
             ours::run
         } else {
@@ -79,6 +90,11 @@ fn main() -> Result<()> {
         "a live result differed from a fresh fetch"
     );
     assert!(ours.shown > 0, "nothing was shown");
+    let kills = killed::run(&folder.path().join("killed.db"), arguments.kills)?;
+    report_kills(&kills);
+    assert_eq!(kills.lost, 0, "an acknowledged commit was lost");
+    assert_eq!(kills.mismatches, 0, "a live result is wrong after a kill");
+    assert!(kills.followed > 0, "no commit of the writer was delivered");
     Ok(())
 }
 
@@ -119,6 +135,19 @@ fn report(ours: &Outcome, plain: &Outcome) {
     });
     let lines = [include_str!("ours.rs"), include_str!("plain.rs")].map(lines_of_code);
     println!("{:<44}{:>14}{:>14}", "lines of code", lines[0], lines[1]);
+}
+
+fn report_kills(kills: &Kills) {
+    let line = |what: &str, count: &dyn Display| println!("{what:<44}{count:>14}");
+    println!("a writer in another process, and live queries that follow it");
+    line("kills of the writer", &kills.kills);
+    line("acknowledged commits", &kills.acknowledged);
+    line("acknowledged commits lost", &kills.lost);
+    line("commits delivered one by one", &kills.followed);
+    line("deliveries applied as differences", &kills.deliveries);
+    line("live results compared with a fresh fetch", &kills.compared);
+    line("mismatches", &kills.mismatches);
+    line("times the live queries were read again", &kills.renewals);
 }
 
 fn lines_of_code(text: &str) -> usize {

@@ -53,7 +53,7 @@ pub(crate) fn run(load: &Load, file: &Path) -> Result<Outcome> {
 }
 
 /// The view of a board.
-fn top(workspace: &Workspace, board: u32) -> Fetch<'_, Task> {
+pub(crate) fn top(workspace: &Workspace, board: u32) -> Fetch<'_, Task> {
     workspace
         .fetch::<Task>()
         .filter(Task::BOARD.eq(board) & Task::DONE.eq(false))
@@ -61,7 +61,7 @@ fn top(workspace: &Workspace, board: u32) -> Fetch<'_, Task> {
         .limit(SHOWN)
 }
 
-fn make(tx: &TransactionContext, change: Change, touched: u64) -> dflat::Result<()> {
+pub(crate) fn make(tx: &TransactionContext, change: Change, touched: u64) -> dflat::Result<()> {
     let (Change::Add { id, .. }
     | Change::Rank { id, .. }
     | Change::Move { id, .. }
@@ -98,7 +98,7 @@ fn make(tx: &TransactionContext, change: Change, touched: u64) -> dflat::Result<
     tx.submit(request).map(drop)
 }
 
-fn fill(workspace: &Workspace, load: &Load) -> Result<()> {
+pub(crate) fn fill(workspace: &Workspace, load: &Load) -> Result<()> {
     let ids: Vec<u64> = (0..load.tasks).collect();
     for part in ids.chunks(50_000) {
         workspace.perform_changes_blocking([Task::TABLE], |tx| {
