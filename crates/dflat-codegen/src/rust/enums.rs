@@ -2,6 +2,7 @@
 
 use dflat_schema::Enum;
 
+use super::facts::enum_value_docs;
 use super::layout::{Expr, atom, call};
 use super::names::Member;
 use super::text::Text;
@@ -17,14 +18,14 @@ impl Scope<'_> {
         let values: Vec<(&Member, &dflat_schema::EnumValue)> =
             self.members().iter().zip(&found.values).collect();
         text.item(|text| {
-            text.docs(&self.ty().definition.docs, "An enum of the schema.");
+            self.enum_docs(found, text);
             text.line(DERIVES);
             text.line(format!("#[repr({base})]"));
             let variants: Vec<&str> = values.iter().map(|(m, _)| m.variant.as_str()).collect();
             self.allow(variant_lints(name, &variants), text);
             text.block(format!("pub enum {name}"), |text| {
                 for (position, (member, value)) in values.iter().enumerate() {
-                    text.docs(&value.docs, &format!("`{}`", value.name));
+                    enum_value_docs(value, text);
                     if position == default_value(found) {
                         text.line("#[default]");
                     }
@@ -106,10 +107,7 @@ impl Scope<'_> {
     pub(super) fn bit_flags(self, found: &Enum, text: &mut Text) {
         let (name, base) = (self.base(), scalar_type(found.base));
         text.item(|text| {
-            text.docs(
-                &self.ty().definition.docs,
-                "A set of bit flags of the schema.",
-            );
+            self.enum_docs(found, text);
             text.line(DERIVES);
             self.allow(&[], text);
             text.line(format!("pub struct {name}({base});"));
@@ -192,7 +190,7 @@ impl Scope<'_> {
         let base = scalar_type(found.base);
         for (member, value) in self.members().iter().zip(&found.values) {
             text.member(|text| {
-                text.docs(&value.docs, &format!("`{}`", value.name));
+                enum_value_docs(value, text);
                 let constant = &member.constant;
                 text.line(format!(
                     "pub const {constant}: Self = Self({});",

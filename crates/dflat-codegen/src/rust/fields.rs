@@ -116,7 +116,7 @@ impl<'p> Scope<'p> {
                     }
                     _ => atom(format!("{codegen}::Value::Int(0)")),
                 };
-                let docs = |text: &mut Text| text.docs(&source.docs, &format!("`{}`", source.name));
+                let docs = |text: &mut Text| self.struct_field_docs(field, text);
                 self.query_method(&member.method, &source.name, docs, query, step, zero, text);
             }
         };

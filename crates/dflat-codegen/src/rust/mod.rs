@@ -5,6 +5,7 @@ mod defaults;
 mod descriptor;
 mod docs;
 mod enums;
+mod facts;
 mod fields;
 mod layout;
 mod links;

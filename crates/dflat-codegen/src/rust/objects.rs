@@ -20,7 +20,7 @@ impl<'p> Scope<'p> {
         let (base, dflat, codegen) = (self.base(), self.dflat(), self.codegen());
         text.item(|text| {
             let docs = "A stored object of the schema: immutable, cheaply cloned.";
-            text.docs(&self.ty().definition.docs, docs);
+            text.docs_or(&self.ty().definition.docs, docs);
             text.line("///");
             text.line(format!(
                 "/// [`{base}Data`] has its values as a plain struct."
@@ -88,27 +88,25 @@ impl<'p> Scope<'p> {
             let write = |text: &mut Text| {
                 let steps = Expr::Array(vec![self.field_step(field)]).reference();
                 let path = [atom(format!("{name:?}")), steps];
-                let role = self.storage_role(field);
+                let facts = self.field_facts(field);
                 let constant = &member.constant;
                 match query {
                     Query::Nothing => {}
                     Query::Compare(ty) => {
-                        let end = if role.is_empty() { "." } else { role };
-                        text.line(format!("/// The query field `{name}`{end}"));
+                        text.line(format!("/// The query field `{name}`: {facts}."));
                         let arguments = path.into_iter().chain([self.plain_default(field)]);
                         let value = call(format!("{dflat}::Field::new"), arguments);
                         let left = format!("pub const {constant}: {dflat}::Field<Self, {ty}>");
                         text.assignment(&left, &value);
                     }
                     Query::Enter(ty) => {
-                        let end = if role.is_empty() { "." } else { role };
-                        text.line(format!("/// The query fields of `{name}`{end}"));
+                        text.line(format!("/// The query fields of `{name}`: {facts}."));
                         let path = call(format!("{}::Path::new", self.codegen()), path);
                         let value = call(format!("{ty}::new"), [path]);
                         text.assignment(&format!("pub const {constant}: {ty}<Self>"), &value);
                     }
                     Query::Members(ty) => {
-                        text.line(format!("/// The query field `{name}`."));
+                        text.line(format!("/// The query field `{name}`: {facts}."));
                         let value = call(format!("{dflat}::VectorField::new"), path);
                         let ty = format!("{dflat}::VectorField<Self, {ty}>");
                         text.assignment(&format!("pub const {constant}: {ty}"), &value);

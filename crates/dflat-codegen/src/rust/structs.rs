@@ -17,7 +17,7 @@ impl Scope<'_> {
         let long = |field: &StructFieldPlan<'_>| field.source.array > Some(DEFAULT_ARRAY_MAX);
         let derived = !plan.fields.iter().any(long);
         text.item(|text| {
-            text.docs(&self.ty().definition.docs, "A struct of the schema.");
+            text.docs_or(&self.ty().definition.docs, "A struct of the schema.");
             let default = if derived { "Default, " } else { "" };
             // Numbers of a UUID have an order and a hash.
             let more = if plan.uuid {
@@ -35,7 +35,7 @@ impl Scope<'_> {
             }
             text.block(format!("pub struct {name}"), |text| {
                 for (member, field) in &fields {
-                    text.docs(&field.source.docs, &format!("`{}`", field.source.name));
+                    self.struct_field_docs(field, text);
                     text.line(format!(
                         "pub {}: {},",
                         member.field,

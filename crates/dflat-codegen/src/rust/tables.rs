@@ -66,7 +66,7 @@ impl<'p> Scope<'p> {
                 text.line(format!("/// The values of {linked} as an owned struct."));
             } else {
                 let docs = &self.ty().definition.docs;
-                text.docs(docs, "A table of the schema as an owned struct.");
+                text.docs_or(docs, "A table of the schema as an owned struct.");
             }
             let default = if derived { "Default, " } else { "" };
             text.line(format!("#[derive(Clone, Debug, {default}PartialEq)]"));
@@ -228,29 +228,6 @@ impl<'p> Scope<'p> {
                 });
             });
         });
-    }
-
-    /// Prints the schema's comment on a field, or else its name and its role in storage.
-    pub(super) fn field_docs(self, field: &FieldPlan<'_>, text: &mut Text) {
-        let source = field.source;
-        text.docs(
-            &source.docs,
-            &format!("`{}`{}", source.name, self.storage_role(field)),
-        );
-    }
-
-    /// The role of a field in storage, such as `: the primary key.`, or nothing.
-    pub(super) fn storage_role(self, field: &FieldPlan<'_>) -> &'static str {
-        let storage = field.source.storage;
-        match &self.ty().stored {
-            Some(stored) if storage.primary && stored.primary_key.len() > 1 => {
-                ": part of the primary key."
-            }
-            Some(_) if storage.primary => ": the primary key.",
-            Some(_) if storage.unique => ": unique.",
-            Some(_) if storage.indexed => ": indexed.",
-            _ => "",
-        }
     }
 
     fn owned_type(self, value: Value<'_>) -> String {

@@ -104,12 +104,26 @@ impl Text {
         self.first = false;
     }
 
+    /// Writes the schema's comment, and a paragraph with the facts of the schema.
+    pub(crate) fn docs(&mut self, written: &[String], facts: &str) {
+        let lines = docs::lines(written);
+        if !lines.is_empty() {
+            self.comment(&lines);
+            self.line("///");
+        }
+        self.line(format!("/// {facts}"));
+    }
+
     /// Writes the schema's comment, or else the sentence `otherwise`.
-    pub(crate) fn docs(&mut self, written: &[String], otherwise: &str) {
+    pub(crate) fn docs_or(&mut self, written: &[String], otherwise: &str) {
         let lines = docs::lines(written);
         if lines.is_empty() {
             self.line(format!("/// {otherwise}"));
         }
+        self.comment(&lines);
+    }
+
+    fn comment(&mut self, lines: &[String]) {
         for line in lines {
             self.line(format!("/// {line}").trim_end());
         }

@@ -46,7 +46,7 @@ impl<'p> Scope<'p> {
         let mut lints = variant_lints(base, &variants).to_vec();
         let variant = |name: &str, member: &Named<'_>, ty: String, text: &mut Text| {
             let source = member.1.source;
-            text.docs(&source.docs, &format!("`{}`", source.name));
+            self.union_member_docs(source, text);
             text.line(format!("{name}({ty}),"));
         };
         let sizes = if members.len() > 1 {
@@ -56,7 +56,7 @@ impl<'p> Scope<'p> {
         };
         lints.extend(sizes);
         text.item(|text| {
-            text.docs(
+            text.docs_or(
                 &self.ty().definition.docs,
                 "A union of the schema, as an owned enum.",
             );

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Dflat {
-    /// `x`
+    /// `x`: `int`, default `0`.
     pub x: i32,
 }
 
@@ -15,7 +15,7 @@ pub struct DflatRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl DflatRef<'_> {
-    /// `x`
+    /// `x`: `int`, default `0`.
     #[must_use]
     pub fn x(self) -> i32 {
         self.0.scalar(4, 0)
@@ -69,7 +69,7 @@ impl<R> DflatFields<R> {
         Self(path)
     }
 
-    /// `x`
+    /// `x`: `int`, default `0`.
     #[must_use]
     pub fn x(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -86,7 +86,7 @@ impl<R> DflatFields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Core {
-    /// `d`
+    /// `d`: `dflat`, may be missing.
     pub d: ::core::option::Option<Dflat>,
 }
 
@@ -97,7 +97,7 @@ pub struct CoreRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> CoreRef<'a> {
-    /// `d`
+    /// `d`: `dflat`, may be missing.
     #[must_use]
     pub fn d(self) -> ::core::option::Option<DflatRef<'a>> {
         self.0.message::<Dflat>(4)
@@ -154,7 +154,7 @@ impl<R> CoreFields<R> {
         Self(path)
     }
 
-    /// `d`
+    /// `d`: `dflat`, may be missing.
     #[must_use]
     pub fn d(&self) -> DflatFields<R> {
         DflatFields::new(self.0.then("d", ::dflat::codegen::Step::Field(4)))
@@ -167,7 +167,7 @@ impl<R> CoreFields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct I32 {
-    /// `x`
+    /// `x`: `int`, default `0`.
     pub x: i32,
 }
 
@@ -178,7 +178,7 @@ pub struct I32Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl I32Ref<'_> {
-    /// `x`
+    /// `x`: `int`, default `0`.
     #[must_use]
     pub fn x(self) -> i32 {
         self.0.scalar(4, 0)
@@ -232,7 +232,7 @@ impl<R> I32Fields<R> {
         Self(path)
     }
 
-    /// `x`
+    /// `x`: `int`, default `0`.
     #[must_use]
     pub fn x(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -249,7 +249,7 @@ impl<R> I32Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Str {
-    /// `s`
+    /// `s`: `string`, may be missing.
     pub s: ::core::option::Option<::dflat::codegen::String>,
 }
 
@@ -260,7 +260,7 @@ pub struct StrRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> StrRef<'a> {
-    /// `s`
+    /// `s`: `string`, may be missing.
     #[must_use]
     pub fn s(self) -> ::core::option::Option<&'a str> {
         self.0.text(4)
@@ -317,7 +317,7 @@ impl<R> StrFields<R> {
         Self(path)
     }
 
-    /// `s`
+    /// `s`: `string`, may be missing.
     #[must_use]
     pub fn s(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -334,11 +334,11 @@ impl<R> StrFields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct U8 {
-    /// `b`
+    /// `b`: `[ubyte]`, empty by default.
     pub b: ::dflat::codegen::Vec<u8>,
-    /// `yes`
+    /// `yes`: `bool`, default `false`.
     pub yes: bool,
-    /// `f`
+    /// `f`: `float`, default `0`.
     pub f: f32,
 }
 
@@ -349,19 +349,19 @@ pub struct U8Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> U8Ref<'a> {
-    /// `b`
+    /// `b`: `[ubyte]`, empty by default.
     #[must_use]
     pub fn b(self) -> ::dflat::codegen::Vector<'a, u8> {
         self.0.vector(4)
     }
 
-    /// `yes`
+    /// `yes`: `bool`, default `false`.
     #[must_use]
     pub fn yes(self) -> bool {
         self.0.scalar(6, false)
     }
 
-    /// `f`
+    /// `f`: `float`, default `0`.
     #[must_use]
     pub fn f(self) -> f32 {
         self.0.scalar(8, 0.0)
@@ -426,13 +426,13 @@ impl<R> U8Fields<R> {
         Self(path)
     }
 
-    /// `b`
+    /// `b`: `[ubyte]`, empty by default.
     #[must_use]
     pub fn b(&self) -> ::dflat::VectorField<R, u8> {
         self.0.vector("b", ::dflat::codegen::Step::Field(4))
     }
 
-    /// `yes`
+    /// `yes`: `bool`, default `false`.
     #[must_use]
     pub fn yes(&self) -> ::dflat::Field<R, bool> {
         self.0.field(
@@ -442,7 +442,7 @@ impl<R> U8Fields<R> {
         )
     }
 
-    /// `f`
+    /// `f`: `float`, default `0`.
     #[must_use]
     pub fn f(&self) -> ::dflat::Field<R, f32> {
         self.0.field(
@@ -459,7 +459,7 @@ impl<R> U8Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Usize {
-    /// `x`
+    /// `x`: `[str]`, empty by default.
     pub x: ::dflat::codegen::Vec<Str>,
 }
 
@@ -470,7 +470,7 @@ pub struct UsizeRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> UsizeRef<'a> {
-    /// `x`
+    /// `x`: `[str]`, empty by default.
     #[must_use]
     pub fn x(self) -> ::dflat::codegen::Vector<'a, Str> {
         self.0.vector(4)
@@ -531,7 +531,7 @@ impl<R> UsizeFields<R> {
         Self(path)
     }
 
-    /// `x`
+    /// `x`: `[str]`, empty by default.
     #[must_use]
     pub fn x(&self) -> ::dflat::VectorField<R, Str> {
         self.0.vector("x", ::dflat::codegen::Step::Field(4))
@@ -544,11 +544,11 @@ impl<R> UsizeFields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct F64 {
-    /// `f`
+    /// `f`: `double`, default `0`.
     pub f: f64,
-    /// `x`
+    /// `x`: `i32`, may be missing.
     pub x: ::core::option::Option<I32>,
-    /// `u`
+    /// `u`: `u8`, may be missing.
     pub u: ::core::option::Option<U8>,
 }
 
@@ -559,19 +559,19 @@ pub struct F64Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> F64Ref<'a> {
-    /// `f`
+    /// `f`: `double`, default `0`.
     #[must_use]
     pub fn f(self) -> f64 {
         self.0.scalar(4, 0.0)
     }
 
-    /// `x`
+    /// `x`: `i32`, may be missing.
     #[must_use]
     pub fn x(self) -> ::core::option::Option<I32Ref<'a>> {
         self.0.message::<I32>(6)
     }
 
-    /// `u`
+    /// `u`: `u8`, may be missing.
     #[must_use]
     pub fn u(self) -> ::core::option::Option<U8Ref<'a>> {
         self.0.message::<U8>(8)
@@ -637,7 +637,7 @@ impl<R> F64Fields<R> {
         Self(path)
     }
 
-    /// `f`
+    /// `f`: `double`, default `0`.
     #[must_use]
     pub fn f(&self) -> ::dflat::Field<R, f64> {
         self.0.field(
@@ -647,13 +647,13 @@ impl<R> F64Fields<R> {
         )
     }
 
-    /// `x`
+    /// `x`: `i32`, may be missing.
     #[must_use]
     pub fn x(&self) -> I32Fields<R> {
         I32Fields::new(self.0.then("x", ::dflat::codegen::Step::Field(6)))
     }
 
-    /// `u`
+    /// `u`: `u8`, may be missing.
     #[must_use]
     pub fn u(&self) -> U8Fields<R> {
         U8Fields::new(self.0.then("u", ::dflat::codegen::Step::Field(8)))
@@ -662,17 +662,17 @@ impl<R> F64Fields<R> {
 
 ::dflat::__query_element!(table F64, F64Fields);
 
-/// An enum of the schema.
+/// An enum of the schema: `ubyte`, `Unknown` by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 #[allow(dead_code, unreachable_pub)]
 pub enum Maybe {
-    /// `Unknown`
+    /// `Unknown`: 0.
     #[default]
     Unknown = 0,
-    /// `None`
+    /// `None`: 1.
     None = 1,
-    /// `Some`
+    /// `Some`: 2.
     Some = 2,
 }
 
@@ -720,13 +720,13 @@ impl ::dflat::codegen::Enum for Maybe {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum Any {
-    /// `None`
+    /// `None`: `f64`, type code 1.
     None(F64),
-    /// `Unknown`
+    /// `Unknown`: `core`, type code 2.
     Unknown(Core),
-    /// `Some`
+    /// `Some`: `usize`, type code 3.
     Some(Usize),
-    /// `str`
+    /// `str`: `str`, type code 4.
     Str(Str),
 }
 
@@ -735,13 +735,13 @@ pub enum Any {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum AnyRef<'a> {
-    /// `None`
+    /// `None`: `f64`, type code 1.
     None(F64Ref<'a>),
-    /// `Unknown`
+    /// `Unknown`: `core`, type code 2.
     Unknown(CoreRef<'a>),
-    /// `Some`
+    /// `Some`: `usize`, type code 3.
     Some(UsizeRef<'a>),
-    /// `str`
+    /// `str`: `str`, type code 4.
     Str(StrRef<'a>),
 }
 
@@ -894,15 +894,15 @@ impl<R> AnyFields<R> {
 #[allow(dead_code, unreachable_pub)]
 #[allow(non_camel_case_types)]
 pub struct Self_Data {
-    /// `id`: the primary key.
+    /// `id`: `long`, default `0`, the primary key.
     pub id: i64,
-    /// `any`
+    /// `any`: `Any`, may be missing.
     pub any: ::core::option::Option<Any>,
-    /// `anys`
+    /// `anys`: `[Any]`, empty by default.
     pub anys: ::dflat::codegen::Vec<::core::option::Option<Any>>,
-    /// `maybe`
+    /// `maybe`: `Maybe`, default `Unknown`.
     pub maybe: Maybe,
-    /// `maybes`
+    /// `maybes`: `[Maybe]`, empty by default.
     pub maybes: ::dflat::codegen::Vec<Maybe>,
 }
 
@@ -915,31 +915,31 @@ pub struct Self_Ref<'a>(::dflat::codegen::TableReader<'a>);
 #[allow(dead_code, unreachable_pub)]
 #[allow(non_camel_case_types)]
 impl<'a> Self_Ref<'a> {
-    /// `id`: the primary key.
+    /// `id`: `long`, default `0`, the primary key.
     #[must_use]
     pub fn id(self) -> i64 {
         self.0.scalar(4, 0)
     }
 
-    /// `any`
+    /// `any`: `Any`, may be missing.
     #[must_use]
     pub fn any(self) -> ::core::option::Option<AnyRef<'a>> {
         self.0.union::<Any>(8)
     }
 
-    /// `anys`
+    /// `anys`: `[Any]`, empty by default.
     #[must_use]
     pub fn anys(self) -> ::dflat::codegen::UnionVector<'a, Any> {
         self.0.union_vector(12)
     }
 
-    /// `maybe`
+    /// `maybe`: `Maybe`, default `Unknown`.
     #[must_use]
     pub fn maybe(self) -> Maybe {
         self.0.enumeration(14, Maybe::Unknown)
     }
 
-    /// `maybes`
+    /// `maybes`: `[Maybe]`, empty by default.
     #[must_use]
     pub fn maybes(self) -> ::dflat::codegen::Vector<'a, Maybe> {
         self.0.vector(16)
@@ -1026,55 +1026,55 @@ impl Self_ {
     /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-    /// The query field `id`: the primary key.
+    /// The query field `id`: `long`, default `0`, the primary key.
     pub const ID: ::dflat::Field<Self, i64> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query fields of `any`.
+    /// The query fields of `any`: `Any`, may be missing.
     pub const ANY: AnyFields<Self> = AnyFields::new(::dflat::codegen::Path::new(
         "any",
         &[::dflat::codegen::Step::Field(8)],
     ));
-    /// The query field `anys`.
+    /// The query field `anys`: `[Any]`, empty by default.
     pub const ANYS: ::dflat::VectorField<Self, Any> =
         ::dflat::VectorField::new("anys", &[::dflat::codegen::Step::Field(12)]);
-    /// The query field `maybe`.
+    /// The query field `maybe`: `Maybe`, default `Unknown`.
     pub const MAYBE: ::dflat::Field<Self, Maybe> = ::dflat::Field::new(
         "maybe",
         &[::dflat::codegen::Step::Field(14)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `maybes`.
+    /// The query field `maybes`: `[Maybe]`, empty by default.
     pub const MAYBES: ::dflat::VectorField<Self, Maybe> =
         ::dflat::VectorField::new("maybes", &[::dflat::codegen::Step::Field(16)]);
 
-    /// `id`: the primary key.
+    /// `id`: `long`, default `0`, the primary key.
     #[must_use]
     pub fn id(&self) -> i64 {
         ::dflat::Object::view(self).id()
     }
 
-    /// `any`
+    /// `any`: `Any`, may be missing.
     #[must_use]
     pub fn any(&self) -> ::core::option::Option<AnyRef<'_>> {
         ::dflat::Object::view(self).any()
     }
 
-    /// `anys`
+    /// `anys`: `[Any]`, empty by default.
     #[must_use]
     pub fn anys(&self) -> ::dflat::codegen::UnionVector<'_, Any> {
         ::dflat::Object::view(self).anys()
     }
 
-    /// `maybe`
+    /// `maybe`: `Maybe`, default `Unknown`.
     #[must_use]
     pub fn maybe(&self) -> Maybe {
         ::dflat::Object::view(self).maybe()
     }
 
-    /// `maybes`
+    /// `maybes`: `[Maybe]`, empty by default.
     #[must_use]
     pub fn maybes(&self) -> ::dflat::codegen::Vector<'_, Maybe> {
         ::dflat::Object::view(self).maybes()
@@ -1230,7 +1230,7 @@ pub mod core {
     /// A table of the schema as an owned struct.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct T {
-        /// `x`
+        /// `x`: `string`, may be missing.
         pub x: ::core::option::Option<::dflat::codegen::String>,
     }
 
@@ -1239,7 +1239,7 @@ pub mod core {
     pub struct TRef<'a>(::dflat::codegen::TableReader<'a>);
 
     impl<'a> TRef<'a> {
-        /// `x`
+        /// `x`: `string`, may be missing.
         #[must_use]
         pub fn x(self) -> ::core::option::Option<&'a str> {
             self.0.text(4)
@@ -1294,7 +1294,7 @@ pub mod core {
             Self(path)
         }
 
-        /// `x`
+        /// `x`: `string`, may be missing.
         #[must_use]
         pub fn x(&self) -> ::dflat::Field<R, str> {
             self.0.field(
@@ -1314,7 +1314,7 @@ pub mod dflat {
     /// A table of the schema as an owned struct.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct V {
-        /// `t`
+        /// `t`: `core.T`, may be missing.
         pub t: ::core::option::Option<super::core::T>,
     }
 
@@ -1323,7 +1323,7 @@ pub mod dflat {
     pub struct VRef<'a>(::dflat::codegen::TableReader<'a>);
 
     impl<'a> VRef<'a> {
-        /// `t`
+        /// `t`: `core.T`, may be missing.
         #[must_use]
         pub fn t(self) -> ::core::option::Option<super::core::TRef<'a>> {
             self.0.message::<super::core::T>(4)
@@ -1378,7 +1378,7 @@ pub mod dflat {
             Self(path)
         }
 
-        /// `t`
+        /// `t`: `core.T`, may be missing.
         #[must_use]
         pub fn t(&self) -> super::core::TFields<R> {
             super::core::TFields::new(self.0.then("t", ::dflat::codegen::Step::Field(4)))
@@ -1394,7 +1394,7 @@ pub mod std {
     /// A table of the schema as an owned struct.
     #[derive(Clone, Debug, PartialEq)]
     pub struct W {
-        /// `x`
+        /// `x`: `string`, required.
         pub x: ::dflat::codegen::String,
     }
 
@@ -1413,7 +1413,7 @@ pub mod std {
     pub struct WRef<'a>(::dflat::codegen::TableReader<'a>);
 
     impl<'a> WRef<'a> {
-        /// `x`
+        /// `x`: `string`, required.
         #[must_use]
         pub fn x(self) -> &'a str {
             self.0.text_or(4, "")
@@ -1468,7 +1468,7 @@ pub mod std {
             Self(path)
         }
 
-        /// `x`
+        /// `x`: `string`, required.
         #[must_use]
         pub fn x(&self) -> ::dflat::Field<R, str> {
             self.0.field(
@@ -1488,7 +1488,7 @@ pub mod self_ {
     /// A table of the schema as an owned struct.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct S {
-        /// `x`
+        /// `x`: `int`, default `0`.
         pub x: i32,
     }
 
@@ -1497,7 +1497,7 @@ pub mod self_ {
     pub struct SRef<'a>(::dflat::codegen::TableReader<'a>);
 
     impl SRef<'_> {
-        /// `x`
+        /// `x`: `int`, default `0`.
         #[must_use]
         pub fn x(self) -> i32 {
             self.0.scalar(4, 0)
@@ -1549,7 +1549,7 @@ pub mod self_ {
             Self(path)
         }
 
-        /// `x`
+        /// `x`: `int`, default `0`.
         #[must_use]
         pub fn x(&self) -> ::dflat::Field<R, i32> {
             self.0.field(
@@ -1571,9 +1571,9 @@ pub mod super_ {
         /// A table of the schema as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct S2 {
-            /// `x`
+            /// `x`: `[string]`, empty by default.
             pub x: ::dflat::codegen::Vec<::dflat::codegen::String>,
-            /// `s`
+            /// `s`: `self.S`, may be missing.
             pub s: ::core::option::Option<super::super::self_::S>,
         }
 
@@ -1582,13 +1582,13 @@ pub mod super_ {
         pub struct S2Ref<'a>(::dflat::codegen::TableReader<'a>);
 
         impl<'a> S2Ref<'a> {
-            /// `x`
+            /// `x`: `[string]`, empty by default.
             #[must_use]
             pub fn x(self) -> ::dflat::codegen::Vector<'a, str> {
                 self.0.vector(4)
             }
 
-            /// `s`
+            /// `s`: `self.S`, may be missing.
             #[must_use]
             pub fn s(self) -> ::core::option::Option<super::super::self_::SRef<'a>> {
                 self.0.message::<super::super::self_::S>(6)
@@ -1653,13 +1653,13 @@ pub mod super_ {
                 Self(path)
             }
 
-            /// `x`
+            /// `x`: `[string]`, empty by default.
             #[must_use]
             pub fn x(&self) -> ::dflat::VectorField<R, str> {
                 self.0.vector("x", ::dflat::codegen::Step::Field(4))
             }
 
-            /// `s`
+            /// `s`: `self.S`, may be missing.
             #[must_use]
             pub fn s(&self) -> super::super::self_::SFields<R> {
                 super::super::self_::SFields::new(

@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Id {
-    /// `high`
+    /// `high`: `ulong`.
     pub high: u64,
-    /// `low`
+    /// `low`: `ulong`.
     pub low: u64,
 }
 
@@ -43,7 +43,7 @@ impl<R> IdFields<R> {
         Self(path)
     }
 
-    /// `high`
+    /// `high`: `ulong`.
     #[must_use]
     pub fn high(&self) -> ::dflat::Field<R, u64> {
         self.0.field(
@@ -53,7 +53,7 @@ impl<R> IdFields<R> {
         )
     }
 
-    /// `low`
+    /// `low`: `ulong`.
     #[must_use]
     pub fn low(&self) -> ::dflat::Field<R, u64> {
         self.0.field(
@@ -74,15 +74,15 @@ impl<R> IdFields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct EntryData {
-    /// `id`: the primary key.
+    /// `id`: `ulong`, default `0`, the primary key, assigned in increasing order.
     pub id: u64,
-    /// `slug`: unique.
+    /// `slug`: `string`, may be missing, unique.
     pub slug: ::core::option::Option<::dflat::codegen::String>,
-    /// `author`
+    /// `author`: `Id`, may be missing.
     pub author: ::core::option::Option<Id>,
-    /// `created`: indexed.
+    /// `created`: `long`, milliseconds since 1970, default `0`, indexed.
     pub created: ::dflat::Milliseconds,
-    /// `due`
+    /// `due`: `long`, seconds since 1970, may be missing.
     pub due: ::core::option::Option<::dflat::Seconds>,
 }
 
@@ -93,31 +93,31 @@ pub struct EntryRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> EntryRef<'a> {
-    /// `id`: the primary key.
+    /// `id`: `ulong`, default `0`, the primary key, assigned in increasing order.
     #[must_use]
     pub fn id(self) -> u64 {
         self.0.scalar(4, 0)
     }
 
-    /// `slug`: unique.
+    /// `slug`: `string`, may be missing, unique.
     #[must_use]
     pub fn slug(self) -> ::core::option::Option<&'a str> {
         self.0.text(6)
     }
 
-    /// `author`
+    /// `author`: `Id`, may be missing.
     #[must_use]
     pub fn author(self) -> ::core::option::Option<Id> {
         self.0.structure(8)
     }
 
-    /// `created`: indexed.
+    /// `created`: `long`, milliseconds since 1970, default `0`, indexed.
     #[must_use]
     pub fn created(self) -> ::dflat::Milliseconds {
         self.0.enumeration(10, ::dflat::Milliseconds::new(0))
     }
 
-    /// `due`
+    /// `due`: `long`, seconds since 1970, may be missing.
     #[must_use]
     pub fn due(self) -> ::core::option::Option<::dflat::Seconds> {
         self.0.optional_enumeration(12)
@@ -192,61 +192,61 @@ impl Entry {
     /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-    /// The query field `id`: the primary key.
+    /// The query field `id`: `ulong`, default `0`, the primary key, assigned in increasing order.
     pub const ID: ::dflat::Field<Self, u64> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `slug`: unique.
+    /// The query field `slug`: `string`, may be missing, unique.
     pub const SLUG: ::dflat::Field<Self, str> = ::dflat::Field::new(
         "slug",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Null,
     );
-    /// The query fields of `author`.
+    /// The query fields of `author`: `Id`, may be missing.
     pub const AUTHOR: IdFields<Self> = IdFields::new(::dflat::codegen::Path::new(
         "author",
         &[::dflat::codegen::Step::Field(8)],
     ));
-    /// The query field `created`: indexed.
+    /// The query field `created`: `long`, milliseconds since 1970, default `0`, indexed.
     pub const CREATED: ::dflat::Field<Self, ::dflat::Milliseconds> = ::dflat::Field::new(
         "created",
         &[::dflat::codegen::Step::Field(10)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `due`.
+    /// The query field `due`: `long`, seconds since 1970, may be missing.
     pub const DUE: ::dflat::Field<Self, ::dflat::Seconds> = ::dflat::Field::new(
         "due",
         &[::dflat::codegen::Step::Field(12)],
         ::dflat::codegen::Value::Null,
     );
 
-    /// `id`: the primary key.
+    /// `id`: `ulong`, default `0`, the primary key, assigned in increasing order.
     #[must_use]
     pub fn id(&self) -> u64 {
         ::dflat::Object::view(self).id()
     }
 
-    /// `slug`: unique.
+    /// `slug`: `string`, may be missing, unique.
     #[must_use]
     pub fn slug(&self) -> ::core::option::Option<&str> {
         ::dflat::Object::view(self).slug()
     }
 
-    /// `author`
+    /// `author`: `Id`, may be missing.
     #[must_use]
     pub fn author(&self) -> ::core::option::Option<Id> {
         ::dflat::Object::view(self).author()
     }
 
-    /// `created`: indexed.
+    /// `created`: `long`, milliseconds since 1970, default `0`, indexed.
     #[must_use]
     pub fn created(&self) -> ::dflat::Milliseconds {
         ::dflat::Object::view(self).created()
     }
 
-    /// `due`
+    /// `due`: `long`, seconds since 1970, may be missing.
     #[must_use]
     pub fn due(&self) -> ::core::option::Option<::dflat::Seconds> {
         ::dflat::Object::view(self).due()
@@ -339,11 +339,11 @@ impl ::dflat::Payload for EntryData {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct EventData {
-    /// `id`: the primary key.
+    /// `id`: `string`, the primary key, assigned as a UUID v7.
     pub id: ::dflat::codegen::String,
-    /// `entry`
+    /// `entry`: `ulong`, default `0`.
     pub entry: u64,
-    /// `at`
+    /// `at`: `long`, microseconds since 1970, default `5`.
     pub at: ::dflat::Microseconds,
 }
 
@@ -365,19 +365,19 @@ pub struct EventRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> EventRef<'a> {
-    /// `id`: the primary key.
+    /// `id`: `string`, the primary key, assigned as a UUID v7.
     #[must_use]
     pub fn id(self) -> &'a str {
         self.0.text_or(4, "")
     }
 
-    /// `entry`
+    /// `entry`: `ulong`, default `0`.
     #[must_use]
     pub fn entry(self) -> u64 {
         self.0.scalar(6, 0)
     }
 
-    /// `at`
+    /// `at`: `long`, microseconds since 1970, default `5`.
     #[must_use]
     pub fn at(self) -> ::dflat::Microseconds {
         self.0.enumeration(8, ::dflat::Microseconds::new(5))
@@ -442,38 +442,38 @@ impl Event {
     /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-    /// The query field `id`: the primary key.
+    /// The query field `id`: `string`, the primary key, assigned as a UUID v7.
     pub const ID: ::dflat::Field<Self, str> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
     );
-    /// The query field `entry`.
+    /// The query field `entry`: `ulong`, default `0`.
     pub const ENTRY: ::dflat::Field<Self, u64> = ::dflat::Field::new(
         "entry",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `at`.
+    /// The query field `at`: `long`, microseconds since 1970, default `5`.
     pub const AT: ::dflat::Field<Self, ::dflat::Microseconds> = ::dflat::Field::new(
         "at",
         &[::dflat::codegen::Step::Field(8)],
         ::dflat::codegen::Value::Int(5),
     );
 
-    /// `id`: the primary key.
+    /// `id`: `string`, the primary key, assigned as a UUID v7.
     #[must_use]
     pub fn id(&self) -> &str {
         ::dflat::Object::view(self).id()
     }
 
-    /// `entry`
+    /// `entry`: `ulong`, default `0`.
     #[must_use]
     pub fn entry(&self) -> u64 {
         ::dflat::Object::view(self).entry()
     }
 
-    /// `at`
+    /// `at`: `long`, microseconds since 1970, default `5`.
     #[must_use]
     pub fn at(&self) -> ::dflat::Microseconds {
         ::dflat::Object::view(self).at()
@@ -553,7 +553,7 @@ impl ::dflat::Payload for EventData {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct TickData {
-    /// `at`: the primary key.
+    /// `at`: `long`, nanoseconds since 1970, default `0`, the primary key.
     pub at: ::dflat::Nanoseconds,
 }
 
@@ -564,7 +564,7 @@ pub struct TickRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl TickRef<'_> {
-    /// `at`: the primary key.
+    /// `at`: `long`, nanoseconds since 1970, default `0`, the primary key.
     #[must_use]
     pub fn at(self) -> ::dflat::Nanoseconds {
         self.0.enumeration(4, ::dflat::Nanoseconds::new(0))
@@ -618,14 +618,14 @@ impl Tick {
     /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-    /// The query field `at`: the primary key.
+    /// The query field `at`: `long`, nanoseconds since 1970, default `0`, the primary key.
     pub const AT: ::dflat::Field<Self, ::dflat::Nanoseconds> = ::dflat::Field::new(
         "at",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
     );
 
-    /// `at`: the primary key.
+    /// `at`: `long`, nanoseconds since 1970, default `0`, the primary key.
     #[must_use]
     pub fn at(&self) -> ::dflat::Nanoseconds {
         ::dflat::Object::view(self).at()

@@ -5,14 +5,18 @@
 /// - one
 ///   continued
 ///   let not_a_test = 1;
+///
+/// An enum of the schema: `byte`, `Red` by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i8)]
 #[allow(dead_code, unreachable_pub)]
 pub enum Color {
     /// The first.
+    ///
+    /// `Red`: 0.
     #[default]
     Red = 0,
-    /// `Green`
+    /// `Green`: 1.
     Green = 1,
 }
 
@@ -54,17 +58,46 @@ impl ::dflat::codegen::Enum for Color {
 ::dflat::__vector_element!(enum Color);
 
 /// The values of a [`Thing`] as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct ThingData {
     /// The `name` of the [thing](https://example.com).
+    ///
+    /// `name`: `string`, the primary key.
     pub name: ::dflat::codegen::String,
     /// Its colour.    With a tab.
+    ///
+    /// `color`: `Color`, default `Red`.
     pub color: Color,
-    /// `part`
+    /// `part`: `Part`, may be missing.
     pub part: ::core::option::Option<Part>,
-    /// `any`
+    /// `any`: `Any`, may be missing.
     pub any: ::core::option::Option<Any>,
+    /// Least first.
+    ///
+    /// `rank`: `int`, default `5`, indexed.
+    pub rank: i32,
+    /// `quote`: `string`, default `` "a `b`" ``.
+    pub quote: ::dflat::codegen::String,
+    /// At most once.
+    ///
+    /// `code`: `string`, may be missing, unique.
+    pub code: ::core::option::Option<::dflat::codegen::String>,
+}
+
+#[automatically_derived]
+impl ::core::default::Default for ThingData {
+    fn default() -> Self {
+        Self {
+            name: ::dflat::codegen::String::new(),
+            color: Color::Red,
+            part: ::core::option::Option::None,
+            any: ::core::option::Option::None,
+            rank: 5,
+            quote: ::dflat::codegen::String::from("a `b`"),
+            code: ::core::option::Option::None,
+        }
+    }
 }
 
 /// A view of the values of a [`Thing`].
@@ -75,27 +108,53 @@ pub struct ThingRef<'a>(::dflat::codegen::TableReader<'a>);
 #[allow(dead_code, unreachable_pub)]
 impl<'a> ThingRef<'a> {
     /// The `name` of the [thing](https://example.com).
+    ///
+    /// `name`: `string`, the primary key.
     #[must_use]
     pub fn name(self) -> &'a str {
         self.0.text_or(4, "")
     }
 
     /// Its colour.    With a tab.
+    ///
+    /// `color`: `Color`, default `Red`.
     #[must_use]
     pub fn color(self) -> Color {
         self.0.enumeration(6, Color::Red)
     }
 
-    /// `part`
+    /// `part`: `Part`, may be missing.
     #[must_use]
     pub fn part(self) -> ::core::option::Option<PartRef<'a>> {
         self.0.message::<Part>(8)
     }
 
-    /// `any`
+    /// `any`: `Any`, may be missing.
     #[must_use]
     pub fn any(self) -> ::core::option::Option<AnyRef<'a>> {
         self.0.union::<Any>(12)
+    }
+
+    /// Least first.
+    ///
+    /// `rank`: `int`, default `5`, indexed.
+    #[must_use]
+    pub fn rank(self) -> i32 {
+        self.0.scalar(14, 5)
+    }
+
+    /// `quote`: `string`, default `` "a `b`" ``.
+    #[must_use]
+    pub fn quote(self) -> &'a str {
+        self.0.text_or(16, "a `b`")
+    }
+
+    /// At most once.
+    ///
+    /// `code`: `string`, may be missing, unique.
+    #[must_use]
+    pub fn code(self) -> ::core::option::Option<&'a str> {
+        self.0.text(18)
     }
 }
 
@@ -106,6 +165,9 @@ impl ::core::cmp::PartialEq for ThingRef<'_> {
             && self.color() == other.color()
             && self.part() == other.part()
             && self.any() == other.any()
+            && self.rank() == other.rank()
+            && self.quote() == other.quote()
+            && self.code() == other.code()
     }
 }
 
@@ -117,6 +179,9 @@ impl ::core::fmt::Debug for ThingRef<'_> {
             .field("color", &self.color())
             .field("part", &self.part())
             .field("any", &self.any())
+            .field("rank", &self.rank())
+            .field("quote", &self.quote())
+            .field("code", &self.code())
             .finish()
     }
 }
@@ -134,6 +199,9 @@ impl ::dflat::codegen::Message for ThingData {
             color: view.color(),
             part: view.part().map(::dflat::codegen::Message::decode),
             any: view.any().map(::dflat::codegen::Union::decode),
+            rank: view.rank(),
+            quote: ::dflat::codegen::String::from(view.quote()),
+            code: view.code().map(::dflat::codegen::String::from),
         }
     }
 
@@ -141,12 +209,17 @@ impl ::dflat::codegen::Message for ThingData {
         let name = encoder.slot(4, true);
         let part = encoder.slot(8, self.part.is_some());
         let any = encoder.slot(12, self.any.is_some());
+        encoder.scalar(14, self.rank, 5);
+        let quote = encoder.slot(16, self.quote != "a `b`");
+        let code = encoder.slot(18, self.code.is_some());
         encoder.enumeration(6, self.color, Color::Red);
         encoder.union_code(12, self.any.as_ref());
         encoder.end_table();
         encoder.text(name, ::core::option::Option::Some(self.name.as_str()));
         encoder.message(part, self.part.as_ref());
         encoder.union(any, self.any.as_ref());
+        encoder.text(quote, ::core::option::Option::Some(self.quote.as_str()));
+        encoder.text(code, self.code.as_deref());
     }
 }
 
@@ -169,51 +242,95 @@ impl Thing {
     /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-    /// The query field `name`: the primary key.
+    /// The query field `name`: `string`, the primary key.
     pub const NAME: ::dflat::Field<Self, str> = ::dflat::Field::new(
         "name",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
     );
-    /// The query field `color`.
+    /// The query field `color`: `Color`, default `Red`.
     pub const COLOR: ::dflat::Field<Self, Color> = ::dflat::Field::new(
         "color",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query fields of `part`.
+    /// The query fields of `part`: `Part`, may be missing.
     pub const PART: PartFields<Self> = PartFields::new(::dflat::codegen::Path::new(
         "part",
         &[::dflat::codegen::Step::Field(8)],
     ));
-    /// The query fields of `any`.
+    /// The query fields of `any`: `Any`, may be missing.
     pub const ANY: AnyFields<Self> = AnyFields::new(::dflat::codegen::Path::new(
         "any",
         &[::dflat::codegen::Step::Field(12)],
     ));
+    /// The query field `rank`: `int`, default `5`, indexed.
+    pub const RANK: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+        "rank",
+        &[::dflat::codegen::Step::Field(14)],
+        ::dflat::codegen::Value::Int(5),
+    );
+    /// The query field `quote`: `string`, default `` "a `b`" ``.
+    pub const QUOTE: ::dflat::Field<Self, str> = ::dflat::Field::new(
+        "quote",
+        &[::dflat::codegen::Step::Field(16)],
+        ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("a `b`")),
+    );
+    /// The query field `code`: `string`, may be missing, unique.
+    pub const CODE: ::dflat::Field<Self, str> = ::dflat::Field::new(
+        "code",
+        &[::dflat::codegen::Step::Field(18)],
+        ::dflat::codegen::Value::Null,
+    );
 
     /// The `name` of the [thing](https://example.com).
+    ///
+    /// `name`: `string`, the primary key.
     #[must_use]
     pub fn name(&self) -> &str {
         ::dflat::Object::view(self).name()
     }
 
     /// Its colour.    With a tab.
+    ///
+    /// `color`: `Color`, default `Red`.
     #[must_use]
     pub fn color(&self) -> Color {
         ::dflat::Object::view(self).color()
     }
 
-    /// `part`
+    /// `part`: `Part`, may be missing.
     #[must_use]
     pub fn part(&self) -> ::core::option::Option<PartRef<'_>> {
         ::dflat::Object::view(self).part()
     }
 
-    /// `any`
+    /// `any`: `Any`, may be missing.
     #[must_use]
     pub fn any(&self) -> ::core::option::Option<AnyRef<'_>> {
         ::dflat::Object::view(self).any()
+    }
+
+    /// Least first.
+    ///
+    /// `rank`: `int`, default `5`, indexed.
+    #[must_use]
+    pub fn rank(&self) -> i32 {
+        ::dflat::Object::view(self).rank()
+    }
+
+    /// `quote`: `string`, default `` "a `b`" ``.
+    #[must_use]
+    pub fn quote(&self) -> &str {
+        ::dflat::Object::view(self).quote()
+    }
+
+    /// At most once.
+    ///
+    /// `code`: `string`, may be missing, unique.
+    #[must_use]
+    pub fn code(&self) -> ::core::option::Option<&str> {
+        ::dflat::Object::view(self).code()
     }
 }
 
@@ -228,6 +345,8 @@ impl ::dflat::Object for Thing {
             ]),
             auto_key: ::core::option::Option::None,
             indexes: ::dflat::codegen::Cow::Borrowed(&[
+                ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("rank"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(14)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I32), default: ::dflat::codegen::Value::Int(5) }]), unique: false, condition: ::core::option::Option::None },
+                ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("code"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(18)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null }]), unique: true, condition: ::core::option::Option::None },
             ]),
             types: ::dflat::codegen::Cow::Borrowed(&[
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
@@ -237,8 +356,11 @@ impl ::dflat::Object for Thing {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("color"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Int(0), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("part"), voffset: 8, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(2))), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("any"), voffset: 12, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Union(::dflat::codegen::TypeId(3))), default: ::dflat::codegen::Value::Null, required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("rank"), voffset: 14, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(5), required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("quote"), voffset: 16, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("a `b`")), required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("code"), voffset: 18, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
-                    end: 14,
+                    end: 20,
                 }),
                 ::dflat::codegen::TypeDescriptor::Enum(::dflat::codegen::EnumLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Color"),
@@ -323,6 +445,8 @@ impl ::dflat::Payload for ThingData {
 #[allow(dead_code, unreachable_pub)]
 pub struct Part {
     /// How many.
+    ///
+    /// `count`: `int`, default `0`.
     pub count: i32,
 }
 
@@ -334,6 +458,8 @@ pub struct PartRef<'a>(::dflat::codegen::TableReader<'a>);
 #[allow(dead_code, unreachable_pub)]
 impl PartRef<'_> {
     /// How many.
+    ///
+    /// `count`: `int`, default `0`.
     #[must_use]
     pub fn count(self) -> i32 {
         self.0.scalar(4, 0)
@@ -392,6 +518,8 @@ impl<R> PartFields<R> {
     }
 
     /// How many.
+    ///
+    /// `count`: `int`, default `0`.
     #[must_use]
     pub fn count(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -409,6 +537,8 @@ impl<R> PartFields<R> {
 #[allow(dead_code, unreachable_pub)]
 pub struct Pos {
     /// Left to right.
+    ///
+    /// `x`: `float`.
     pub x: f32,
 }
 
@@ -444,6 +574,8 @@ impl<R> PosFields<R> {
     }
 
     /// Left to right.
+    ///
+    /// `x`: `float`.
     #[must_use]
     pub fn x(&self) -> ::dflat::Field<R, f32> {
         self.0.field(
@@ -462,8 +594,10 @@ impl<R> PosFields<R> {
 #[allow(clippy::large_enum_variant)]
 pub enum Any {
     /// A part of it.
+    ///
+    /// `Part`: `Part`, type code 1.
     Part(Part),
-    /// `Pos`
+    /// `Pos`: `Pos`, type code 2.
     Pos(Pos),
 }
 
@@ -473,8 +607,10 @@ pub enum Any {
 #[allow(clippy::large_enum_variant)]
 pub enum AnyRef<'a> {
     /// A part of it.
+    ///
+    /// `Part`: `Part`, type code 1.
     Part(PartRef<'a>),
-    /// `Pos`
+    /// `Pos`: `Pos`, type code 2.
     Pos(Pos),
 }
 

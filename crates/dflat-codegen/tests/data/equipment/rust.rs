@@ -5,16 +5,16 @@
 pub mod my_game {
     /// The namespace `MyGame.Sample` of the schema.
     pub mod sample {
-        /// An enum of the schema.
+        /// An enum of the schema: `byte`, `Red` by default.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(i8)]
         pub enum Color {
-            /// `Red`
+            /// `Red`: 0.
             #[default]
             Red = 0,
-            /// `Green`
+            /// `Green`: 1.
             Green = 1,
-            /// `Blue`
+            /// `Blue`: 2.
             Blue = 2,
         }
 
@@ -59,9 +59,9 @@ pub mod my_game {
         /// A table of the schema as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Weapon {
-            /// `name`
+            /// `name`: `string`, may be missing.
             pub name: ::core::option::Option<::dflat::codegen::String>,
-            /// `damage`
+            /// `damage`: `short`, default `0`.
             pub damage: i16,
         }
 
@@ -70,13 +70,13 @@ pub mod my_game {
         pub struct WeaponRef<'a>(::dflat::codegen::TableReader<'a>);
 
         impl<'a> WeaponRef<'a> {
-            /// `name`
+            /// `name`: `string`, may be missing.
             #[must_use]
             pub fn name(self) -> ::core::option::Option<&'a str> {
                 self.0.text(4)
             }
 
-            /// `damage`
+            /// `damage`: `short`, default `0`.
             #[must_use]
             pub fn damage(self) -> i16 {
                 self.0.scalar(6, 0)
@@ -136,7 +136,7 @@ pub mod my_game {
                 Self(path)
             }
 
-            /// `name`
+            /// `name`: `string`, may be missing.
             #[must_use]
             pub fn name(&self) -> ::dflat::Field<R, str> {
                 self.0.field(
@@ -146,7 +146,7 @@ pub mod my_game {
                 )
             }
 
-            /// `damage`
+            /// `damage`: `short`, default `0`.
             #[must_use]
             pub fn damage(&self) -> ::dflat::Field<R, i16> {
                 self.0.field(
@@ -162,9 +162,9 @@ pub mod my_game {
         /// A table of the schema as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Orb {
-            /// `name`
+            /// `name`: `string`, may be missing, unique.
             pub name: ::core::option::Option<::dflat::codegen::String>,
-            /// `color`
+            /// `color`: `MyGame.Sample.Color`, default `Red`.
             pub color: Color,
         }
 
@@ -173,13 +173,13 @@ pub mod my_game {
         pub struct OrbRef<'a>(::dflat::codegen::TableReader<'a>);
 
         impl<'a> OrbRef<'a> {
-            /// `name`
+            /// `name`: `string`, may be missing, unique.
             #[must_use]
             pub fn name(self) -> ::core::option::Option<&'a str> {
                 self.0.text(4)
             }
 
-            /// `color`
+            /// `color`: `MyGame.Sample.Color`, default `Red`.
             #[must_use]
             pub fn color(self) -> Color {
                 self.0.enumeration(6, Color::Red)
@@ -239,7 +239,7 @@ pub mod my_game {
                 Self(path)
             }
 
-            /// `name`
+            /// `name`: `string`, may be missing, unique.
             #[must_use]
             pub fn name(&self) -> ::dflat::Field<R, str> {
                 self.0.field(
@@ -249,7 +249,7 @@ pub mod my_game {
                 )
             }
 
-            /// `color`
+            /// `color`: `MyGame.Sample.Color`, default `Red`.
             #[must_use]
             pub fn color(&self) -> ::dflat::Field<R, Color> {
                 self.0.field(

@@ -7,9 +7,9 @@ pub mod shop {
     #[derive(Clone, Debug, PartialEq)]
     #[allow(clippy::large_enum_variant)]
     pub enum Item {
-        /// `Weapon`
+        /// `Weapon`: `MyGame.Sample.Weapon`, type code 1.
         Weapon(crate::equipment::my_game::sample::Weapon),
-        /// `Orb`
+        /// `Orb`: `MyGame.Sample.Orb`, type code 2.
         Orb(crate::equipment::my_game::sample::Orb),
     }
 
@@ -17,9 +17,9 @@ pub mod shop {
     #[derive(Clone, Copy, Debug, PartialEq)]
     #[allow(clippy::large_enum_variant)]
     pub enum ItemRef<'a> {
-        /// `Weapon`
+        /// `Weapon`: `MyGame.Sample.Weapon`, type code 1.
         Weapon(crate::equipment::my_game::sample::WeaponRef<'a>),
-        /// `Orb`
+        /// `Orb`: `MyGame.Sample.Orb`, type code 2.
         Orb(crate::equipment::my_game::sample::OrbRef<'a>),
     }
 
@@ -133,17 +133,17 @@ pub mod shop {
     /// The values of a [`Sale`] as an owned struct.
     #[derive(Clone, Debug, PartialEq)]
     pub struct SaleData {
-        /// `id`: the primary key.
+        /// `id`: `int`, default `0`, the primary key.
         pub id: i32,
-        /// `color`
+        /// `color`: `MyGame.Sample.Color`, default `Blue`.
         pub color: crate::equipment::my_game::sample::Color,
-        /// `weapon`
+        /// `weapon`: `MyGame.Sample.Weapon`, may be missing.
         pub weapon: ::core::option::Option<crate::equipment::my_game::sample::Weapon>,
-        /// `item`
+        /// `item`: `Shop.Item`, may be missing.
         pub item: ::core::option::Option<Item>,
-        /// `items`
+        /// `items`: `[Shop.Item]`, empty by default.
         pub items: ::dflat::codegen::Vec<::core::option::Option<Item>>,
-        /// `weapons`
+        /// `weapons`: `[MyGame.Sample.Weapon]`, empty by default.
         pub weapons: ::dflat::codegen::Vec<crate::equipment::my_game::sample::Weapon>,
     }
 
@@ -166,20 +166,20 @@ pub mod shop {
     pub struct SaleRef<'a>(::dflat::codegen::TableReader<'a>);
 
     impl<'a> SaleRef<'a> {
-        /// `id`: the primary key.
+        /// `id`: `int`, default `0`, the primary key.
         #[must_use]
         pub fn id(self) -> i32 {
             self.0.scalar(4, 0)
         }
 
-        /// `color`
+        /// `color`: `MyGame.Sample.Color`, default `Blue`.
         #[must_use]
         pub fn color(self) -> crate::equipment::my_game::sample::Color {
             self.0
                 .enumeration(6, crate::equipment::my_game::sample::Color::Blue)
         }
 
-        /// `weapon`
+        /// `weapon`: `MyGame.Sample.Weapon`, may be missing.
         #[must_use]
         pub fn weapon(
             self,
@@ -188,19 +188,19 @@ pub mod shop {
                 .message::<crate::equipment::my_game::sample::Weapon>(8)
         }
 
-        /// `item`
+        /// `item`: `Shop.Item`, may be missing.
         #[must_use]
         pub fn item(self) -> ::core::option::Option<ItemRef<'a>> {
             self.0.union::<Item>(12)
         }
 
-        /// `items`
+        /// `items`: `[Shop.Item]`, empty by default.
         #[must_use]
         pub fn items(self) -> ::dflat::codegen::UnionVector<'a, Item> {
             self.0.union_vector(16)
         }
 
-        /// `weapons`
+        /// `weapons`: `[MyGame.Sample.Weapon]`, empty by default.
         #[must_use]
         pub fn weapons(
             self,
@@ -296,50 +296,50 @@ pub mod shop {
         /// The table of the type's objects, an argument of `perform_changes`.
         pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-        /// The query field `id`: the primary key.
+        /// The query field `id`: `int`, default `0`, the primary key.
         pub const ID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
             "id",
             &[::dflat::codegen::Step::Field(4)],
             ::dflat::codegen::Value::Int(0),
         );
-        /// The query field `color`.
+        /// The query field `color`: `MyGame.Sample.Color`, default `Blue`.
         pub const COLOR: ::dflat::Field<Self, crate::equipment::my_game::sample::Color> =
             ::dflat::Field::new(
                 "color",
                 &[::dflat::codegen::Step::Field(6)],
                 ::dflat::codegen::Value::Int(2),
             );
-        /// The query fields of `weapon`.
+        /// The query fields of `weapon`: `MyGame.Sample.Weapon`, may be missing.
         pub const WEAPON: crate::equipment::my_game::sample::WeaponFields<Self> =
             crate::equipment::my_game::sample::WeaponFields::new(::dflat::codegen::Path::new(
                 "weapon",
                 &[::dflat::codegen::Step::Field(8)],
             ));
-        /// The query fields of `item`.
+        /// The query fields of `item`: `Shop.Item`, may be missing.
         pub const ITEM: ItemFields<Self> = ItemFields::new(::dflat::codegen::Path::new(
             "item",
             &[::dflat::codegen::Step::Field(12)],
         ));
-        /// The query field `items`.
+        /// The query field `items`: `[Shop.Item]`, empty by default.
         pub const ITEMS: ::dflat::VectorField<Self, Item> =
             ::dflat::VectorField::new("items", &[::dflat::codegen::Step::Field(16)]);
-        /// The query field `weapons`.
+        /// The query field `weapons`: `[MyGame.Sample.Weapon]`, empty by default.
         pub const WEAPONS: ::dflat::VectorField<Self, crate::equipment::my_game::sample::Weapon> =
             ::dflat::VectorField::new("weapons", &[::dflat::codegen::Step::Field(18)]);
 
-        /// `id`: the primary key.
+        /// `id`: `int`, default `0`, the primary key.
         #[must_use]
         pub fn id(&self) -> i32 {
             ::dflat::Object::view(self).id()
         }
 
-        /// `color`
+        /// `color`: `MyGame.Sample.Color`, default `Blue`.
         #[must_use]
         pub fn color(&self) -> crate::equipment::my_game::sample::Color {
             ::dflat::Object::view(self).color()
         }
 
-        /// `weapon`
+        /// `weapon`: `MyGame.Sample.Weapon`, may be missing.
         #[must_use]
         pub fn weapon(
             &self,
@@ -347,19 +347,19 @@ pub mod shop {
             ::dflat::Object::view(self).weapon()
         }
 
-        /// `item`
+        /// `item`: `Shop.Item`, may be missing.
         #[must_use]
         pub fn item(&self) -> ::core::option::Option<ItemRef<'_>> {
             ::dflat::Object::view(self).item()
         }
 
-        /// `items`
+        /// `items`: `[Shop.Item]`, empty by default.
         #[must_use]
         pub fn items(&self) -> ::dflat::codegen::UnionVector<'_, Item> {
             ::dflat::Object::view(self).items()
         }
 
-        /// `weapons`
+        /// `weapons`: `[MyGame.Sample.Weapon]`, empty by default.
         #[must_use]
         pub fn weapons(
             &self,

@@ -4,9 +4,9 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct OtherData {
-    /// `id`: the primary key.
+    /// `id`: `ubyte`, default `0`, the primary key.
     pub id: u8,
-    /// `note`: indexed.
+    /// `note`: `string`, may be missing, indexed.
     pub note: ::core::option::Option<::dflat::codegen::String>,
 }
 
@@ -17,13 +17,13 @@ pub struct OtherRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> OtherRef<'a> {
-    /// `id`: the primary key.
+    /// `id`: `ubyte`, default `0`, the primary key.
     #[must_use]
     pub fn id(self) -> u8 {
         self.0.scalar(4, 0)
     }
 
-    /// `note`: indexed.
+    /// `note`: `string`, may be missing, indexed.
     #[must_use]
     pub fn note(self) -> ::core::option::Option<&'a str> {
         self.0.text(6)
@@ -85,7 +85,7 @@ impl<R> OtherFields<R> {
         Self(path)
     }
 
-    /// `id`: the primary key.
+    /// `id`: `ubyte`, default `0`, the primary key.
     #[must_use]
     pub fn id(&self) -> ::dflat::Field<R, u8> {
         self.0.field(
@@ -95,7 +95,7 @@ impl<R> OtherFields<R> {
         )
     }
 
-    /// `note`: indexed.
+    /// `note`: `string`, may be missing, indexed.
     #[must_use]
     pub fn note(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -124,26 +124,26 @@ impl Other {
     /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-    /// The query field `id`: the primary key.
+    /// The query field `id`: `ubyte`, default `0`, the primary key.
     pub const ID: ::dflat::Field<Self, u8> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `note`: indexed.
+    /// The query field `note`: `string`, may be missing, indexed.
     pub const NOTE: ::dflat::Field<Self, str> = ::dflat::Field::new(
         "note",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Null,
     );
 
-    /// `id`: the primary key.
+    /// `id`: `ubyte`, default `0`, the primary key.
     #[must_use]
     pub fn id(&self) -> u8 {
         ::dflat::Object::view(self).id()
     }
 
-    /// `note`: indexed.
+    /// `note`: `string`, may be missing, indexed.
     #[must_use]
     pub fn note(&self) -> ::core::option::Option<&str> {
         ::dflat::Object::view(self).note()
@@ -219,15 +219,15 @@ impl ::dflat::Payload for OtherData {
 
 ::dflat::__json!(table OtherData);
 
-/// An enum of the schema.
+/// An enum of the schema: `ushort`, `North` by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u16)]
 #[allow(dead_code, unreachable_pub)]
 pub enum Zone {
-    /// `North`
+    /// `North`: 0.
     #[default]
     North = 0,
-    /// `South`
+    /// `South`: 1.
     South = 1,
 }
 
@@ -272,9 +272,9 @@ impl ::dflat::codegen::Enum for Zone {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Spot {
-    /// `x`
+    /// `x`: `int`, indexed.
     pub x: i32,
-    /// `y`
+    /// `y`: `int`.
     pub y: i32,
 }
 
@@ -311,7 +311,7 @@ impl<R> SpotFields<R> {
         Self(path)
     }
 
-    /// `x`
+    /// `x`: `int`, indexed.
     #[must_use]
     pub fn x(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -321,7 +321,7 @@ impl<R> SpotFields<R> {
         )
     }
 
-    /// `y`
+    /// `y`: `int`.
     #[must_use]
     pub fn y(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -338,7 +338,7 @@ impl<R> SpotFields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Label {
-    /// `text`
+    /// `text`: `string`, may be missing, unique.
     pub text: ::core::option::Option<::dflat::codegen::String>,
 }
 
@@ -349,7 +349,7 @@ pub struct LabelRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> LabelRef<'a> {
-    /// `text`
+    /// `text`: `string`, may be missing, unique.
     #[must_use]
     pub fn text(self) -> ::core::option::Option<&'a str> {
         self.0.text(4)
@@ -406,7 +406,7 @@ impl<R> LabelFields<R> {
         Self(path)
     }
 
-    /// `text`
+    /// `text`: `string`, may be missing, unique.
     #[must_use]
     pub fn text(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -424,9 +424,9 @@ impl<R> LabelFields<R> {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum Tag {
-    /// `Label`
+    /// `Label`: `Label`, type code 1.
     Label(Label),
-    /// `Spot`
+    /// `Spot`: `Spot`, type code 2.
     Spot(Spot),
 }
 
@@ -435,9 +435,9 @@ pub enum Tag {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum TagRef<'a> {
-    /// `Label`
+    /// `Label`: `Label`, type code 1.
     Label(LabelRef<'a>),
-    /// `Spot`
+    /// `Spot`: `Spot`, type code 2.
     Spot(Spot),
 }
 
@@ -542,21 +542,21 @@ impl<R> TagFields<R> {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct EntryData {
-    /// `active`: part of the primary key.
+    /// `active`: `bool`, default `false`, part of the primary key.
     pub active: bool,
-    /// `zone`: part of the primary key.
+    /// `zone`: `Zone`, default `South`, part of the primary key.
     pub zone: Zone,
-    /// `score`: part of the primary key.
+    /// `score`: `double`, default `0.5`, part of the primary key.
     pub score: f64,
-    /// `name`: part of the primary key.
+    /// `name`: `string`, default `"none"`, part of the primary key.
     pub name: ::dflat::codegen::String,
-    /// `spot`
+    /// `spot`: `Spot`, may be missing.
     pub spot: ::core::option::Option<Spot>,
-    /// `label`
+    /// `label`: `Label`, may be missing.
     pub label: ::core::option::Option<Label>,
-    /// `tag`: unique.
+    /// `tag`: `Tag`, may be missing, unique.
     pub tag: ::core::option::Option<Tag>,
-    /// `other`
+    /// `other`: `Other`, may be missing.
     pub other: ::core::option::Option<OtherData>,
 }
 
@@ -583,49 +583,49 @@ pub struct EntryRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> EntryRef<'a> {
-    /// `active`: part of the primary key.
+    /// `active`: `bool`, default `false`, part of the primary key.
     #[must_use]
     pub fn active(self) -> bool {
         self.0.scalar(4, false)
     }
 
-    /// `zone`: part of the primary key.
+    /// `zone`: `Zone`, default `South`, part of the primary key.
     #[must_use]
     pub fn zone(self) -> Zone {
         self.0.enumeration(6, Zone::South)
     }
 
-    /// `score`: part of the primary key.
+    /// `score`: `double`, default `0.5`, part of the primary key.
     #[must_use]
     pub fn score(self) -> f64 {
         self.0.scalar(8, 0.5)
     }
 
-    /// `name`: part of the primary key.
+    /// `name`: `string`, default `"none"`, part of the primary key.
     #[must_use]
     pub fn name(self) -> &'a str {
         self.0.text_or(10, "none")
     }
 
-    /// `spot`
+    /// `spot`: `Spot`, may be missing.
     #[must_use]
     pub fn spot(self) -> ::core::option::Option<Spot> {
         self.0.structure(12)
     }
 
-    /// `label`
+    /// `label`: `Label`, may be missing.
     #[must_use]
     pub fn label(self) -> ::core::option::Option<LabelRef<'a>> {
         self.0.message::<Label>(14)
     }
 
-    /// `tag`: unique.
+    /// `tag`: `Tag`, may be missing, unique.
     #[must_use]
     pub fn tag(self) -> ::core::option::Option<TagRef<'a>> {
         self.0.union::<Tag>(18)
     }
 
-    /// `other`
+    /// `other`: `Other`, may be missing.
     #[must_use]
     pub fn other(self) -> ::core::option::Option<OtherRef<'a>> {
         self.0.message::<OtherData>(20)
@@ -716,94 +716,94 @@ impl Entry {
     /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-    /// The query field `active`: part of the primary key.
+    /// The query field `active`: `bool`, default `false`, part of the primary key.
     pub const ACTIVE: ::dflat::Field<Self, bool> = ::dflat::Field::new(
         "active",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `zone`: part of the primary key.
+    /// The query field `zone`: `Zone`, default `South`, part of the primary key.
     pub const ZONE: ::dflat::Field<Self, Zone> = ::dflat::Field::new(
         "zone",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Int(1),
     );
-    /// The query field `score`: part of the primary key.
+    /// The query field `score`: `double`, default `0.5`, part of the primary key.
     pub const SCORE: ::dflat::Field<Self, f64> = ::dflat::Field::new(
         "score",
         &[::dflat::codegen::Step::Field(8)],
         ::dflat::codegen::Value::Float(0.5),
     );
-    /// The query field `name`: part of the primary key.
+    /// The query field `name`: `string`, default `"none"`, part of the primary key.
     pub const NAME: ::dflat::Field<Self, str> = ::dflat::Field::new(
         "name",
         &[::dflat::codegen::Step::Field(10)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("none")),
     );
-    /// The query fields of `spot`.
+    /// The query fields of `spot`: `Spot`, may be missing.
     pub const SPOT: SpotFields<Self> = SpotFields::new(::dflat::codegen::Path::new(
         "spot",
         &[::dflat::codegen::Step::Field(12)],
     ));
-    /// The query fields of `label`.
+    /// The query fields of `label`: `Label`, may be missing.
     pub const LABEL: LabelFields<Self> = LabelFields::new(::dflat::codegen::Path::new(
         "label",
         &[::dflat::codegen::Step::Field(14)],
     ));
-    /// The query fields of `tag`: unique.
+    /// The query fields of `tag`: `Tag`, may be missing, unique.
     pub const TAG: TagFields<Self> = TagFields::new(::dflat::codegen::Path::new(
         "tag",
         &[::dflat::codegen::Step::Field(18)],
     ));
-    /// The query fields of `other`.
+    /// The query fields of `other`: `Other`, may be missing.
     pub const OTHER: OtherFields<Self> = OtherFields::new(::dflat::codegen::Path::new(
         "other",
         &[::dflat::codegen::Step::Field(20)],
     ));
 
-    /// `active`: part of the primary key.
+    /// `active`: `bool`, default `false`, part of the primary key.
     #[must_use]
     pub fn active(&self) -> bool {
         ::dflat::Object::view(self).active()
     }
 
-    /// `zone`: part of the primary key.
+    /// `zone`: `Zone`, default `South`, part of the primary key.
     #[must_use]
     pub fn zone(&self) -> Zone {
         ::dflat::Object::view(self).zone()
     }
 
-    /// `score`: part of the primary key.
+    /// `score`: `double`, default `0.5`, part of the primary key.
     #[must_use]
     pub fn score(&self) -> f64 {
         ::dflat::Object::view(self).score()
     }
 
-    /// `name`: part of the primary key.
+    /// `name`: `string`, default `"none"`, part of the primary key.
     #[must_use]
     pub fn name(&self) -> &str {
         ::dflat::Object::view(self).name()
     }
 
-    /// `spot`
+    /// `spot`: `Spot`, may be missing.
     #[must_use]
     pub fn spot(&self) -> ::core::option::Option<Spot> {
         ::dflat::Object::view(self).spot()
     }
 
-    /// `label`
+    /// `label`: `Label`, may be missing.
     #[must_use]
     pub fn label(&self) -> ::core::option::Option<LabelRef<'_>> {
         ::dflat::Object::view(self).label()
     }
 
-    /// `tag`: unique.
+    /// `tag`: `Tag`, may be missing, unique.
     #[must_use]
     pub fn tag(&self) -> ::core::option::Option<TagRef<'_>> {
         ::dflat::Object::view(self).tag()
     }
 
-    /// `other`
+    /// `other`: `Other`, may be missing.
     #[must_use]
     pub fn other(&self) -> ::core::option::Option<OtherRef<'_>> {
         ::dflat::Object::view(self).other()

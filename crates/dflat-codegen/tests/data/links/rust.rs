@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T0 {
-    /// `next`
+    /// `next`: `T1`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T1>>,
 }
 
@@ -15,7 +15,7 @@ pub struct T0Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T0Ref<'a> {
-    /// `next`
+    /// `next`: `T1`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T1Ref<'a>> {
         self.0.message::<T1>(4)
@@ -120,7 +120,7 @@ impl<R> T0Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T1`, may be missing.
     #[must_use]
     pub fn next(&self) -> T1Fields<R> {
         T1Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -133,7 +133,7 @@ impl<R> T0Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T1 {
-    /// `next`
+    /// `next`: `T2`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T2>>,
 }
 
@@ -144,7 +144,7 @@ pub struct T1Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T1Ref<'a> {
-    /// `next`
+    /// `next`: `T2`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T2Ref<'a>> {
         self.0.message::<T2>(4)
@@ -221,7 +221,7 @@ impl<R> T1Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T2`, may be missing.
     #[must_use]
     pub fn next(&self) -> T2Fields<R> {
         T2Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -234,7 +234,7 @@ impl<R> T1Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T2 {
-    /// `next`
+    /// `next`: `T3`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T3>>,
 }
 
@@ -245,7 +245,7 @@ pub struct T2Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T2Ref<'a> {
-    /// `next`
+    /// `next`: `T3`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T3Ref<'a>> {
         self.0.message::<T3>(4)
@@ -322,7 +322,7 @@ impl<R> T2Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T3`, may be missing.
     #[must_use]
     pub fn next(&self) -> T3Fields<R> {
         T3Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -335,7 +335,7 @@ impl<R> T2Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T3 {
-    /// `next`
+    /// `next`: `[T4]`, empty by default.
     pub next: ::dflat::codegen::Vec<::dflat::codegen::Opaque<T4>>,
 }
 
@@ -346,7 +346,7 @@ pub struct T3Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T3Ref<'a> {
-    /// `next`
+    /// `next`: `[T4]`, empty by default.
     #[must_use]
     pub fn next(self) -> ::dflat::codegen::Vector<'a, T4> {
         self.0.vector(4)
@@ -427,7 +427,7 @@ impl<R> T3Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `[T4]`, empty by default.
     #[must_use]
     pub fn next(&self) -> ::dflat::VectorField<R, T4> {
         self.0.vector("next", ::dflat::codegen::Step::Field(4))
@@ -440,7 +440,7 @@ impl<R> T3Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T4 {
-    /// `next`
+    /// `next`: `T5`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T5>>,
 }
 
@@ -451,7 +451,7 @@ pub struct T4Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T4Ref<'a> {
-    /// `next`
+    /// `next`: `T5`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T5Ref<'a>> {
         self.0.message::<T5>(4)
@@ -528,7 +528,7 @@ impl<R> T4Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T5`, may be missing.
     #[must_use]
     pub fn next(&self) -> T5Fields<R> {
         T5Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -541,7 +541,7 @@ impl<R> T4Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T5 {
-    /// `next`
+    /// `next`: `U`, may be missing.
     pub next: ::core::option::Option<U>,
 }
 
@@ -552,7 +552,7 @@ pub struct T5Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T5Ref<'a> {
-    /// `next`
+    /// `next`: `U`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<URef<'a>> {
         self.0.union::<U>(6)
@@ -630,7 +630,7 @@ impl<R> T5Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `U`, may be missing.
     #[must_use]
     pub fn next(&self) -> UFields<R> {
         UFields::new(self.0.then("next", ::dflat::codegen::Step::Field(6)))
@@ -643,7 +643,7 @@ impl<R> T5Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T6 {
-    /// `next`
+    /// `next`: `T7`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T7>>,
 }
 
@@ -654,7 +654,7 @@ pub struct T6Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T6Ref<'a> {
-    /// `next`
+    /// `next`: `T7`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T7Ref<'a>> {
         self.0.message::<T7>(4)
@@ -731,7 +731,7 @@ impl<R> T6Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T7`, may be missing.
     #[must_use]
     pub fn next(&self) -> T7Fields<R> {
         T7Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -744,7 +744,7 @@ impl<R> T6Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T7 {
-    /// `next`
+    /// `next`: `[U]`, empty by default.
     pub next: ::dflat::codegen::Vec<::core::option::Option<U>>,
 }
 
@@ -755,7 +755,7 @@ pub struct T7Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T7Ref<'a> {
-    /// `next`
+    /// `next`: `[U]`, empty by default.
     #[must_use]
     pub fn next(self) -> ::dflat::codegen::UnionVector<'a, U> {
         self.0.union_vector(6)
@@ -838,7 +838,7 @@ impl<R> T7Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `[U]`, empty by default.
     #[must_use]
     pub fn next(&self) -> ::dflat::VectorField<R, U> {
         self.0.vector("next", ::dflat::codegen::Step::Field(6))
@@ -851,7 +851,7 @@ impl<R> T7Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T8 {
-    /// `next`
+    /// `next`: `T9`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T9>>,
 }
 
@@ -862,7 +862,7 @@ pub struct T8Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T8Ref<'a> {
-    /// `next`
+    /// `next`: `T9`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T9Ref<'a>> {
         self.0.message::<T9>(4)
@@ -939,7 +939,7 @@ impl<R> T8Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T9`, may be missing.
     #[must_use]
     pub fn next(&self) -> T9Fields<R> {
         T9Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -952,7 +952,7 @@ impl<R> T8Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T9 {
-    /// `next`
+    /// `next`: `T10`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T10>>,
 }
 
@@ -963,7 +963,7 @@ pub struct T9Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T9Ref<'a> {
-    /// `next`
+    /// `next`: `T10`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T10Ref<'a>> {
         self.0.message::<T10>(4)
@@ -1040,7 +1040,7 @@ impl<R> T9Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T10`, may be missing.
     #[must_use]
     pub fn next(&self) -> T10Fields<R> {
         T10Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -1053,7 +1053,7 @@ impl<R> T9Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T10 {
-    /// `next`
+    /// `next`: `T11`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T11>>,
 }
 
@@ -1064,7 +1064,7 @@ pub struct T10Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T10Ref<'a> {
-    /// `next`
+    /// `next`: `T11`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T11Ref<'a>> {
         self.0.message::<T11>(4)
@@ -1141,7 +1141,7 @@ impl<R> T10Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T11`, may be missing.
     #[must_use]
     pub fn next(&self) -> T11Fields<R> {
         T11Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -1154,7 +1154,7 @@ impl<R> T10Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T11 {
-    /// `next`
+    /// `next`: `T12`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T12>>,
 }
 
@@ -1165,7 +1165,7 @@ pub struct T11Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T11Ref<'a> {
-    /// `next`
+    /// `next`: `T12`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T12Ref<'a>> {
         self.0.message::<T12>(4)
@@ -1242,7 +1242,7 @@ impl<R> T11Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T12`, may be missing.
     #[must_use]
     pub fn next(&self) -> T12Fields<R> {
         T12Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -1255,7 +1255,7 @@ impl<R> T11Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T12 {
-    /// `next`
+    /// `next`: `T13`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T13>>,
 }
 
@@ -1266,7 +1266,7 @@ pub struct T12Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T12Ref<'a> {
-    /// `next`
+    /// `next`: `T13`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T13Ref<'a>> {
         self.0.message::<T13>(4)
@@ -1343,7 +1343,7 @@ impl<R> T12Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T13`, may be missing.
     #[must_use]
     pub fn next(&self) -> T13Fields<R> {
         T13Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -1356,7 +1356,7 @@ impl<R> T12Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T13 {
-    /// `next`
+    /// `next`: `T14`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T14>>,
 }
 
@@ -1367,7 +1367,7 @@ pub struct T13Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T13Ref<'a> {
-    /// `next`
+    /// `next`: `T14`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T14Ref<'a>> {
         self.0.message::<T14>(4)
@@ -1444,7 +1444,7 @@ impl<R> T13Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T14`, may be missing.
     #[must_use]
     pub fn next(&self) -> T14Fields<R> {
         T14Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -1457,7 +1457,7 @@ impl<R> T13Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T14 {
-    /// `next`
+    /// `next`: `T15`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T15>>,
 }
 
@@ -1468,7 +1468,7 @@ pub struct T14Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T14Ref<'a> {
-    /// `next`
+    /// `next`: `T15`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T15Ref<'a>> {
         self.0.message::<T15>(4)
@@ -1545,7 +1545,7 @@ impl<R> T14Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T15`, may be missing.
     #[must_use]
     pub fn next(&self) -> T15Fields<R> {
         T15Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -1558,7 +1558,7 @@ impl<R> T14Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T15 {
-    /// `next`
+    /// `next`: `T16`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T16>>,
 }
 
@@ -1569,7 +1569,7 @@ pub struct T15Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T15Ref<'a> {
-    /// `next`
+    /// `next`: `T16`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T16Ref<'a>> {
         self.0.message::<T16>(4)
@@ -1646,7 +1646,7 @@ impl<R> T15Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T16`, may be missing.
     #[must_use]
     pub fn next(&self) -> T16Fields<R> {
         T16Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -1659,7 +1659,7 @@ impl<R> T15Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T16 {
-    /// `next`
+    /// `next`: `T17`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T17>>,
 }
 
@@ -1670,7 +1670,7 @@ pub struct T16Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T16Ref<'a> {
-    /// `next`
+    /// `next`: `T17`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T17Ref<'a>> {
         self.0.message::<T17>(4)
@@ -1747,7 +1747,7 @@ impl<R> T16Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T17`, may be missing.
     #[must_use]
     pub fn next(&self) -> T17Fields<R> {
         T17Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -1760,7 +1760,7 @@ impl<R> T16Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T17 {
-    /// `next`
+    /// `next`: `T18`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T18>>,
 }
 
@@ -1771,7 +1771,7 @@ pub struct T17Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T17Ref<'a> {
-    /// `next`
+    /// `next`: `T18`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T18Ref<'a>> {
         self.0.message::<T18>(4)
@@ -1848,7 +1848,7 @@ impl<R> T17Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T18`, may be missing.
     #[must_use]
     pub fn next(&self) -> T18Fields<R> {
         T18Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -1861,7 +1861,7 @@ impl<R> T17Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T18 {
-    /// `next`
+    /// `next`: `T19`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T19>>,
 }
 
@@ -1872,7 +1872,7 @@ pub struct T18Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T18Ref<'a> {
-    /// `next`
+    /// `next`: `T19`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T19Ref<'a>> {
         self.0.message::<T19>(4)
@@ -1949,7 +1949,7 @@ impl<R> T18Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T19`, may be missing.
     #[must_use]
     pub fn next(&self) -> T19Fields<R> {
         T19Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -1962,7 +1962,7 @@ impl<R> T18Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T19 {
-    /// `next`
+    /// `next`: `T20`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T20>>,
 }
 
@@ -1973,7 +1973,7 @@ pub struct T19Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T19Ref<'a> {
-    /// `next`
+    /// `next`: `T20`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T20Ref<'a>> {
         self.0.message::<T20>(4)
@@ -2050,7 +2050,7 @@ impl<R> T19Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T20`, may be missing.
     #[must_use]
     pub fn next(&self) -> T20Fields<R> {
         T20Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -2063,7 +2063,7 @@ impl<R> T19Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T20 {
-    /// `next`
+    /// `next`: `T21`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T21>>,
 }
 
@@ -2074,7 +2074,7 @@ pub struct T20Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T20Ref<'a> {
-    /// `next`
+    /// `next`: `T21`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T21Ref<'a>> {
         self.0.message::<T21>(4)
@@ -2151,7 +2151,7 @@ impl<R> T20Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T21`, may be missing.
     #[must_use]
     pub fn next(&self) -> T21Fields<R> {
         T21Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -2164,7 +2164,7 @@ impl<R> T20Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T21 {
-    /// `next`
+    /// `next`: `T22`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T22>>,
 }
 
@@ -2175,7 +2175,7 @@ pub struct T21Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T21Ref<'a> {
-    /// `next`
+    /// `next`: `T22`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T22Ref<'a>> {
         self.0.message::<T22>(4)
@@ -2252,7 +2252,7 @@ impl<R> T21Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T22`, may be missing.
     #[must_use]
     pub fn next(&self) -> T22Fields<R> {
         T22Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -2265,7 +2265,7 @@ impl<R> T21Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T22 {
-    /// `next`
+    /// `next`: `T23`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T23>>,
 }
 
@@ -2276,7 +2276,7 @@ pub struct T22Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T22Ref<'a> {
-    /// `next`
+    /// `next`: `T23`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T23Ref<'a>> {
         self.0.message::<T23>(4)
@@ -2353,7 +2353,7 @@ impl<R> T22Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T23`, may be missing.
     #[must_use]
     pub fn next(&self) -> T23Fields<R> {
         T23Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -2366,7 +2366,7 @@ impl<R> T22Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T23 {
-    /// `next`
+    /// `next`: `T24`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T24>>,
 }
 
@@ -2377,7 +2377,7 @@ pub struct T23Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T23Ref<'a> {
-    /// `next`
+    /// `next`: `T24`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T24Ref<'a>> {
         self.0.message::<T24>(4)
@@ -2454,7 +2454,7 @@ impl<R> T23Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T24`, may be missing.
     #[must_use]
     pub fn next(&self) -> T24Fields<R> {
         T24Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -2467,7 +2467,7 @@ impl<R> T23Fields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct T24 {
-    /// `next`
+    /// `next`: `T0`, may be missing.
     pub next: ::core::option::Option<::dflat::codegen::Opaque<T0>>,
 }
 
@@ -2478,7 +2478,7 @@ pub struct T24Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> T24Ref<'a> {
-    /// `next`
+    /// `next`: `T0`, may be missing.
     #[must_use]
     pub fn next(self) -> ::core::option::Option<T0Ref<'a>> {
         self.0.message::<T0>(4)
@@ -2555,7 +2555,7 @@ impl<R> T24Fields<R> {
         Self(path)
     }
 
-    /// `next`
+    /// `next`: `T0`, may be missing.
     #[must_use]
     pub fn next(&self) -> T0Fields<R> {
         T0Fields::new(self.0.then("next", ::dflat::codegen::Step::Field(4)))
@@ -2569,9 +2569,9 @@ impl<R> T24Fields<R> {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum U {
-    /// `T6`
+    /// `T6`: `T6`, type code 1.
     T6(::dflat::codegen::Opaque<T6>),
-    /// `T8`
+    /// `T8`: `T8`, type code 2.
     T8(::dflat::codegen::Opaque<T8>),
 }
 
@@ -2580,9 +2580,9 @@ pub enum U {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum URef<'a> {
-    /// `T6`
+    /// `T6`: `T6`, type code 1.
     T6(T6Ref<'a>),
-    /// `T8`
+    /// `T8`: `T8`, type code 2.
     T8(T8Ref<'a>),
 }
 
@@ -2687,9 +2687,9 @@ pub mod far {
     /// The values of a [`Root`] as an owned struct.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct RootData {
-        /// `id`: the primary key.
+        /// `id`: `int`, default `0`, the primary key.
         pub id: i32,
-        /// `first`
+        /// `first`: `T0`, may be missing.
         pub first: ::core::option::Option<super::T0>,
     }
 
@@ -2698,13 +2698,13 @@ pub mod far {
     pub struct RootRef<'a>(::dflat::codegen::TableReader<'a>);
 
     impl<'a> RootRef<'a> {
-        /// `id`: the primary key.
+        /// `id`: `int`, default `0`, the primary key.
         #[must_use]
         pub fn id(self) -> i32 {
             self.0.scalar(4, 0)
         }
 
-        /// `first`
+        /// `first`: `T0`, may be missing.
         #[must_use]
         pub fn first(self) -> ::core::option::Option<super::T0Ref<'a>> {
             self.0.message::<super::T0>(6)
@@ -2763,25 +2763,25 @@ pub mod far {
         /// The table of the type's objects, an argument of `perform_changes`.
         pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-        /// The query field `id`: the primary key.
+        /// The query field `id`: `int`, default `0`, the primary key.
         pub const ID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
             "id",
             &[::dflat::codegen::Step::Field(4)],
             ::dflat::codegen::Value::Int(0),
         );
-        /// The query fields of `first`.
+        /// The query fields of `first`: `T0`, may be missing.
         pub const FIRST: super::T0Fields<Self> = super::T0Fields::new(::dflat::codegen::Path::new(
             "first",
             &[::dflat::codegen::Step::Field(6)],
         ));
 
-        /// `id`: the primary key.
+        /// `id`: `int`, default `0`, the primary key.
         #[must_use]
         pub fn id(&self) -> i32 {
             ::dflat::Object::view(self).id()
         }
 
-        /// `first`
+        /// `first`: `T0`, may be missing.
         #[must_use]
         pub fn first(&self) -> ::core::option::Option<super::T0Ref<'_>> {
             ::dflat::Object::view(self).first()

@@ -5,16 +5,16 @@
 pub mod my_game {
     /// The namespace `MyGame.Sample` of the schema.
     pub mod sample {
-        /// An enum of the schema.
+        /// An enum of the schema: `byte`, `Red` by default.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(i8)]
         pub enum Color {
-            /// `Red`
+            /// `Red`: 0.
             #[default]
             Red = 0,
-            /// `Green`
+            /// `Green`: 1.
             Green = 1,
-            /// `Blue`
+            /// `Blue`: 2.
             Blue = 2,
         }
 
@@ -59,9 +59,9 @@ pub mod my_game {
         /// A table of the schema as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Weapon {
-            /// `name`
+            /// `name`: `string`, may be missing.
             pub name: ::core::option::Option<::dflat::codegen::String>,
-            /// `damage`
+            /// `damage`: `short`, default `0`.
             pub damage: i16,
         }
 
@@ -70,13 +70,13 @@ pub mod my_game {
         pub struct WeaponRef<'a>(::dflat::codegen::TableReader<'a>);
 
         impl<'a> WeaponRef<'a> {
-            /// `name`
+            /// `name`: `string`, may be missing.
             #[must_use]
             pub fn name(self) -> ::core::option::Option<&'a str> {
                 self.0.text(4)
             }
 
-            /// `damage`
+            /// `damage`: `short`, default `0`.
             #[must_use]
             pub fn damage(self) -> i16 {
                 self.0.scalar(6, 0)
@@ -136,7 +136,7 @@ pub mod my_game {
                 Self(path)
             }
 
-            /// `name`
+            /// `name`: `string`, may be missing.
             #[must_use]
             pub fn name(&self) -> ::dflat::Field<R, str> {
                 self.0.field(
@@ -146,7 +146,7 @@ pub mod my_game {
                 )
             }
 
-            /// `damage`
+            /// `damage`: `short`, default `0`.
             #[must_use]
             pub fn damage(&self) -> ::dflat::Field<R, i16> {
                 self.0.field(
@@ -162,9 +162,9 @@ pub mod my_game {
         /// A table of the schema as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Orb {
-            /// `name`
+            /// `name`: `string`, may be missing, unique.
             pub name: ::core::option::Option<::dflat::codegen::String>,
-            /// `color`
+            /// `color`: `MyGame.Sample.Color`, default `Red`.
             pub color: Color,
         }
 
@@ -173,13 +173,13 @@ pub mod my_game {
         pub struct OrbRef<'a>(::dflat::codegen::TableReader<'a>);
 
         impl<'a> OrbRef<'a> {
-            /// `name`
+            /// `name`: `string`, may be missing, unique.
             #[must_use]
             pub fn name(self) -> ::core::option::Option<&'a str> {
                 self.0.text(4)
             }
 
-            /// `color`
+            /// `color`: `MyGame.Sample.Color`, default `Red`.
             #[must_use]
             pub fn color(self) -> Color {
                 self.0.enumeration(6, Color::Red)
@@ -239,7 +239,7 @@ pub mod my_game {
                 Self(path)
             }
 
-            /// `name`
+            /// `name`: `string`, may be missing, unique.
             #[must_use]
             pub fn name(&self) -> ::dflat::Field<R, str> {
                 self.0.field(
@@ -249,7 +249,7 @@ pub mod my_game {
                 )
             }
 
-            /// `color`
+            /// `color`: `MyGame.Sample.Color`, default `Red`.
             #[must_use]
             pub fn color(&self) -> ::dflat::Field<R, Color> {
                 self.0.field(
@@ -266,9 +266,9 @@ pub mod my_game {
         #[derive(Clone, Debug, PartialEq)]
         #[allow(clippy::large_enum_variant)]
         pub enum Equipment {
-            /// `Weapon`
+            /// `Weapon`: `MyGame.Sample.Weapon`, type code 1.
             Weapon(Weapon),
-            /// `Orb`
+            /// `Orb`: `MyGame.Sample.Orb`, type code 2.
             Orb(Orb),
         }
 
@@ -276,9 +276,9 @@ pub mod my_game {
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[allow(clippy::large_enum_variant)]
         pub enum EquipmentRef<'a> {
-            /// `Weapon`
+            /// `Weapon`: `MyGame.Sample.Weapon`, type code 1.
             Weapon(WeaponRef<'a>),
-            /// `Orb`
+            /// `Orb`: `MyGame.Sample.Orb`, type code 2.
             Orb(OrbRef<'a>),
         }
 
@@ -391,11 +391,11 @@ pub mod my_game {
         /// A struct of the schema.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub struct Vec3 {
-            /// `x`
+            /// `x`: `float`.
             pub x: f32,
-            /// `y`
+            /// `y`: `float`.
             pub y: f32,
-            /// `z`
+            /// `z`: `float`.
             pub z: f32,
         }
 
@@ -432,7 +432,7 @@ pub mod my_game {
                 Self(path)
             }
 
-            /// `x`
+            /// `x`: `float`.
             #[must_use]
             pub fn x(&self) -> ::dflat::Field<R, f32> {
                 self.0.field(
@@ -442,7 +442,7 @@ pub mod my_game {
                 )
             }
 
-            /// `y`
+            /// `y`: `float`.
             #[must_use]
             pub fn y(&self) -> ::dflat::Field<R, f32> {
                 self.0.field(
@@ -452,7 +452,7 @@ pub mod my_game {
                 )
             }
 
-            /// `z`
+            /// `z`: `float`.
             #[must_use]
             pub fn z(&self) -> ::dflat::Field<R, f32> {
                 self.0.field(
@@ -468,7 +468,7 @@ pub mod my_game {
         /// A table of the schema as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Profile {
-            /// `url`
+            /// `url`: `string`, may be missing.
             pub url: ::core::option::Option<::dflat::codegen::String>,
         }
 
@@ -477,7 +477,7 @@ pub mod my_game {
         pub struct ProfileRef<'a>(::dflat::codegen::TableReader<'a>);
 
         impl<'a> ProfileRef<'a> {
-            /// `url`
+            /// `url`: `string`, may be missing.
             #[must_use]
             pub fn url(self) -> ::core::option::Option<&'a str> {
                 self.0.text(4)
@@ -532,7 +532,7 @@ pub mod my_game {
                 Self(path)
             }
 
-            /// `url`
+            /// `url`: `string`, may be missing.
             #[must_use]
             pub fn url(&self) -> ::dflat::Field<R, str> {
                 self.0.field(
@@ -548,35 +548,35 @@ pub mod my_game {
         /// The values of a [`Monster`] as an owned struct.
         #[derive(Clone, Debug, PartialEq)]
         pub struct MonsterData {
-            /// `pos`
+            /// `pos`: `MyGame.Sample.Vec3`, may be missing.
             pub pos: ::core::option::Option<Vec3>,
-            /// `mana`: indexed.
+            /// `mana`: `short`, default `150`, indexed.
             pub mana: i16,
-            /// `hp`
+            /// `hp`: `short`, default `100`.
             pub hp: i16,
-            /// `name`: part of the primary key.
+            /// `name`: `string`, part of the primary key.
             pub name: ::dflat::codegen::String,
-            /// `color`: part of the primary key.
+            /// `color`: `MyGame.Sample.Color`, default `Blue`, part of the primary key.
             pub color: Color,
-            /// `inventory`
+            /// `inventory`: `[ubyte]`, empty by default.
             pub inventory: ::dflat::codegen::Vec<u8>,
-            /// `bag`
+            /// `bag`: `[MyGame.Sample.Equipment]`, empty by default.
             pub bag: ::dflat::codegen::Vec<::core::option::Option<Equipment>>,
-            /// `weapons`
+            /// `weapons`: `[MyGame.Sample.Weapon]`, empty by default.
             pub weapons: ::dflat::codegen::Vec<Weapon>,
-            /// `equipped`: indexed.
+            /// `equipped`: `MyGame.Sample.Equipment`, may be missing, indexed.
             pub equipped: ::core::option::Option<Equipment>,
-            /// `colors`
+            /// `colors`: `[MyGame.Sample.Color]`, empty by default.
             pub colors: ::dflat::codegen::Vec<Color>,
-            /// `path`
+            /// `path`: `[MyGame.Sample.Vec3]`, empty by default.
             pub path: ::dflat::codegen::Vec<Vec3>,
-            /// `hp_old`
+            /// `hp_old`: `short`, default `200`.
             pub hp_old: i16,
-            /// `profile`
+            /// `profile`: `MyGame.Sample.Profile`, may be missing.
             pub profile: ::core::option::Option<Profile>,
-            /// `type`
+            /// `type`: `bool`, default `false`.
             pub r#type: bool,
-            /// `truth`
+            /// `truth`: `bool`, default `true`.
             pub truth: bool,
         }
 
@@ -608,91 +608,91 @@ pub mod my_game {
         pub struct MonsterRef<'a>(::dflat::codegen::TableReader<'a>);
 
         impl<'a> MonsterRef<'a> {
-            /// `pos`
+            /// `pos`: `MyGame.Sample.Vec3`, may be missing.
             #[must_use]
             pub fn pos(self) -> ::core::option::Option<Vec3> {
                 self.0.structure(4)
             }
 
-            /// `mana`: indexed.
+            /// `mana`: `short`, default `150`, indexed.
             #[must_use]
             pub fn mana(self) -> i16 {
                 self.0.scalar(6, 150)
             }
 
-            /// `hp`
+            /// `hp`: `short`, default `100`.
             #[must_use]
             pub fn hp(self) -> i16 {
                 self.0.scalar(8, 100)
             }
 
-            /// `name`: part of the primary key.
+            /// `name`: `string`, part of the primary key.
             #[must_use]
             pub fn name(self) -> &'a str {
                 self.0.text_or(10, "")
             }
 
-            /// `color`: part of the primary key.
+            /// `color`: `MyGame.Sample.Color`, default `Blue`, part of the primary key.
             #[must_use]
             pub fn color(self) -> Color {
                 self.0.enumeration(12, Color::Blue)
             }
 
-            /// `inventory`
+            /// `inventory`: `[ubyte]`, empty by default.
             #[must_use]
             pub fn inventory(self) -> ::dflat::codegen::Vector<'a, u8> {
                 self.0.vector(16)
             }
 
-            /// `bag`
+            /// `bag`: `[MyGame.Sample.Equipment]`, empty by default.
             #[must_use]
             pub fn bag(self) -> ::dflat::codegen::UnionVector<'a, Equipment> {
                 self.0.union_vector(20)
             }
 
-            /// `weapons`
+            /// `weapons`: `[MyGame.Sample.Weapon]`, empty by default.
             #[must_use]
             pub fn weapons(self) -> ::dflat::codegen::Vector<'a, Weapon> {
                 self.0.vector(22)
             }
 
-            /// `equipped`: indexed.
+            /// `equipped`: `MyGame.Sample.Equipment`, may be missing, indexed.
             #[must_use]
             pub fn equipped(self) -> ::core::option::Option<EquipmentRef<'a>> {
                 self.0.union::<Equipment>(26)
             }
 
-            /// `colors`
+            /// `colors`: `[MyGame.Sample.Color]`, empty by default.
             #[must_use]
             pub fn colors(self) -> ::dflat::codegen::Vector<'a, Color> {
                 self.0.vector(28)
             }
 
-            /// `path`
+            /// `path`: `[MyGame.Sample.Vec3]`, empty by default.
             #[must_use]
             pub fn path(self) -> ::dflat::codegen::Vector<'a, Vec3> {
                 self.0.vector(30)
             }
 
-            /// `hp_old`
+            /// `hp_old`: `short`, default `200`.
             #[must_use]
             pub fn hp_old(self) -> i16 {
                 self.0.scalar(32, 200)
             }
 
-            /// `profile`
+            /// `profile`: `MyGame.Sample.Profile`, may be missing.
             #[must_use]
             pub fn profile(self) -> ::core::option::Option<ProfileRef<'a>> {
                 self.0.message::<Profile>(34)
             }
 
-            /// `type`
+            /// `type`: `bool`, default `false`.
             #[must_use]
             pub fn r#type(self) -> bool {
                 self.0.scalar(36, false)
             }
 
-            /// `truth`
+            /// `truth`: `bool`, default `true`.
             #[must_use]
             pub fn truth(self) -> bool {
                 self.0.scalar(38, true)
@@ -822,162 +822,162 @@ pub mod my_game {
             /// The table of the type's objects, an argument of `perform_changes`.
             pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-            /// The query fields of `pos`.
+            /// The query fields of `pos`: `MyGame.Sample.Vec3`, may be missing.
             pub const POS: Vec3Fields<Self> = Vec3Fields::new(::dflat::codegen::Path::new(
                 "pos",
                 &[::dflat::codegen::Step::Field(4)],
             ));
-            /// The query field `mana`: indexed.
+            /// The query field `mana`: `short`, default `150`, indexed.
             pub const MANA: ::dflat::Field<Self, i16> = ::dflat::Field::new(
                 "mana",
                 &[::dflat::codegen::Step::Field(6)],
                 ::dflat::codegen::Value::Int(150),
             );
-            /// The query field `hp`.
+            /// The query field `hp`: `short`, default `100`.
             pub const HP: ::dflat::Field<Self, i16> = ::dflat::Field::new(
                 "hp",
                 &[::dflat::codegen::Step::Field(8)],
                 ::dflat::codegen::Value::Int(100),
             );
-            /// The query field `name`: part of the primary key.
+            /// The query field `name`: `string`, part of the primary key.
             pub const NAME: ::dflat::Field<Self, str> = ::dflat::Field::new(
                 "name",
                 &[::dflat::codegen::Step::Field(10)],
                 ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
             );
-            /// The query field `color`: part of the primary key.
+            /// The query field `color`: `MyGame.Sample.Color`, default `Blue`, part of the primary key.
             pub const COLOR: ::dflat::Field<Self, Color> = ::dflat::Field::new(
                 "color",
                 &[::dflat::codegen::Step::Field(12)],
                 ::dflat::codegen::Value::Int(2),
             );
-            /// The query field `inventory`.
+            /// The query field `inventory`: `[ubyte]`, empty by default.
             pub const INVENTORY: ::dflat::VectorField<Self, u8> =
                 ::dflat::VectorField::new("inventory", &[::dflat::codegen::Step::Field(16)]);
-            /// The query field `bag`.
+            /// The query field `bag`: `[MyGame.Sample.Equipment]`, empty by default.
             pub const BAG: ::dflat::VectorField<Self, Equipment> =
                 ::dflat::VectorField::new("bag", &[::dflat::codegen::Step::Field(20)]);
-            /// The query field `weapons`.
+            /// The query field `weapons`: `[MyGame.Sample.Weapon]`, empty by default.
             pub const WEAPONS: ::dflat::VectorField<Self, Weapon> =
                 ::dflat::VectorField::new("weapons", &[::dflat::codegen::Step::Field(22)]);
-            /// The query fields of `equipped`: indexed.
+            /// The query fields of `equipped`: `MyGame.Sample.Equipment`, may be missing, indexed.
             pub const EQUIPPED: EquipmentFields<Self> = EquipmentFields::new(
                 ::dflat::codegen::Path::new("equipped", &[::dflat::codegen::Step::Field(26)]),
             );
-            /// The query field `colors`.
+            /// The query field `colors`: `[MyGame.Sample.Color]`, empty by default.
             pub const COLORS: ::dflat::VectorField<Self, Color> =
                 ::dflat::VectorField::new("colors", &[::dflat::codegen::Step::Field(28)]);
-            /// The query field `path`.
+            /// The query field `path`: `[MyGame.Sample.Vec3]`, empty by default.
             pub const PATH: ::dflat::VectorField<Self, Vec3> =
                 ::dflat::VectorField::new("path", &[::dflat::codegen::Step::Field(30)]);
-            /// The query field `hp_old`.
+            /// The query field `hp_old`: `short`, default `200`.
             pub const HP_OLD: ::dflat::Field<Self, i16> = ::dflat::Field::new(
                 "hp_old",
                 &[::dflat::codegen::Step::Field(32)],
                 ::dflat::codegen::Value::Int(200),
             );
-            /// The query fields of `profile`.
+            /// The query fields of `profile`: `MyGame.Sample.Profile`, may be missing.
             pub const PROFILE: ProfileFields<Self> = ProfileFields::new(
                 ::dflat::codegen::Path::new("profile", &[::dflat::codegen::Step::Field(34)]),
             );
-            /// The query field `type`.
+            /// The query field `type`: `bool`, default `false`.
             pub const TYPE: ::dflat::Field<Self, bool> = ::dflat::Field::new(
                 "type",
                 &[::dflat::codegen::Step::Field(36)],
                 ::dflat::codegen::Value::Int(0),
             );
-            /// The query field `truth`.
+            /// The query field `truth`: `bool`, default `true`.
             pub const TRUTH: ::dflat::Field<Self, bool> = ::dflat::Field::new(
                 "truth",
                 &[::dflat::codegen::Step::Field(38)],
                 ::dflat::codegen::Value::Int(1),
             );
 
-            /// `pos`
+            /// `pos`: `MyGame.Sample.Vec3`, may be missing.
             #[must_use]
             pub fn pos(&self) -> ::core::option::Option<Vec3> {
                 ::dflat::Object::view(self).pos()
             }
 
-            /// `mana`: indexed.
+            /// `mana`: `short`, default `150`, indexed.
             #[must_use]
             pub fn mana(&self) -> i16 {
                 ::dflat::Object::view(self).mana()
             }
 
-            /// `hp`
+            /// `hp`: `short`, default `100`.
             #[must_use]
             pub fn hp(&self) -> i16 {
                 ::dflat::Object::view(self).hp()
             }
 
-            /// `name`: part of the primary key.
+            /// `name`: `string`, part of the primary key.
             #[must_use]
             pub fn name(&self) -> &str {
                 ::dflat::Object::view(self).name()
             }
 
-            /// `color`: part of the primary key.
+            /// `color`: `MyGame.Sample.Color`, default `Blue`, part of the primary key.
             #[must_use]
             pub fn color(&self) -> Color {
                 ::dflat::Object::view(self).color()
             }
 
-            /// `inventory`
+            /// `inventory`: `[ubyte]`, empty by default.
             #[must_use]
             pub fn inventory(&self) -> ::dflat::codegen::Vector<'_, u8> {
                 ::dflat::Object::view(self).inventory()
             }
 
-            /// `bag`
+            /// `bag`: `[MyGame.Sample.Equipment]`, empty by default.
             #[must_use]
             pub fn bag(&self) -> ::dflat::codegen::UnionVector<'_, Equipment> {
                 ::dflat::Object::view(self).bag()
             }
 
-            /// `weapons`
+            /// `weapons`: `[MyGame.Sample.Weapon]`, empty by default.
             #[must_use]
             pub fn weapons(&self) -> ::dflat::codegen::Vector<'_, Weapon> {
                 ::dflat::Object::view(self).weapons()
             }
 
-            /// `equipped`: indexed.
+            /// `equipped`: `MyGame.Sample.Equipment`, may be missing, indexed.
             #[must_use]
             pub fn equipped(&self) -> ::core::option::Option<EquipmentRef<'_>> {
                 ::dflat::Object::view(self).equipped()
             }
 
-            /// `colors`
+            /// `colors`: `[MyGame.Sample.Color]`, empty by default.
             #[must_use]
             pub fn colors(&self) -> ::dflat::codegen::Vector<'_, Color> {
                 ::dflat::Object::view(self).colors()
             }
 
-            /// `path`
+            /// `path`: `[MyGame.Sample.Vec3]`, empty by default.
             #[must_use]
             pub fn path(&self) -> ::dflat::codegen::Vector<'_, Vec3> {
                 ::dflat::Object::view(self).path()
             }
 
-            /// `hp_old`
+            /// `hp_old`: `short`, default `200`.
             #[must_use]
             pub fn hp_old(&self) -> i16 {
                 ::dflat::Object::view(self).hp_old()
             }
 
-            /// `profile`
+            /// `profile`: `MyGame.Sample.Profile`, may be missing.
             #[must_use]
             pub fn profile(&self) -> ::core::option::Option<ProfileRef<'_>> {
                 ::dflat::Object::view(self).profile()
             }
 
-            /// `type`
+            /// `type`: `bool`, default `false`.
             #[must_use]
             pub fn r#type(&self) -> bool {
                 ::dflat::Object::view(self).r#type()
             }
 
-            /// `truth`
+            /// `truth`: `bool`, default `true`.
             #[must_use]
             pub fn truth(&self) -> bool {
                 ::dflat::Object::view(self).truth()

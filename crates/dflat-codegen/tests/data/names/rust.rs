@@ -4,39 +4,39 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Group {
-    /// `clone`
+    /// `clone`: `int`.
     pub clone: i32,
-    /// `eq`
+    /// `eq`: `int`.
     pub eq: i32,
-    /// `is_null`
+    /// `is_null`: `bool`.
     pub is_null: bool,
-    /// `new`
+    /// `new`: `int`.
     pub new: i32,
-    /// `table`
+    /// `table`: `int`.
     pub table: i32,
-    /// `to_bytes`
+    /// `to_bytes`: `int`.
     pub to_bytes: i32,
-    /// `row_id`
+    /// `row_id`: `int`.
     pub row_id: i32,
-    /// `view`
+    /// `view`: `int`.
     pub view: i32,
-    /// `handle`
+    /// `handle`: `int`.
     pub handle: i32,
-    /// `from`
+    /// `from`: `int`.
     pub from: i32,
-    /// `default`
+    /// `default`: `int`.
     pub default: i32,
-    /// `hash`
+    /// `hash`: `int`.
     pub hash: i32,
-    /// `Self`
+    /// `Self`: `int`.
     pub self_: i32,
-    /// `decode`
+    /// `decode`: `int`.
     pub decode: i32,
-    /// `encode`
+    /// `encode`: `int`.
     pub encode: i32,
-    /// `key`
+    /// `key`: `int`.
     pub key: i32,
-    /// `size`
+    /// `size`: `int`.
     pub size: i32,
 }
 
@@ -104,7 +104,7 @@ impl<R> GroupFields<R> {
         Self(path)
     }
 
-    /// `clone`
+    /// `clone`: `int`.
     #[must_use]
     pub fn clone_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -114,7 +114,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `eq`
+    /// `eq`: `int`.
     #[must_use]
     pub fn eq_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -124,7 +124,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `is_null`
+    /// `is_null`: `bool`.
     #[must_use]
     pub fn is_null(&self) -> ::dflat::Field<R, bool> {
         self.0.field(
@@ -134,7 +134,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `new`
+    /// `new`: `int`.
     #[must_use]
     pub fn new_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -144,7 +144,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `table`
+    /// `table`: `int`.
     #[must_use]
     pub fn table(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -154,7 +154,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `to_bytes`
+    /// `to_bytes`: `int`.
     #[must_use]
     pub fn to_bytes_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -164,7 +164,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `row_id`
+    /// `row_id`: `int`.
     #[must_use]
     pub fn row_id_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -174,7 +174,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `view`
+    /// `view`: `int`.
     #[must_use]
     pub fn view(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -184,7 +184,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `handle`
+    /// `handle`: `int`.
     #[must_use]
     pub fn handle(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -194,7 +194,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `from`
+    /// `from`: `int`.
     #[must_use]
     pub fn from(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -204,7 +204,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `default`
+    /// `default`: `int`.
     #[must_use]
     pub fn default(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -214,7 +214,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `hash`
+    /// `hash`: `int`.
     #[must_use]
     pub fn hash_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -224,7 +224,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `Self`
+    /// `Self`: `int`.
     #[must_use]
     pub fn self_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -234,7 +234,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `decode`
+    /// `decode`: `int`.
     #[must_use]
     pub fn decode(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -244,7 +244,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `encode`
+    /// `encode`: `int`.
     #[must_use]
     pub fn encode(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -254,7 +254,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `key`
+    /// `key`: `int`.
     #[must_use]
     pub fn key(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -264,7 +264,7 @@ impl<R> GroupFields<R> {
         )
     }
 
-    /// `size`
+    /// `size`: `int`.
     #[must_use]
     pub fn size(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -281,71 +281,71 @@ impl<R> GroupFields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Index {
-    /// `clone`
+    /// `clone`: `string`, may be missing.
     pub clone: ::core::option::Option<::dflat::codegen::String>,
-    /// `eq`
+    /// `eq`: `int`, default `0`.
     pub eq: i32,
-    /// `is_null`
+    /// `is_null`: `bool`, default `false`.
     pub is_null: bool,
-    /// `new`
+    /// `new`: `Index`, may be missing.
     pub new: ::core::option::Option<::dflat::codegen::Box<Index>>,
-    /// `table`
+    /// `table`: `int`, default `0`.
     pub table: i32,
-    /// `to_bytes`
+    /// `to_bytes`: `[ubyte]`, empty by default.
     pub to_bytes: ::dflat::codegen::Vec<u8>,
-    /// `row_id`
+    /// `row_id`: `long`, default `0`.
     pub row_id: i64,
-    /// `view`
+    /// `view`: `Group`, may be missing.
     pub view: ::core::option::Option<Group>,
-    /// `handle`
+    /// `handle`: `Values`, may be missing.
     pub handle: ::core::option::Option<Values>,
-    /// `values`
+    /// `values`: `[Values]`, empty by default.
     pub values: ::dflat::codegen::Vec<::core::option::Option<Values>>,
-    /// `to_owned`
+    /// `to_owned`: `int`, default `0`.
     pub to_owned: i32,
-    /// `into`
+    /// `into`: `int`, default `0`.
     pub into: i32,
-    /// `try_from`
+    /// `try_from`: `int`, default `0`.
     pub try_from: i32,
-    /// `drop`
+    /// `drop`: `string`, may be missing.
     pub drop: ::core::option::Option<::dflat::codegen::String>,
-    /// `get`
+    /// `get`: `int`, default `0`.
     pub get: i32,
-    /// `and`
+    /// `and`: `bool`, default `false`.
     pub and: bool,
-    /// `or`
+    /// `or`: `bool`, default `false`.
     pub or: bool,
-    /// `is_in`
+    /// `is_in`: `int`, default `0`.
     pub is_in: i32,
-    /// `in`
+    /// `in`: `int`, default `0`.
     pub r#in: i32,
-    /// `lt`
+    /// `lt`: `int`, default `0`.
     pub lt: i32,
-    /// `le`
+    /// `le`: `int`, default `0`.
     pub le: i32,
-    /// `deref`
+    /// `deref`: `int`, default `0`.
     pub deref: i32,
-    /// `to_data`
+    /// `to_data`: `int`, default `0`.
     pub to_data: i32,
-    /// `data`
+    /// `data`: `int`, default `0`.
     pub data: i32,
-    /// `decode`
+    /// `decode`: `int`, default `0`.
     pub decode: i32,
-    /// `ALL`
+    /// `ALL`: `int`, default `0`.
     pub all: i32,
-    /// `SCHEMA`
+    /// `SCHEMA`: `int`, default `0`.
     pub schema: i32,
-    /// `name`
+    /// `name`: `string`, may be missing.
     pub name: ::core::option::Option<::dflat::codegen::String>,
-    /// `key`
+    /// `key`: `int`, default `0`.
     pub key: i32,
-    /// `id`
+    /// `id`: `int`, default `0`.
     pub id: i32,
-    /// `fields`
+    /// `fields`: `int`, default `0`.
     pub fields: i32,
-    /// `to_string`
+    /// `to_string`: `string`, may be missing.
     pub to_string: ::core::option::Option<::dflat::codegen::String>,
-    /// `as_str`
+    /// `as_str`: `string`, may be missing.
     pub as_str: ::core::option::Option<::dflat::codegen::String>,
 }
 
@@ -357,199 +357,199 @@ pub struct IndexRef<'a>(::dflat::codegen::TableReader<'a>);
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::wrong_self_convention)]
 impl<'a> IndexRef<'a> {
-    /// `clone`
+    /// `clone`: `string`, may be missing.
     #[must_use]
     pub fn clone_(self) -> ::core::option::Option<&'a str> {
         self.0.text(4)
     }
 
-    /// `eq`
+    /// `eq`: `int`, default `0`.
     #[must_use]
     pub fn eq_(self) -> i32 {
         self.0.scalar(6, 0)
     }
 
-    /// `is_null`
+    /// `is_null`: `bool`, default `false`.
     #[must_use]
     pub fn is_null(self) -> bool {
         self.0.scalar(8, false)
     }
 
-    /// `new`
+    /// `new`: `Index`, may be missing.
     #[must_use]
     pub fn new_(self) -> ::core::option::Option<IndexRef<'a>> {
         self.0.message::<Index>(10)
     }
 
-    /// `table`
+    /// `table`: `int`, default `0`.
     #[must_use]
     pub fn table(self) -> i32 {
         self.0.scalar(12, 0)
     }
 
-    /// `to_bytes`
+    /// `to_bytes`: `[ubyte]`, empty by default.
     #[must_use]
     pub fn to_bytes_(self) -> ::dflat::codegen::Vector<'a, u8> {
         self.0.vector(14)
     }
 
-    /// `row_id`
+    /// `row_id`: `long`, default `0`.
     #[must_use]
     pub fn row_id_(self) -> i64 {
         self.0.scalar(16, 0)
     }
 
-    /// `view`
+    /// `view`: `Group`, may be missing.
     #[must_use]
     pub fn view(self) -> ::core::option::Option<Group> {
         self.0.structure(18)
     }
 
-    /// `handle`
+    /// `handle`: `Values`, may be missing.
     #[must_use]
     pub fn handle(self) -> ::core::option::Option<ValuesRef<'a>> {
         self.0.union::<Values>(22)
     }
 
-    /// `values`
+    /// `values`: `[Values]`, empty by default.
     #[must_use]
     pub fn values(self) -> ::dflat::codegen::UnionVector<'a, Values> {
         self.0.union_vector(26)
     }
 
-    /// `to_owned`
+    /// `to_owned`: `int`, default `0`.
     #[must_use]
     pub fn to_owned_(self) -> i32 {
         self.0.scalar(28, 0)
     }
 
-    /// `into`
+    /// `into`: `int`, default `0`.
     #[must_use]
     pub fn into_(self) -> i32 {
         self.0.scalar(30, 0)
     }
 
-    /// `try_from`
+    /// `try_from`: `int`, default `0`.
     #[must_use]
     pub fn try_from(self) -> i32 {
         self.0.scalar(32, 0)
     }
 
-    /// `drop`
+    /// `drop`: `string`, may be missing.
     #[must_use]
     pub fn drop(self) -> ::core::option::Option<&'a str> {
         self.0.text(34)
     }
 
-    /// `get`
+    /// `get`: `int`, default `0`.
     #[must_use]
     pub fn get(self) -> i32 {
         self.0.scalar(36, 0)
     }
 
-    /// `and`
+    /// `and`: `bool`, default `false`.
     #[must_use]
     pub fn and(self) -> bool {
         self.0.scalar(38, false)
     }
 
-    /// `or`
+    /// `or`: `bool`, default `false`.
     #[must_use]
     pub fn or(self) -> bool {
         self.0.scalar(40, false)
     }
 
-    /// `is_in`
+    /// `is_in`: `int`, default `0`.
     #[must_use]
     pub fn is_in(self) -> i32 {
         self.0.scalar(42, 0)
     }
 
-    /// `in`
+    /// `in`: `int`, default `0`.
     #[must_use]
     pub fn r#in(self) -> i32 {
         self.0.scalar(44, 0)
     }
 
-    /// `lt`
+    /// `lt`: `int`, default `0`.
     #[must_use]
     pub fn lt(self) -> i32 {
         self.0.scalar(46, 0)
     }
 
-    /// `le`
+    /// `le`: `int`, default `0`.
     #[must_use]
     pub fn le(self) -> i32 {
         self.0.scalar(48, 0)
     }
 
-    /// `deref`
+    /// `deref`: `int`, default `0`.
     #[must_use]
     pub fn deref_(self) -> i32 {
         self.0.scalar(50, 0)
     }
 
-    /// `to_data`
+    /// `to_data`: `int`, default `0`.
     #[must_use]
     pub fn to_data_(self) -> i32 {
         self.0.scalar(52, 0)
     }
 
-    /// `data`
+    /// `data`: `int`, default `0`.
     #[must_use]
     pub fn data(self) -> i32 {
         self.0.scalar(54, 0)
     }
 
-    /// `decode`
+    /// `decode`: `int`, default `0`.
     #[must_use]
     pub fn decode(self) -> i32 {
         self.0.scalar(56, 0)
     }
 
-    /// `ALL`
+    /// `ALL`: `int`, default `0`.
     #[must_use]
     pub fn all(self) -> i32 {
         self.0.scalar(58, 0)
     }
 
-    /// `SCHEMA`
+    /// `SCHEMA`: `int`, default `0`.
     #[must_use]
     pub fn schema(self) -> i32 {
         self.0.scalar(60, 0)
     }
 
-    /// `name`
+    /// `name`: `string`, may be missing.
     #[must_use]
     pub fn name(self) -> ::core::option::Option<&'a str> {
         self.0.text(62)
     }
 
-    /// `key`
+    /// `key`: `int`, default `0`.
     #[must_use]
     pub fn key(self) -> i32 {
         self.0.scalar(64, 0)
     }
 
-    /// `id`
+    /// `id`: `int`, default `0`.
     #[must_use]
     pub fn id(self) -> i32 {
         self.0.scalar(66, 0)
     }
 
-    /// `fields`
+    /// `fields`: `int`, default `0`.
     #[must_use]
     pub fn fields(self) -> i32 {
         self.0.scalar(68, 0)
     }
 
-    /// `to_string`
+    /// `to_string`: `string`, may be missing.
     #[must_use]
     pub fn to_string(self) -> ::core::option::Option<&'a str> {
         self.0.text(70)
     }
 
-    /// `as_str`
+    /// `as_str`: `string`, may be missing.
     #[must_use]
     pub fn as_str(self) -> ::core::option::Option<&'a str> {
         self.0.text(72)
@@ -752,7 +752,7 @@ impl<R> IndexFields<R> {
         Self(path)
     }
 
-    /// `clone`
+    /// `clone`: `string`, may be missing.
     #[must_use]
     pub fn clone_(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -762,7 +762,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `eq`
+    /// `eq`: `int`, default `0`.
     #[must_use]
     pub fn eq_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -772,7 +772,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `is_null`
+    /// `is_null`: `bool`, default `false`.
     #[must_use]
     pub fn is_null(&self) -> ::dflat::Field<R, bool> {
         self.0.field(
@@ -782,13 +782,13 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `new`
+    /// `new`: `Index`, may be missing.
     #[must_use]
     pub fn new_(&self) -> IndexFields<R> {
         IndexFields::new(self.0.then("new", ::dflat::codegen::Step::Field(10)))
     }
 
-    /// `table`
+    /// `table`: `int`, default `0`.
     #[must_use]
     pub fn table(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -798,13 +798,13 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `to_bytes`
+    /// `to_bytes`: `[ubyte]`, empty by default.
     #[must_use]
     pub fn to_bytes_(&self) -> ::dflat::VectorField<R, u8> {
         self.0.vector("to_bytes", ::dflat::codegen::Step::Field(14))
     }
 
-    /// `row_id`
+    /// `row_id`: `long`, default `0`.
     #[must_use]
     pub fn row_id_(&self) -> ::dflat::Field<R, i64> {
         self.0.field(
@@ -814,25 +814,25 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `view`
+    /// `view`: `Group`, may be missing.
     #[must_use]
     pub fn view(&self) -> GroupFields<R> {
         GroupFields::new(self.0.then("view", ::dflat::codegen::Step::Field(18)))
     }
 
-    /// `handle`
+    /// `handle`: `Values`, may be missing.
     #[must_use]
     pub fn handle(&self) -> ValuesFields<R> {
         ValuesFields::new(self.0.then("handle", ::dflat::codegen::Step::Field(22)))
     }
 
-    /// `values`
+    /// `values`: `[Values]`, empty by default.
     #[must_use]
     pub fn values(&self) -> ::dflat::VectorField<R, Values> {
         self.0.vector("values", ::dflat::codegen::Step::Field(26))
     }
 
-    /// `to_owned`
+    /// `to_owned`: `int`, default `0`.
     #[must_use]
     pub fn to_owned_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -842,7 +842,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `into`
+    /// `into`: `int`, default `0`.
     #[must_use]
     pub fn into_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -852,7 +852,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `try_from`
+    /// `try_from`: `int`, default `0`.
     #[must_use]
     pub fn try_from(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -862,7 +862,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `drop`
+    /// `drop`: `string`, may be missing.
     #[must_use]
     pub fn drop(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -872,7 +872,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `get`
+    /// `get`: `int`, default `0`.
     #[must_use]
     pub fn get(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -882,7 +882,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `and`
+    /// `and`: `bool`, default `false`.
     #[must_use]
     pub fn and(&self) -> ::dflat::Field<R, bool> {
         self.0.field(
@@ -892,7 +892,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `or`
+    /// `or`: `bool`, default `false`.
     #[must_use]
     pub fn or(&self) -> ::dflat::Field<R, bool> {
         self.0.field(
@@ -902,7 +902,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `is_in`
+    /// `is_in`: `int`, default `0`.
     #[must_use]
     pub fn is_in(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -912,7 +912,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `in`
+    /// `in`: `int`, default `0`.
     #[must_use]
     pub fn r#in(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -922,7 +922,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `lt`
+    /// `lt`: `int`, default `0`.
     #[must_use]
     pub fn lt(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -932,7 +932,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `le`
+    /// `le`: `int`, default `0`.
     #[must_use]
     pub fn le(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -942,7 +942,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `deref`
+    /// `deref`: `int`, default `0`.
     #[must_use]
     pub fn deref_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -952,7 +952,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `to_data`
+    /// `to_data`: `int`, default `0`.
     #[must_use]
     pub fn to_data_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -962,7 +962,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `data`
+    /// `data`: `int`, default `0`.
     #[must_use]
     pub fn data(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -972,7 +972,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `decode`
+    /// `decode`: `int`, default `0`.
     #[must_use]
     pub fn decode(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -982,7 +982,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `ALL`
+    /// `ALL`: `int`, default `0`.
     #[must_use]
     pub fn all(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -992,7 +992,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `SCHEMA`
+    /// `SCHEMA`: `int`, default `0`.
     #[must_use]
     pub fn schema(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -1002,7 +1002,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `name`
+    /// `name`: `string`, may be missing.
     #[must_use]
     pub fn name(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -1012,7 +1012,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `key`
+    /// `key`: `int`, default `0`.
     #[must_use]
     pub fn key(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -1022,7 +1022,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `id`
+    /// `id`: `int`, default `0`.
     #[must_use]
     pub fn id(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -1032,7 +1032,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `fields`
+    /// `fields`: `int`, default `0`.
     #[must_use]
     pub fn fields(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -1042,7 +1042,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `to_string`
+    /// `to_string`: `string`, may be missing.
     #[must_use]
     pub fn to_string(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -1052,7 +1052,7 @@ impl<R> IndexFields<R> {
         )
     }
 
-    /// `as_str`
+    /// `as_str`: `string`, may be missing.
     #[must_use]
     pub fn as_str(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -1070,15 +1070,15 @@ impl<R> IndexFields<R> {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum Values {
-    /// `Group`
+    /// `Group`: `Group`, type code 1.
     Group(Group),
-    /// `Index`
+    /// `Index`: `Index`, type code 2.
     Index(::dflat::codegen::Box<Index>),
-    /// `clone`
+    /// `clone`: `string`, type code 3.
     Clone(::dflat::codegen::String),
-    /// `None`
+    /// `None`: `Index`, type code 4.
     None(::dflat::codegen::Box<Index>),
-    /// `Order`
+    /// `Order`: `Order`, type code 5.
     Order(::dflat::codegen::Box<OrderData>),
 }
 
@@ -1087,15 +1087,15 @@ pub enum Values {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum ValuesRef<'a> {
-    /// `Group`
+    /// `Group`: `Group`, type code 1.
     Group(Group),
-    /// `Index`
+    /// `Index`: `Index`, type code 2.
     Index(IndexRef<'a>),
-    /// `clone`
+    /// `clone`: `string`, type code 3.
     Clone(&'a str),
-    /// `None`
+    /// `None`: `Index`, type code 4.
     None(IndexRef<'a>),
-    /// `Order`
+    /// `Order`: `Order`, type code 5.
     Order(OrderRef<'a>),
 }
 
@@ -1275,137 +1275,137 @@ impl<R> ValuesFields<R> {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct OrderData {
-    /// `select`: part of the primary key.
+    /// `select`: `string`, part of the primary key.
     pub select: ::dflat::codegen::String,
-    /// `where`: part of the primary key.
+    /// `where`: `int`, default `0`, part of the primary key.
     pub r#where: i32,
-    /// `clone`: indexed.
+    /// `clone`: `string`, may be missing, indexed.
     pub clone: ::core::option::Option<::dflat::codegen::String>,
-    /// `eq`: unique.
+    /// `eq`: `int`, default `0`, unique.
     pub eq: i32,
-    /// `is_null`
+    /// `is_null`: `bool`, default `false`.
     pub is_null: bool,
-    /// `new`
+    /// `new`: `Index`, may be missing.
     pub new: ::core::option::Option<::dflat::codegen::Box<Index>>,
-    /// `table`: indexed.
+    /// `table`: `int`, default `0`, indexed.
     pub table: i32,
-    /// `to_bytes`
+    /// `to_bytes`: `[ubyte]`, empty by default.
     pub to_bytes: ::dflat::codegen::Vec<u8>,
-    /// `row_id`
+    /// `row_id`: `long`, default `0`.
     pub row_id: i64,
-    /// `view`
+    /// `view`: `Group`, may be missing.
     pub view: ::core::option::Option<Group>,
-    /// `handle`: indexed.
+    /// `handle`: `Values`, may be missing, indexed.
     pub handle: ::core::option::Option<Values>,
-    /// `values`
+    /// `values`: `[Values]`, empty by default.
     pub values: ::dflat::codegen::Vec<::core::option::Option<Values>>,
-    /// `to_owned`
+    /// `to_owned`: `int`, default `0`.
     pub to_owned: i32,
-    /// `into`
+    /// `into`: `int`, default `0`.
     pub into: i32,
-    /// `try_from`
+    /// `try_from`: `int`, default `0`.
     pub try_from: i32,
-    /// `drop`
+    /// `drop`: `string`, may be missing.
     pub drop: ::core::option::Option<::dflat::codegen::String>,
-    /// `get`
+    /// `get`: `int`, default `0`.
     pub get: i32,
-    /// `and`
+    /// `and`: `bool`, default `false`.
     pub and: bool,
-    /// `or`
+    /// `or`: `bool`, default `false`.
     pub or: bool,
-    /// `is_in`
+    /// `is_in`: `int`, default `0`.
     pub is_in: i32,
-    /// `in`
+    /// `in`: `int`, default `0`.
     pub r#in: i32,
-    /// `lt`
+    /// `lt`: `int`, default `0`.
     pub lt: i32,
-    /// `deref`
+    /// `deref`: `int`, default `0`.
     pub deref: i32,
-    /// `to_data`
+    /// `to_data`: `int`, default `0`.
     pub to_data: i32,
-    /// `data`
+    /// `data`: `int`, default `0`.
     pub data: i32,
-    /// `decode`
+    /// `decode`: `int`, default `0`.
     pub decode: i32,
-    /// `ALL`
+    /// `ALL`: `int`, default `0`.
     pub all: i32,
-    /// `name`
+    /// `name`: `string`, may be missing.
     pub name: ::core::option::Option<::dflat::codegen::String>,
-    /// `key`
+    /// `key`: `int`, default `0`.
     pub key: i32,
-    /// `id`
+    /// `id`: `int`, default `0`.
     pub id: i32,
-    /// `creation`
+    /// `creation`: `int`, default `0`.
     pub creation: i32,
-    /// `change`
+    /// `change`: `int`, default `0`.
     pub change: i32,
-    /// `delete`
+    /// `delete`: `int`, default `0`.
     pub delete: i32,
-    /// `upsert`
+    /// `upsert`: `int`, default `0`.
     pub upsert: i32,
-    /// `create`
+    /// `create`: `int`, default `0`.
     pub create: i32,
-    /// `update`
+    /// `update`: `int`, default `0`.
     pub update: i32,
-    /// `deletion`
+    /// `deletion`: `int`, default `0`.
     pub deletion: i32,
-    /// `upsertion`
+    /// `upsertion`: `int`, default `0`.
     pub upsertion: i32,
-    /// `submit`
+    /// `submit`: `int`, default `0`.
     pub submit: i32,
-    /// `object`
+    /// `object`: `int`, default `0`.
     pub object: i32,
-    /// `payload`
+    /// `payload`: `int`, default `0`.
     pub payload: i32,
-    /// `bytes`
+    /// `bytes`: `[byte]`, empty by default.
     pub bytes: ::dflat::codegen::Vec<i8>,
-    /// `change_request`
+    /// `change_request`: `int`, default `0`.
     pub change_request: i32,
-    /// `set_select`
+    /// `set_select`: `int`, default `0`.
     pub set_select: i32,
-    /// `default`
+    /// `default`: `int`, default `0`.
     pub default: i32,
-    /// `build`
+    /// `build`: `int`, default `0`.
     pub build: i32,
-    /// `HP_MAX`
+    /// `HP_MAX`: `int`, default `0`.
     pub hp_max: i32,
-    /// `_under`
+    /// `_under`: `int`, default `0`.
     pub under: i32,
-    /// `trailing_`
+    /// `trailing_`: `int`, default `0`.
     pub trailing: i32,
-    /// `hpOldVALUE2`
+    /// `hpOldVALUE2`: `int`, default `0`.
     pub hp_old_value2: i32,
-    /// `a1b2`
+    /// `a1b2`: `int`, default `0`.
     pub a1b2: i32,
-    /// `rowid`
+    /// `rowid`: `int`, default `0`.
     pub rowid: i32,
-    /// `p`
+    /// `p`: `string`, may be missing.
     pub p: ::core::option::Option<::dflat::codegen::String>,
-    /// `__pk0`
+    /// `__pk0`: `string`, may be missing.
     pub pk0: ::core::option::Option<::dflat::codegen::String>,
-    /// `key_values`
+    /// `key_values`: `int`, default `0`.
     pub key_values: i32,
-    /// `TYPE`
+    /// `TYPE`: `int`, default `0`.
     pub r#type: i32,
-    /// `matches`
+    /// `matches`: `int`, default `0`.
     pub matches: i32,
-    /// `as_`
+    /// `as_`: `int`, default `0`.
     pub r#as: i32,
-    /// `group`
+    /// `group`: `Group`, may be missing.
     pub group: ::core::option::Option<Group>,
-    /// `order`
+    /// `order`: `select.table.Order_By`, default `DESC`.
     pub order: select::table::OrderBy,
-    /// `flags`
+    /// `flags`: `select.table.Clone`, default `bits | Read`.
     pub flags: select::table::Clone,
-    /// `to_string`
+    /// `to_string`: `string`, may be missing.
     pub to_string: ::core::option::Option<::dflat::codegen::String>,
-    /// `hash`
+    /// `hash`: `int`, default `0`.
     pub hash: i32,
-    /// `cmp`
+    /// `cmp`: `int`, default `0`.
     pub cmp: i32,
-    /// `borrow`
+    /// `borrow`: `int`, default `0`.
     pub borrow: i32,
-    /// `as_ref`
+    /// `as_ref`: `int`, default `0`.
     pub as_ref: i32,
 }
 
@@ -1491,398 +1491,398 @@ pub struct OrderRef<'a>(::dflat::codegen::TableReader<'a>);
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::wrong_self_convention)]
 impl<'a> OrderRef<'a> {
-    /// `select`: part of the primary key.
+    /// `select`: `string`, part of the primary key.
     #[must_use]
     pub fn select(self) -> &'a str {
         self.0.text_or(4, "")
     }
 
-    /// `where`: part of the primary key.
+    /// `where`: `int`, default `0`, part of the primary key.
     #[must_use]
     pub fn r#where(self) -> i32 {
         self.0.scalar(6, 0)
     }
 
-    /// `clone`: indexed.
+    /// `clone`: `string`, may be missing, indexed.
     #[must_use]
     pub fn clone_(self) -> ::core::option::Option<&'a str> {
         self.0.text(8)
     }
 
-    /// `eq`: unique.
+    /// `eq`: `int`, default `0`, unique.
     #[must_use]
     pub fn eq_(self) -> i32 {
         self.0.scalar(10, 0)
     }
 
-    /// `is_null`
+    /// `is_null`: `bool`, default `false`.
     #[must_use]
     pub fn is_null(self) -> bool {
         self.0.scalar(12, false)
     }
 
-    /// `new`
+    /// `new`: `Index`, may be missing.
     #[must_use]
     pub fn new_(self) -> ::core::option::Option<IndexRef<'a>> {
         self.0.message::<Index>(14)
     }
 
-    /// `table`: indexed.
+    /// `table`: `int`, default `0`, indexed.
     #[must_use]
     pub fn table(self) -> i32 {
         self.0.scalar(16, 0)
     }
 
-    /// `to_bytes`
+    /// `to_bytes`: `[ubyte]`, empty by default.
     #[must_use]
     pub fn to_bytes_(self) -> ::dflat::codegen::Vector<'a, u8> {
         self.0.vector(18)
     }
 
-    /// `row_id`
+    /// `row_id`: `long`, default `0`.
     #[must_use]
     pub fn row_id_(self) -> i64 {
         self.0.scalar(20, 0)
     }
 
-    /// `view`
+    /// `view`: `Group`, may be missing.
     #[must_use]
     pub fn view(self) -> ::core::option::Option<Group> {
         self.0.structure(22)
     }
 
-    /// `handle`: indexed.
+    /// `handle`: `Values`, may be missing, indexed.
     #[must_use]
     pub fn handle(self) -> ::core::option::Option<ValuesRef<'a>> {
         self.0.union::<Values>(26)
     }
 
-    /// `values`
+    /// `values`: `[Values]`, empty by default.
     #[must_use]
     pub fn values(self) -> ::dflat::codegen::UnionVector<'a, Values> {
         self.0.union_vector(30)
     }
 
-    /// `to_owned`
+    /// `to_owned`: `int`, default `0`.
     #[must_use]
     pub fn to_owned_(self) -> i32 {
         self.0.scalar(32, 0)
     }
 
-    /// `into`
+    /// `into`: `int`, default `0`.
     #[must_use]
     pub fn into_(self) -> i32 {
         self.0.scalar(34, 0)
     }
 
-    /// `try_from`
+    /// `try_from`: `int`, default `0`.
     #[must_use]
     pub fn try_from(self) -> i32 {
         self.0.scalar(36, 0)
     }
 
-    /// `drop`
+    /// `drop`: `string`, may be missing.
     #[must_use]
     pub fn drop(self) -> ::core::option::Option<&'a str> {
         self.0.text(38)
     }
 
-    /// `get`
+    /// `get`: `int`, default `0`.
     #[must_use]
     pub fn get(self) -> i32 {
         self.0.scalar(40, 0)
     }
 
-    /// `and`
+    /// `and`: `bool`, default `false`.
     #[must_use]
     pub fn and(self) -> bool {
         self.0.scalar(42, false)
     }
 
-    /// `or`
+    /// `or`: `bool`, default `false`.
     #[must_use]
     pub fn or(self) -> bool {
         self.0.scalar(44, false)
     }
 
-    /// `is_in`
+    /// `is_in`: `int`, default `0`.
     #[must_use]
     pub fn is_in(self) -> i32 {
         self.0.scalar(46, 0)
     }
 
-    /// `in`
+    /// `in`: `int`, default `0`.
     #[must_use]
     pub fn r#in(self) -> i32 {
         self.0.scalar(48, 0)
     }
 
-    /// `lt`
+    /// `lt`: `int`, default `0`.
     #[must_use]
     pub fn lt(self) -> i32 {
         self.0.scalar(50, 0)
     }
 
-    /// `deref`
+    /// `deref`: `int`, default `0`.
     #[must_use]
     pub fn deref_(self) -> i32 {
         self.0.scalar(52, 0)
     }
 
-    /// `to_data`
+    /// `to_data`: `int`, default `0`.
     #[must_use]
     pub fn to_data_(self) -> i32 {
         self.0.scalar(54, 0)
     }
 
-    /// `data`
+    /// `data`: `int`, default `0`.
     #[must_use]
     pub fn data(self) -> i32 {
         self.0.scalar(56, 0)
     }
 
-    /// `decode`
+    /// `decode`: `int`, default `0`.
     #[must_use]
     pub fn decode(self) -> i32 {
         self.0.scalar(58, 0)
     }
 
-    /// `ALL`
+    /// `ALL`: `int`, default `0`.
     #[must_use]
     pub fn all(self) -> i32 {
         self.0.scalar(60, 0)
     }
 
-    /// `name`
+    /// `name`: `string`, may be missing.
     #[must_use]
     pub fn name(self) -> ::core::option::Option<&'a str> {
         self.0.text(62)
     }
 
-    /// `key`
+    /// `key`: `int`, default `0`.
     #[must_use]
     pub fn key(self) -> i32 {
         self.0.scalar(64, 0)
     }
 
-    /// `id`
+    /// `id`: `int`, default `0`.
     #[must_use]
     pub fn id(self) -> i32 {
         self.0.scalar(66, 0)
     }
 
-    /// `creation`
+    /// `creation`: `int`, default `0`.
     #[must_use]
     pub fn creation(self) -> i32 {
         self.0.scalar(68, 0)
     }
 
-    /// `change`
+    /// `change`: `int`, default `0`.
     #[must_use]
     pub fn change(self) -> i32 {
         self.0.scalar(70, 0)
     }
 
-    /// `delete`
+    /// `delete`: `int`, default `0`.
     #[must_use]
     pub fn delete(self) -> i32 {
         self.0.scalar(72, 0)
     }
 
-    /// `upsert`
+    /// `upsert`: `int`, default `0`.
     #[must_use]
     pub fn upsert(self) -> i32 {
         self.0.scalar(74, 0)
     }
 
-    /// `create`
+    /// `create`: `int`, default `0`.
     #[must_use]
     pub fn create(self) -> i32 {
         self.0.scalar(76, 0)
     }
 
-    /// `update`
+    /// `update`: `int`, default `0`.
     #[must_use]
     pub fn update(self) -> i32 {
         self.0.scalar(78, 0)
     }
 
-    /// `deletion`
+    /// `deletion`: `int`, default `0`.
     #[must_use]
     pub fn deletion(self) -> i32 {
         self.0.scalar(80, 0)
     }
 
-    /// `upsertion`
+    /// `upsertion`: `int`, default `0`.
     #[must_use]
     pub fn upsertion(self) -> i32 {
         self.0.scalar(82, 0)
     }
 
-    /// `submit`
+    /// `submit`: `int`, default `0`.
     #[must_use]
     pub fn submit(self) -> i32 {
         self.0.scalar(84, 0)
     }
 
-    /// `object`
+    /// `object`: `int`, default `0`.
     #[must_use]
     pub fn object(self) -> i32 {
         self.0.scalar(86, 0)
     }
 
-    /// `payload`
+    /// `payload`: `int`, default `0`.
     #[must_use]
     pub fn payload(self) -> i32 {
         self.0.scalar(88, 0)
     }
 
-    /// `bytes`
+    /// `bytes`: `[byte]`, empty by default.
     #[must_use]
     pub fn bytes(self) -> ::dflat::codegen::Vector<'a, i8> {
         self.0.vector(90)
     }
 
-    /// `change_request`
+    /// `change_request`: `int`, default `0`.
     #[must_use]
     pub fn change_request(self) -> i32 {
         self.0.scalar(92, 0)
     }
 
-    /// `set_select`
+    /// `set_select`: `int`, default `0`.
     #[must_use]
     pub fn set_select(self) -> i32 {
         self.0.scalar(94, 0)
     }
 
-    /// `default`
+    /// `default`: `int`, default `0`.
     #[must_use]
     pub fn default(self) -> i32 {
         self.0.scalar(96, 0)
     }
 
-    /// `build`
+    /// `build`: `int`, default `0`.
     #[must_use]
     pub fn build(self) -> i32 {
         self.0.scalar(98, 0)
     }
 
-    /// `HP_MAX`
+    /// `HP_MAX`: `int`, default `0`.
     #[must_use]
     pub fn hp_max(self) -> i32 {
         self.0.scalar(100, 0)
     }
 
-    /// `_under`
+    /// `_under`: `int`, default `0`.
     #[must_use]
     pub fn under(self) -> i32 {
         self.0.scalar(102, 0)
     }
 
-    /// `trailing_`
+    /// `trailing_`: `int`, default `0`.
     #[must_use]
     pub fn trailing(self) -> i32 {
         self.0.scalar(104, 0)
     }
 
-    /// `hpOldVALUE2`
+    /// `hpOldVALUE2`: `int`, default `0`.
     #[must_use]
     pub fn hp_old_value2(self) -> i32 {
         self.0.scalar(106, 0)
     }
 
-    /// `a1b2`
+    /// `a1b2`: `int`, default `0`.
     #[must_use]
     pub fn a1b2(self) -> i32 {
         self.0.scalar(108, 0)
     }
 
-    /// `rowid`
+    /// `rowid`: `int`, default `0`.
     #[must_use]
     pub fn rowid(self) -> i32 {
         self.0.scalar(110, 0)
     }
 
-    /// `p`
+    /// `p`: `string`, may be missing.
     #[must_use]
     pub fn p(self) -> ::core::option::Option<&'a str> {
         self.0.text(112)
     }
 
-    /// `__pk0`
+    /// `__pk0`: `string`, may be missing.
     #[must_use]
     pub fn pk0(self) -> ::core::option::Option<&'a str> {
         self.0.text(114)
     }
 
-    /// `key_values`
+    /// `key_values`: `int`, default `0`.
     #[must_use]
     pub fn key_values(self) -> i32 {
         self.0.scalar(116, 0)
     }
 
-    /// `TYPE`
+    /// `TYPE`: `int`, default `0`.
     #[must_use]
     pub fn r#type(self) -> i32 {
         self.0.scalar(118, 0)
     }
 
-    /// `matches`
+    /// `matches`: `int`, default `0`.
     #[must_use]
     pub fn matches(self) -> i32 {
         self.0.scalar(120, 0)
     }
 
-    /// `as_`
+    /// `as_`: `int`, default `0`.
     #[must_use]
     pub fn r#as(self) -> i32 {
         self.0.scalar(122, 0)
     }
 
-    /// `group`
+    /// `group`: `Group`, may be missing.
     #[must_use]
     pub fn group(self) -> ::core::option::Option<Group> {
         self.0.structure(124)
     }
 
-    /// `order`
+    /// `order`: `select.table.Order_By`, default `DESC`.
     #[must_use]
     pub fn order(self) -> select::table::OrderBy {
         self.0.enumeration(126, select::table::OrderBy::Desc)
     }
 
-    /// `flags`
+    /// `flags`: `select.table.Clone`, default `bits | Read`.
     #[must_use]
     pub fn flags(self) -> select::table::Clone {
         self.0
             .enumeration(128, select::table::Clone::from_bits(132))
     }
 
-    /// `to_string`
+    /// `to_string`: `string`, may be missing.
     #[must_use]
     pub fn to_string(self) -> ::core::option::Option<&'a str> {
         self.0.text(130)
     }
 
-    /// `hash`
+    /// `hash`: `int`, default `0`.
     #[must_use]
     pub fn hash_(self) -> i32 {
         self.0.scalar(132, 0)
     }
 
-    /// `cmp`
+    /// `cmp`: `int`, default `0`.
     #[must_use]
     pub fn cmp_(self) -> i32 {
         self.0.scalar(134, 0)
     }
 
-    /// `borrow`
+    /// `borrow`: `int`, default `0`.
     #[must_use]
     pub fn borrow_(self) -> i32 {
         self.0.scalar(136, 0)
     }
 
-    /// `as_ref`
+    /// `as_ref`: `int`, default `0`.
     #[must_use]
     pub fn as_ref_(self) -> i32 {
         self.0.scalar(138, 0)
@@ -2220,7 +2220,7 @@ impl<R> OrderFields<R> {
         Self(path)
     }
 
-    /// `select`: part of the primary key.
+    /// `select`: `string`, part of the primary key.
     #[must_use]
     pub fn select(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -2230,7 +2230,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `where`: part of the primary key.
+    /// `where`: `int`, default `0`, part of the primary key.
     #[must_use]
     pub fn r#where(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2240,7 +2240,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `clone`: indexed.
+    /// `clone`: `string`, may be missing, indexed.
     #[must_use]
     pub fn clone_(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -2250,7 +2250,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `eq`: unique.
+    /// `eq`: `int`, default `0`, unique.
     #[must_use]
     pub fn eq_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2260,7 +2260,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `is_null`
+    /// `is_null`: `bool`, default `false`.
     #[must_use]
     pub fn is_null(&self) -> ::dflat::Field<R, bool> {
         self.0.field(
@@ -2270,13 +2270,13 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `new`
+    /// `new`: `Index`, may be missing.
     #[must_use]
     pub fn new_(&self) -> IndexFields<R> {
         IndexFields::new(self.0.then("new", ::dflat::codegen::Step::Field(14)))
     }
 
-    /// `table`: indexed.
+    /// `table`: `int`, default `0`, indexed.
     #[must_use]
     pub fn table(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2286,13 +2286,13 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `to_bytes`
+    /// `to_bytes`: `[ubyte]`, empty by default.
     #[must_use]
     pub fn to_bytes_(&self) -> ::dflat::VectorField<R, u8> {
         self.0.vector("to_bytes", ::dflat::codegen::Step::Field(18))
     }
 
-    /// `row_id`
+    /// `row_id`: `long`, default `0`.
     #[must_use]
     pub fn row_id_(&self) -> ::dflat::Field<R, i64> {
         self.0.field(
@@ -2302,25 +2302,25 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `view`
+    /// `view`: `Group`, may be missing.
     #[must_use]
     pub fn view(&self) -> GroupFields<R> {
         GroupFields::new(self.0.then("view", ::dflat::codegen::Step::Field(22)))
     }
 
-    /// `handle`: indexed.
+    /// `handle`: `Values`, may be missing, indexed.
     #[must_use]
     pub fn handle(&self) -> ValuesFields<R> {
         ValuesFields::new(self.0.then("handle", ::dflat::codegen::Step::Field(26)))
     }
 
-    /// `values`
+    /// `values`: `[Values]`, empty by default.
     #[must_use]
     pub fn values(&self) -> ::dflat::VectorField<R, Values> {
         self.0.vector("values", ::dflat::codegen::Step::Field(30))
     }
 
-    /// `to_owned`
+    /// `to_owned`: `int`, default `0`.
     #[must_use]
     pub fn to_owned_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2330,7 +2330,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `into`
+    /// `into`: `int`, default `0`.
     #[must_use]
     pub fn into_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2340,7 +2340,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `try_from`
+    /// `try_from`: `int`, default `0`.
     #[must_use]
     pub fn try_from(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2350,7 +2350,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `drop`
+    /// `drop`: `string`, may be missing.
     #[must_use]
     pub fn drop(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -2360,7 +2360,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `get`
+    /// `get`: `int`, default `0`.
     #[must_use]
     pub fn get(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2370,7 +2370,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `and`
+    /// `and`: `bool`, default `false`.
     #[must_use]
     pub fn and(&self) -> ::dflat::Field<R, bool> {
         self.0.field(
@@ -2380,7 +2380,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `or`
+    /// `or`: `bool`, default `false`.
     #[must_use]
     pub fn or(&self) -> ::dflat::Field<R, bool> {
         self.0.field(
@@ -2390,7 +2390,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `is_in`
+    /// `is_in`: `int`, default `0`.
     #[must_use]
     pub fn is_in(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2400,7 +2400,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `in`
+    /// `in`: `int`, default `0`.
     #[must_use]
     pub fn r#in(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2410,7 +2410,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `lt`
+    /// `lt`: `int`, default `0`.
     #[must_use]
     pub fn lt(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2420,7 +2420,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `deref`
+    /// `deref`: `int`, default `0`.
     #[must_use]
     pub fn deref_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2430,7 +2430,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `to_data`
+    /// `to_data`: `int`, default `0`.
     #[must_use]
     pub fn to_data_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2440,7 +2440,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `data`
+    /// `data`: `int`, default `0`.
     #[must_use]
     pub fn data(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2450,7 +2450,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `decode`
+    /// `decode`: `int`, default `0`.
     #[must_use]
     pub fn decode(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2460,7 +2460,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `ALL`
+    /// `ALL`: `int`, default `0`.
     #[must_use]
     pub fn all(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2470,7 +2470,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `name`
+    /// `name`: `string`, may be missing.
     #[must_use]
     pub fn name(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -2480,7 +2480,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `key`
+    /// `key`: `int`, default `0`.
     #[must_use]
     pub fn key(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2490,7 +2490,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `id`
+    /// `id`: `int`, default `0`.
     #[must_use]
     pub fn id(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2500,7 +2500,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `creation`
+    /// `creation`: `int`, default `0`.
     #[must_use]
     pub fn creation(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2510,7 +2510,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `change`
+    /// `change`: `int`, default `0`.
     #[must_use]
     pub fn change(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2520,7 +2520,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `delete`
+    /// `delete`: `int`, default `0`.
     #[must_use]
     pub fn delete(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2530,7 +2530,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `upsert`
+    /// `upsert`: `int`, default `0`.
     #[must_use]
     pub fn upsert(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2540,7 +2540,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `create`
+    /// `create`: `int`, default `0`.
     #[must_use]
     pub fn create(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2550,7 +2550,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `update`
+    /// `update`: `int`, default `0`.
     #[must_use]
     pub fn update(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2560,7 +2560,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `deletion`
+    /// `deletion`: `int`, default `0`.
     #[must_use]
     pub fn deletion(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2570,7 +2570,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `upsertion`
+    /// `upsertion`: `int`, default `0`.
     #[must_use]
     pub fn upsertion(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2580,7 +2580,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `submit`
+    /// `submit`: `int`, default `0`.
     #[must_use]
     pub fn submit(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2590,7 +2590,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `object`
+    /// `object`: `int`, default `0`.
     #[must_use]
     pub fn object(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2600,7 +2600,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `payload`
+    /// `payload`: `int`, default `0`.
     #[must_use]
     pub fn payload(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2610,13 +2610,13 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `bytes`
+    /// `bytes`: `[byte]`, empty by default.
     #[must_use]
     pub fn bytes(&self) -> ::dflat::VectorField<R, i8> {
         self.0.vector("bytes", ::dflat::codegen::Step::Field(90))
     }
 
-    /// `change_request`
+    /// `change_request`: `int`, default `0`.
     #[must_use]
     pub fn change_request(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2626,7 +2626,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `set_select`
+    /// `set_select`: `int`, default `0`.
     #[must_use]
     pub fn set_select(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2636,7 +2636,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `default`
+    /// `default`: `int`, default `0`.
     #[must_use]
     pub fn default(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2646,7 +2646,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `build`
+    /// `build`: `int`, default `0`.
     #[must_use]
     pub fn build(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2656,7 +2656,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `HP_MAX`
+    /// `HP_MAX`: `int`, default `0`.
     #[must_use]
     pub fn hp_max(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2666,7 +2666,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `_under`
+    /// `_under`: `int`, default `0`.
     #[must_use]
     pub fn under(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2676,7 +2676,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `trailing_`
+    /// `trailing_`: `int`, default `0`.
     #[must_use]
     pub fn trailing(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2686,7 +2686,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `hpOldVALUE2`
+    /// `hpOldVALUE2`: `int`, default `0`.
     #[must_use]
     pub fn hp_old_value2(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2696,7 +2696,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `a1b2`
+    /// `a1b2`: `int`, default `0`.
     #[must_use]
     pub fn a1b2(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2706,7 +2706,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `rowid`
+    /// `rowid`: `int`, default `0`.
     #[must_use]
     pub fn rowid(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2716,7 +2716,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `p`
+    /// `p`: `string`, may be missing.
     #[must_use]
     pub fn p(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -2726,7 +2726,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `__pk0`
+    /// `__pk0`: `string`, may be missing.
     #[must_use]
     pub fn pk0(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -2736,7 +2736,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `key_values`
+    /// `key_values`: `int`, default `0`.
     #[must_use]
     pub fn key_values(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2746,7 +2746,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `TYPE`
+    /// `TYPE`: `int`, default `0`.
     #[must_use]
     pub fn r#type(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2756,7 +2756,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `matches`
+    /// `matches`: `int`, default `0`.
     #[must_use]
     pub fn matches(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2766,7 +2766,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `as_`
+    /// `as_`: `int`, default `0`.
     #[must_use]
     pub fn r#as(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2776,13 +2776,13 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `group`
+    /// `group`: `Group`, may be missing.
     #[must_use]
     pub fn group(&self) -> GroupFields<R> {
         GroupFields::new(self.0.then("group", ::dflat::codegen::Step::Field(124)))
     }
 
-    /// `order`
+    /// `order`: `select.table.Order_By`, default `DESC`.
     #[must_use]
     pub fn order(&self) -> ::dflat::Field<R, select::table::OrderBy> {
         self.0.field(
@@ -2792,7 +2792,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `flags`
+    /// `flags`: `select.table.Clone`, default `bits | Read`.
     #[must_use]
     pub fn flags(&self) -> ::dflat::Field<R, select::table::Clone> {
         self.0.field(
@@ -2802,7 +2802,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `to_string`
+    /// `to_string`: `string`, may be missing.
     #[must_use]
     pub fn to_string(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -2812,7 +2812,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `hash`
+    /// `hash`: `int`, default `0`.
     #[must_use]
     pub fn hash_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2822,7 +2822,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `cmp`
+    /// `cmp`: `int`, default `0`.
     #[must_use]
     pub fn cmp_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2832,7 +2832,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `borrow`
+    /// `borrow`: `int`, default `0`.
     #[must_use]
     pub fn borrow_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2842,7 +2842,7 @@ impl<R> OrderFields<R> {
         )
     }
 
-    /// `as_ref`
+    /// `as_ref`: `int`, default `0`.
     #[must_use]
     pub fn as_ref_(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -2872,781 +2872,781 @@ impl Order {
     /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-    /// The query field `select`: part of the primary key.
+    /// The query field `select`: `string`, part of the primary key.
     pub const SELECT: ::dflat::Field<Self, str> = ::dflat::Field::new(
         "select",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
     );
-    /// The query field `where`: part of the primary key.
+    /// The query field `where`: `int`, default `0`, part of the primary key.
     pub const WHERE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "where",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `clone`: indexed.
+    /// The query field `clone`: `string`, may be missing, indexed.
     pub const CLONE: ::dflat::Field<Self, str> = ::dflat::Field::new(
         "clone",
         &[::dflat::codegen::Step::Field(8)],
         ::dflat::codegen::Value::Null,
     );
-    /// The query field `eq`: unique.
+    /// The query field `eq`: `int`, default `0`, unique.
     pub const EQ: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "eq",
         &[::dflat::codegen::Step::Field(10)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `is_null`.
+    /// The query field `is_null`: `bool`, default `false`.
     pub const IS_NULL: ::dflat::Field<Self, bool> = ::dflat::Field::new(
         "is_null",
         &[::dflat::codegen::Step::Field(12)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query fields of `new`.
+    /// The query fields of `new`: `Index`, may be missing.
     pub const NEW: IndexFields<Self> = IndexFields::new(::dflat::codegen::Path::new(
         "new",
         &[::dflat::codegen::Step::Field(14)],
     ));
-    /// The query field `table`: indexed.
+    /// The query field `table`: `int`, default `0`, indexed.
     pub const TABLE_: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "table",
         &[::dflat::codegen::Step::Field(16)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `to_bytes`.
+    /// The query field `to_bytes`: `[ubyte]`, empty by default.
     pub const TO_BYTES: ::dflat::VectorField<Self, u8> =
         ::dflat::VectorField::new("to_bytes", &[::dflat::codegen::Step::Field(18)]);
-    /// The query field `row_id`.
+    /// The query field `row_id`: `long`, default `0`.
     pub const ROW_ID: ::dflat::Field<Self, i64> = ::dflat::Field::new(
         "row_id",
         &[::dflat::codegen::Step::Field(20)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query fields of `view`.
+    /// The query fields of `view`: `Group`, may be missing.
     pub const VIEW: GroupFields<Self> = GroupFields::new(::dflat::codegen::Path::new(
         "view",
         &[::dflat::codegen::Step::Field(22)],
     ));
-    /// The query fields of `handle`: indexed.
+    /// The query fields of `handle`: `Values`, may be missing, indexed.
     pub const HANDLE: ValuesFields<Self> = ValuesFields::new(::dflat::codegen::Path::new(
         "handle",
         &[::dflat::codegen::Step::Field(26)],
     ));
-    /// The query field `values`.
+    /// The query field `values`: `[Values]`, empty by default.
     pub const VALUES: ::dflat::VectorField<Self, Values> =
         ::dflat::VectorField::new("values", &[::dflat::codegen::Step::Field(30)]);
-    /// The query field `to_owned`.
+    /// The query field `to_owned`: `int`, default `0`.
     pub const TO_OWNED: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "to_owned",
         &[::dflat::codegen::Step::Field(32)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `into`.
+    /// The query field `into`: `int`, default `0`.
     pub const INTO: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "into",
         &[::dflat::codegen::Step::Field(34)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `try_from`.
+    /// The query field `try_from`: `int`, default `0`.
     pub const TRY_FROM: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "try_from",
         &[::dflat::codegen::Step::Field(36)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `drop`.
+    /// The query field `drop`: `string`, may be missing.
     pub const DROP: ::dflat::Field<Self, str> = ::dflat::Field::new(
         "drop",
         &[::dflat::codegen::Step::Field(38)],
         ::dflat::codegen::Value::Null,
     );
-    /// The query field `get`.
+    /// The query field `get`: `int`, default `0`.
     pub const GET: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "get",
         &[::dflat::codegen::Step::Field(40)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `and`.
+    /// The query field `and`: `bool`, default `false`.
     pub const AND: ::dflat::Field<Self, bool> = ::dflat::Field::new(
         "and",
         &[::dflat::codegen::Step::Field(42)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `or`.
+    /// The query field `or`: `bool`, default `false`.
     pub const OR: ::dflat::Field<Self, bool> = ::dflat::Field::new(
         "or",
         &[::dflat::codegen::Step::Field(44)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `is_in`.
+    /// The query field `is_in`: `int`, default `0`.
     pub const IS_IN: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "is_in",
         &[::dflat::codegen::Step::Field(46)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `in`.
+    /// The query field `in`: `int`, default `0`.
     pub const IN: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "in",
         &[::dflat::codegen::Step::Field(48)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `lt`.
+    /// The query field `lt`: `int`, default `0`.
     pub const LT: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "lt",
         &[::dflat::codegen::Step::Field(50)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `deref`.
+    /// The query field `deref`: `int`, default `0`.
     pub const DEREF: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "deref",
         &[::dflat::codegen::Step::Field(52)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `to_data`.
+    /// The query field `to_data`: `int`, default `0`.
     pub const TO_DATA: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "to_data",
         &[::dflat::codegen::Step::Field(54)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `data`.
+    /// The query field `data`: `int`, default `0`.
     pub const DATA: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "data",
         &[::dflat::codegen::Step::Field(56)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `decode`.
+    /// The query field `decode`: `int`, default `0`.
     pub const DECODE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "decode",
         &[::dflat::codegen::Step::Field(58)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `ALL`.
+    /// The query field `ALL`: `int`, default `0`.
     pub const ALL_: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "ALL",
         &[::dflat::codegen::Step::Field(60)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `name`.
+    /// The query field `name`: `string`, may be missing.
     pub const NAME: ::dflat::Field<Self, str> = ::dflat::Field::new(
         "name",
         &[::dflat::codegen::Step::Field(62)],
         ::dflat::codegen::Value::Null,
     );
-    /// The query field `key`.
+    /// The query field `key`: `int`, default `0`.
     pub const KEY: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "key",
         &[::dflat::codegen::Step::Field(64)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `id`.
+    /// The query field `id`: `int`, default `0`.
     pub const ID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(66)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `creation`.
+    /// The query field `creation`: `int`, default `0`.
     pub const CREATION: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "creation",
         &[::dflat::codegen::Step::Field(68)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `change`.
+    /// The query field `change`: `int`, default `0`.
     pub const CHANGE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "change",
         &[::dflat::codegen::Step::Field(70)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `delete`.
+    /// The query field `delete`: `int`, default `0`.
     pub const DELETE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "delete",
         &[::dflat::codegen::Step::Field(72)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `upsert`.
+    /// The query field `upsert`: `int`, default `0`.
     pub const UPSERT: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "upsert",
         &[::dflat::codegen::Step::Field(74)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `create`.
+    /// The query field `create`: `int`, default `0`.
     pub const CREATE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "create",
         &[::dflat::codegen::Step::Field(76)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `update`.
+    /// The query field `update`: `int`, default `0`.
     pub const UPDATE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "update",
         &[::dflat::codegen::Step::Field(78)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `deletion`.
+    /// The query field `deletion`: `int`, default `0`.
     pub const DELETION: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "deletion",
         &[::dflat::codegen::Step::Field(80)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `upsertion`.
+    /// The query field `upsertion`: `int`, default `0`.
     pub const UPSERTION: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "upsertion",
         &[::dflat::codegen::Step::Field(82)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `submit`.
+    /// The query field `submit`: `int`, default `0`.
     pub const SUBMIT: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "submit",
         &[::dflat::codegen::Step::Field(84)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `object`.
+    /// The query field `object`: `int`, default `0`.
     pub const OBJECT: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "object",
         &[::dflat::codegen::Step::Field(86)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `payload`.
+    /// The query field `payload`: `int`, default `0`.
     pub const PAYLOAD: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "payload",
         &[::dflat::codegen::Step::Field(88)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `bytes`.
+    /// The query field `bytes`: `[byte]`, empty by default.
     pub const BYTES: ::dflat::VectorField<Self, i8> =
         ::dflat::VectorField::new("bytes", &[::dflat::codegen::Step::Field(90)]);
-    /// The query field `change_request`.
+    /// The query field `change_request`: `int`, default `0`.
     pub const CHANGE_REQUEST: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "change_request",
         &[::dflat::codegen::Step::Field(92)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `set_select`.
+    /// The query field `set_select`: `int`, default `0`.
     pub const SET_SELECT: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "set_select",
         &[::dflat::codegen::Step::Field(94)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `default`.
+    /// The query field `default`: `int`, default `0`.
     pub const DEFAULT: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "default",
         &[::dflat::codegen::Step::Field(96)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `build`.
+    /// The query field `build`: `int`, default `0`.
     pub const BUILD: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "build",
         &[::dflat::codegen::Step::Field(98)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `HP_MAX`.
+    /// The query field `HP_MAX`: `int`, default `0`.
     pub const HP_MAX: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "HP_MAX",
         &[::dflat::codegen::Step::Field(100)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `_under`.
+    /// The query field `_under`: `int`, default `0`.
     pub const UNDER: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "_under",
         &[::dflat::codegen::Step::Field(102)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `trailing_`.
+    /// The query field `trailing_`: `int`, default `0`.
     pub const TRAILING: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "trailing_",
         &[::dflat::codegen::Step::Field(104)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `hpOldVALUE2`.
+    /// The query field `hpOldVALUE2`: `int`, default `0`.
     pub const HP_OLD_VALUE2: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "hpOldVALUE2",
         &[::dflat::codegen::Step::Field(106)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `a1b2`.
+    /// The query field `a1b2`: `int`, default `0`.
     pub const A1B2: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "a1b2",
         &[::dflat::codegen::Step::Field(108)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `rowid`.
+    /// The query field `rowid`: `int`, default `0`.
     pub const ROWID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "rowid",
         &[::dflat::codegen::Step::Field(110)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `p`.
+    /// The query field `p`: `string`, may be missing.
     pub const P: ::dflat::Field<Self, str> = ::dflat::Field::new(
         "p",
         &[::dflat::codegen::Step::Field(112)],
         ::dflat::codegen::Value::Null,
     );
-    /// The query field `__pk0`.
+    /// The query field `__pk0`: `string`, may be missing.
     pub const PK0: ::dflat::Field<Self, str> = ::dflat::Field::new(
         "__pk0",
         &[::dflat::codegen::Step::Field(114)],
         ::dflat::codegen::Value::Null,
     );
-    /// The query field `key_values`.
+    /// The query field `key_values`: `int`, default `0`.
     pub const KEY_VALUES: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "key_values",
         &[::dflat::codegen::Step::Field(116)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `TYPE`.
+    /// The query field `TYPE`: `int`, default `0`.
     pub const TYPE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "TYPE",
         &[::dflat::codegen::Step::Field(118)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `matches`.
+    /// The query field `matches`: `int`, default `0`.
     pub const MATCHES: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "matches",
         &[::dflat::codegen::Step::Field(120)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `as_`.
+    /// The query field `as_`: `int`, default `0`.
     pub const AS: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "as_",
         &[::dflat::codegen::Step::Field(122)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query fields of `group`.
+    /// The query fields of `group`: `Group`, may be missing.
     pub const GROUP: GroupFields<Self> = GroupFields::new(::dflat::codegen::Path::new(
         "group",
         &[::dflat::codegen::Step::Field(124)],
     ));
-    /// The query field `order`.
+    /// The query field `order`: `select.table.Order_By`, default `DESC`.
     pub const ORDER: ::dflat::Field<Self, select::table::OrderBy> = ::dflat::Field::new(
         "order",
         &[::dflat::codegen::Step::Field(126)],
         ::dflat::codegen::Value::Int(1),
     );
-    /// The query field `flags`.
+    /// The query field `flags`: `select.table.Clone`, default `bits | Read`.
     pub const FLAGS: ::dflat::Field<Self, select::table::Clone> = ::dflat::Field::new(
         "flags",
         &[::dflat::codegen::Step::Field(128)],
         ::dflat::codegen::Value::Int(132),
     );
-    /// The query field `to_string`.
+    /// The query field `to_string`: `string`, may be missing.
     pub const TO_STRING: ::dflat::Field<Self, str> = ::dflat::Field::new(
         "to_string",
         &[::dflat::codegen::Step::Field(130)],
         ::dflat::codegen::Value::Null,
     );
-    /// The query field `hash`.
+    /// The query field `hash`: `int`, default `0`.
     pub const HASH: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "hash",
         &[::dflat::codegen::Step::Field(132)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `cmp`.
+    /// The query field `cmp`: `int`, default `0`.
     pub const CMP: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "cmp",
         &[::dflat::codegen::Step::Field(134)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `borrow`.
+    /// The query field `borrow`: `int`, default `0`.
     pub const BORROW: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "borrow",
         &[::dflat::codegen::Step::Field(136)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query field `as_ref`.
+    /// The query field `as_ref`: `int`, default `0`.
     pub const AS_REF: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "as_ref",
         &[::dflat::codegen::Step::Field(138)],
         ::dflat::codegen::Value::Int(0),
     );
 
-    /// `select`: part of the primary key.
+    /// `select`: `string`, part of the primary key.
     #[must_use]
     pub fn select(&self) -> &str {
         ::dflat::Object::view(self).select()
     }
 
-    /// `where`: part of the primary key.
+    /// `where`: `int`, default `0`, part of the primary key.
     #[must_use]
     pub fn r#where(&self) -> i32 {
         ::dflat::Object::view(self).r#where()
     }
 
-    /// `clone`: indexed.
+    /// `clone`: `string`, may be missing, indexed.
     #[must_use]
     pub fn clone_(&self) -> ::core::option::Option<&str> {
         ::dflat::Object::view(self).clone_()
     }
 
-    /// `eq`: unique.
+    /// `eq`: `int`, default `0`, unique.
     #[must_use]
     pub fn eq_(&self) -> i32 {
         ::dflat::Object::view(self).eq_()
     }
 
-    /// `is_null`
+    /// `is_null`: `bool`, default `false`.
     #[must_use]
     pub fn is_null(&self) -> bool {
         ::dflat::Object::view(self).is_null()
     }
 
-    /// `new`
+    /// `new`: `Index`, may be missing.
     #[must_use]
     pub fn new_(&self) -> ::core::option::Option<IndexRef<'_>> {
         ::dflat::Object::view(self).new_()
     }
 
-    /// `table`: indexed.
+    /// `table`: `int`, default `0`, indexed.
     #[must_use]
     pub fn table(&self) -> i32 {
         ::dflat::Object::view(self).table()
     }
 
-    /// `to_bytes`
+    /// `to_bytes`: `[ubyte]`, empty by default.
     #[must_use]
     pub fn to_bytes_(&self) -> ::dflat::codegen::Vector<'_, u8> {
         ::dflat::Object::view(self).to_bytes_()
     }
 
-    /// `row_id`
+    /// `row_id`: `long`, default `0`.
     #[must_use]
     pub fn row_id_(&self) -> i64 {
         ::dflat::Object::view(self).row_id_()
     }
 
-    /// `view`
+    /// `view`: `Group`, may be missing.
     #[must_use]
     pub fn view(&self) -> ::core::option::Option<Group> {
         ::dflat::Object::view(self).view()
     }
 
-    /// `handle`: indexed.
+    /// `handle`: `Values`, may be missing, indexed.
     #[must_use]
     pub fn handle(&self) -> ::core::option::Option<ValuesRef<'_>> {
         ::dflat::Object::view(self).handle()
     }
 
-    /// `values`
+    /// `values`: `[Values]`, empty by default.
     #[must_use]
     pub fn values(&self) -> ::dflat::codegen::UnionVector<'_, Values> {
         ::dflat::Object::view(self).values()
     }
 
-    /// `to_owned`
+    /// `to_owned`: `int`, default `0`.
     #[must_use]
     pub fn to_owned_(&self) -> i32 {
         ::dflat::Object::view(self).to_owned_()
     }
 
-    /// `into`
+    /// `into`: `int`, default `0`.
     #[must_use]
     pub fn into_(&self) -> i32 {
         ::dflat::Object::view(self).into_()
     }
 
-    /// `try_from`
+    /// `try_from`: `int`, default `0`.
     #[must_use]
     pub fn try_from(&self) -> i32 {
         ::dflat::Object::view(self).try_from()
     }
 
-    /// `drop`
+    /// `drop`: `string`, may be missing.
     #[must_use]
     pub fn drop(&self) -> ::core::option::Option<&str> {
         ::dflat::Object::view(self).drop()
     }
 
-    /// `get`
+    /// `get`: `int`, default `0`.
     #[must_use]
     pub fn get(&self) -> i32 {
         ::dflat::Object::view(self).get()
     }
 
-    /// `and`
+    /// `and`: `bool`, default `false`.
     #[must_use]
     pub fn and(&self) -> bool {
         ::dflat::Object::view(self).and()
     }
 
-    /// `or`
+    /// `or`: `bool`, default `false`.
     #[must_use]
     pub fn or(&self) -> bool {
         ::dflat::Object::view(self).or()
     }
 
-    /// `is_in`
+    /// `is_in`: `int`, default `0`.
     #[must_use]
     pub fn is_in(&self) -> i32 {
         ::dflat::Object::view(self).is_in()
     }
 
-    /// `in`
+    /// `in`: `int`, default `0`.
     #[must_use]
     pub fn r#in(&self) -> i32 {
         ::dflat::Object::view(self).r#in()
     }
 
-    /// `lt`
+    /// `lt`: `int`, default `0`.
     #[must_use]
     pub fn lt(&self) -> i32 {
         ::dflat::Object::view(self).lt()
     }
 
-    /// `deref`
+    /// `deref`: `int`, default `0`.
     #[must_use]
     pub fn deref_(&self) -> i32 {
         ::dflat::Object::view(self).deref_()
     }
 
-    /// `to_data`
+    /// `to_data`: `int`, default `0`.
     #[must_use]
     pub fn to_data_(&self) -> i32 {
         ::dflat::Object::view(self).to_data_()
     }
 
-    /// `data`
+    /// `data`: `int`, default `0`.
     #[must_use]
     pub fn data(&self) -> i32 {
         ::dflat::Object::view(self).data()
     }
 
-    /// `decode`
+    /// `decode`: `int`, default `0`.
     #[must_use]
     pub fn decode(&self) -> i32 {
         ::dflat::Object::view(self).decode()
     }
 
-    /// `ALL`
+    /// `ALL`: `int`, default `0`.
     #[must_use]
     pub fn all(&self) -> i32 {
         ::dflat::Object::view(self).all()
     }
 
-    /// `name`
+    /// `name`: `string`, may be missing.
     #[must_use]
     pub fn name(&self) -> ::core::option::Option<&str> {
         ::dflat::Object::view(self).name()
     }
 
-    /// `key`
+    /// `key`: `int`, default `0`.
     #[must_use]
     pub fn key(&self) -> i32 {
         ::dflat::Object::view(self).key()
     }
 
-    /// `id`
+    /// `id`: `int`, default `0`.
     #[must_use]
     pub fn id(&self) -> i32 {
         ::dflat::Object::view(self).id()
     }
 
-    /// `creation`
+    /// `creation`: `int`, default `0`.
     #[must_use]
     pub fn creation(&self) -> i32 {
         ::dflat::Object::view(self).creation()
     }
 
-    /// `change`
+    /// `change`: `int`, default `0`.
     #[must_use]
     pub fn change(&self) -> i32 {
         ::dflat::Object::view(self).change()
     }
 
-    /// `delete`
+    /// `delete`: `int`, default `0`.
     #[must_use]
     pub fn delete(&self) -> i32 {
         ::dflat::Object::view(self).delete()
     }
 
-    /// `upsert`
+    /// `upsert`: `int`, default `0`.
     #[must_use]
     pub fn upsert(&self) -> i32 {
         ::dflat::Object::view(self).upsert()
     }
 
-    /// `create`
+    /// `create`: `int`, default `0`.
     #[must_use]
     pub fn create(&self) -> i32 {
         ::dflat::Object::view(self).create()
     }
 
-    /// `update`
+    /// `update`: `int`, default `0`.
     #[must_use]
     pub fn update(&self) -> i32 {
         ::dflat::Object::view(self).update()
     }
 
-    /// `deletion`
+    /// `deletion`: `int`, default `0`.
     #[must_use]
     pub fn deletion(&self) -> i32 {
         ::dflat::Object::view(self).deletion()
     }
 
-    /// `upsertion`
+    /// `upsertion`: `int`, default `0`.
     #[must_use]
     pub fn upsertion(&self) -> i32 {
         ::dflat::Object::view(self).upsertion()
     }
 
-    /// `submit`
+    /// `submit`: `int`, default `0`.
     #[must_use]
     pub fn submit(&self) -> i32 {
         ::dflat::Object::view(self).submit()
     }
 
-    /// `object`
+    /// `object`: `int`, default `0`.
     #[must_use]
     pub fn object(&self) -> i32 {
         ::dflat::Object::view(self).object()
     }
 
-    /// `payload`
+    /// `payload`: `int`, default `0`.
     #[must_use]
     pub fn payload(&self) -> i32 {
         ::dflat::Object::view(self).payload()
     }
 
-    /// `bytes`
+    /// `bytes`: `[byte]`, empty by default.
     #[must_use]
     pub fn bytes(&self) -> ::dflat::codegen::Vector<'_, i8> {
         ::dflat::Object::view(self).bytes()
     }
 
-    /// `change_request`
+    /// `change_request`: `int`, default `0`.
     #[must_use]
     pub fn change_request(&self) -> i32 {
         ::dflat::Object::view(self).change_request()
     }
 
-    /// `set_select`
+    /// `set_select`: `int`, default `0`.
     #[must_use]
     pub fn set_select(&self) -> i32 {
         ::dflat::Object::view(self).set_select()
     }
 
-    /// `default`
+    /// `default`: `int`, default `0`.
     #[must_use]
     pub fn default(&self) -> i32 {
         ::dflat::Object::view(self).default()
     }
 
-    /// `build`
+    /// `build`: `int`, default `0`.
     #[must_use]
     pub fn build(&self) -> i32 {
         ::dflat::Object::view(self).build()
     }
 
-    /// `HP_MAX`
+    /// `HP_MAX`: `int`, default `0`.
     #[must_use]
     pub fn hp_max(&self) -> i32 {
         ::dflat::Object::view(self).hp_max()
     }
 
-    /// `_under`
+    /// `_under`: `int`, default `0`.
     #[must_use]
     pub fn under(&self) -> i32 {
         ::dflat::Object::view(self).under()
     }
 
-    /// `trailing_`
+    /// `trailing_`: `int`, default `0`.
     #[must_use]
     pub fn trailing(&self) -> i32 {
         ::dflat::Object::view(self).trailing()
     }
 
-    /// `hpOldVALUE2`
+    /// `hpOldVALUE2`: `int`, default `0`.
     #[must_use]
     pub fn hp_old_value2(&self) -> i32 {
         ::dflat::Object::view(self).hp_old_value2()
     }
 
-    /// `a1b2`
+    /// `a1b2`: `int`, default `0`.
     #[must_use]
     pub fn a1b2(&self) -> i32 {
         ::dflat::Object::view(self).a1b2()
     }
 
-    /// `rowid`
+    /// `rowid`: `int`, default `0`.
     #[must_use]
     pub fn rowid(&self) -> i32 {
         ::dflat::Object::view(self).rowid()
     }
 
-    /// `p`
+    /// `p`: `string`, may be missing.
     #[must_use]
     pub fn p(&self) -> ::core::option::Option<&str> {
         ::dflat::Object::view(self).p()
     }
 
-    /// `__pk0`
+    /// `__pk0`: `string`, may be missing.
     #[must_use]
     pub fn pk0(&self) -> ::core::option::Option<&str> {
         ::dflat::Object::view(self).pk0()
     }
 
-    /// `key_values`
+    /// `key_values`: `int`, default `0`.
     #[must_use]
     pub fn key_values(&self) -> i32 {
         ::dflat::Object::view(self).key_values()
     }
 
-    /// `TYPE`
+    /// `TYPE`: `int`, default `0`.
     #[must_use]
     pub fn r#type(&self) -> i32 {
         ::dflat::Object::view(self).r#type()
     }
 
-    /// `matches`
+    /// `matches`: `int`, default `0`.
     #[must_use]
     pub fn matches(&self) -> i32 {
         ::dflat::Object::view(self).matches()
     }
 
-    /// `as_`
+    /// `as_`: `int`, default `0`.
     #[must_use]
     pub fn r#as(&self) -> i32 {
         ::dflat::Object::view(self).r#as()
     }
 
-    /// `group`
+    /// `group`: `Group`, may be missing.
     #[must_use]
     pub fn group(&self) -> ::core::option::Option<Group> {
         ::dflat::Object::view(self).group()
     }
 
-    /// `order`
+    /// `order`: `select.table.Order_By`, default `DESC`.
     #[must_use]
     pub fn order(&self) -> select::table::OrderBy {
         ::dflat::Object::view(self).order()
     }
 
-    /// `flags`
+    /// `flags`: `select.table.Clone`, default `bits | Read`.
     #[must_use]
     pub fn flags(&self) -> select::table::Clone {
         ::dflat::Object::view(self).flags()
     }
 
-    /// `to_string`
+    /// `to_string`: `string`, may be missing.
     #[must_use]
     pub fn to_string(&self) -> ::core::option::Option<&str> {
         ::dflat::Object::view(self).to_string()
     }
 
-    /// `hash`
+    /// `hash`: `int`, default `0`.
     #[must_use]
     pub fn hash_(&self) -> i32 {
         ::dflat::Object::view(self).hash_()
     }
 
-    /// `cmp`
+    /// `cmp`: `int`, default `0`.
     #[must_use]
     pub fn cmp_(&self) -> i32 {
         ::dflat::Object::view(self).cmp_()
     }
 
-    /// `borrow`
+    /// `borrow`: `int`, default `0`.
     #[must_use]
     pub fn borrow_(&self) -> i32 {
         ::dflat::Object::view(self).borrow_()
     }
 
-    /// `as_ref`
+    /// `as_ref`: `int`, default `0`.
     #[must_use]
     pub fn as_ref_(&self) -> i32 {
         ::dflat::Object::view(self).as_ref_()
@@ -3897,18 +3897,18 @@ impl ::dflat::Payload for OrderData {
 pub mod select {
     /// The namespace `select.table` of the schema.
     pub mod table {
-        /// An enum of the schema.
+        /// An enum of the schema: `byte`, `ASC` by default.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(i8)]
         pub enum OrderBy {
-            /// `ASC`
+            /// `ASC`: 0.
             #[default]
             Asc = 0,
-            /// `DESC`
+            /// `DESC`: 1.
             Desc = 1,
-            /// `_weird`
+            /// `_weird`: 5.
             Weird = 5,
-            /// `Foo_BAR`
+            /// `Foo_BAR`: 6.
             FooBar = 6,
         }
 
@@ -3952,26 +3952,26 @@ pub mod select {
 
         ::dflat::__vector_element!(enum OrderBy);
 
-        /// A set of bit flags of the schema.
+        /// Bit flags of the schema: `ubyte`, none by default.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct Clone(u8);
 
         impl Clone {
-            /// `ALL`
+            /// `ALL`: 1.
             pub const ALL_: Self = Self(1);
-            /// `empty`
+            /// `empty`: 2.
             pub const EMPTY: Self = Self(2);
-            /// `bits`
+            /// `bits`: 4.
             pub const BITS: Self = Self(4);
-            /// `contains`
+            /// `contains`: 8.
             pub const CONTAINS: Self = Self(8);
-            /// `None`
+            /// `None`: 16.
             pub const NONE: Self = Self(16);
-            /// `from_bits`
+            /// `from_bits`: 32.
             pub const FROM_BITS: Self = Self(32);
-            /// `union`
+            /// `union`: 64.
             pub const UNION: Self = Self(64);
-            /// `Read`
+            /// `Read`: 128.
             pub const READ: Self = Self(128);
             /// All flags of the schema.
             pub const ALL: Self = Self(255);

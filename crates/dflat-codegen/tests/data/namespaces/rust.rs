@@ -4,9 +4,9 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Plain {
-    /// `value`
+    /// `value`: `int`, default `0`.
     pub value: i32,
-    /// `inner`
+    /// `inner`: `A.Inner`, may be missing.
     pub inner: ::core::option::Option<::dflat::codegen::Box<a::Inner>>,
 }
 
@@ -17,13 +17,13 @@ pub struct PlainRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> PlainRef<'a> {
-    /// `value`
+    /// `value`: `int`, default `0`.
     #[must_use]
     pub fn value(self) -> i32 {
         self.0.scalar(4, 0)
     }
 
-    /// `inner`
+    /// `inner`: `A.Inner`, may be missing.
     #[must_use]
     pub fn inner(self) -> ::core::option::Option<a::InnerRef<'a>> {
         self.0.message::<a::Inner>(6)
@@ -85,7 +85,7 @@ impl<R> PlainFields<R> {
         Self(path)
     }
 
-    /// `value`
+    /// `value`: `int`, default `0`.
     #[must_use]
     pub fn value(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -95,7 +95,7 @@ impl<R> PlainFields<R> {
         )
     }
 
-    /// `inner`
+    /// `inner`: `A.Inner`, may be missing.
     #[must_use]
     pub fn inner(&self) -> a::InnerFields<R> {
         a::InnerFields::new(self.0.then("inner", ::dflat::codegen::Step::Field(6)))
@@ -107,14 +107,14 @@ impl<R> PlainFields<R> {
 /// The namespace `A` of the schema.
 #[allow(dead_code, unreachable_pub)]
 pub mod a {
-    /// An enum of the schema.
+    /// An enum of the schema: `byte`, `One` by default.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[repr(i8)]
     pub enum Kind {
-        /// `One`
+        /// `One`: 0.
         #[default]
         One = 0,
-        /// `Two`
+        /// `Two`: 1.
         Two = 1,
     }
 
@@ -157,9 +157,9 @@ pub mod a {
     /// A table of the schema as an owned struct.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Inner {
-        /// `kind`
+        /// `kind`: `A.Kind`, default `Two`.
         pub kind: Kind,
-        /// `plain`
+        /// `plain`: `Plain`, may be missing.
         pub plain: ::core::option::Option<::dflat::codegen::Box<super::Plain>>,
     }
 
@@ -178,13 +178,13 @@ pub mod a {
     pub struct InnerRef<'a>(::dflat::codegen::TableReader<'a>);
 
     impl<'a> InnerRef<'a> {
-        /// `kind`
+        /// `kind`: `A.Kind`, default `Two`.
         #[must_use]
         pub fn kind(self) -> Kind {
             self.0.enumeration(4, Kind::Two)
         }
 
-        /// `plain`
+        /// `plain`: `Plain`, may be missing.
         #[must_use]
         pub fn plain(self) -> ::core::option::Option<super::PlainRef<'a>> {
             self.0.message::<super::Plain>(6)
@@ -244,7 +244,7 @@ pub mod a {
             Self(path)
         }
 
-        /// `kind`
+        /// `kind`: `A.Kind`, default `Two`.
         #[must_use]
         pub fn kind(&self) -> ::dflat::Field<R, Kind> {
             self.0.field(
@@ -254,7 +254,7 @@ pub mod a {
             )
         }
 
-        /// `plain`
+        /// `plain`: `Plain`, may be missing.
         #[must_use]
         pub fn plain(&self) -> super::PlainFields<R> {
             super::PlainFields::new(self.0.then("plain", ::dflat::codegen::Step::Field(6)))
@@ -269,9 +269,9 @@ pub mod a {
         /// A struct of the schema.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub struct Pair {
-            /// `first`
+            /// `first`: `A.Kind`.
             pub first: super::Kind,
-            /// `second`
+            /// `second`: `A.Kind`.
             pub second: super::Kind,
         }
 
@@ -306,7 +306,7 @@ pub mod a {
                 Self(path)
             }
 
-            /// `first`
+            /// `first`: `A.Kind`.
             #[must_use]
             pub fn first(&self) -> ::dflat::Field<R, super::Kind> {
                 self.0.field(
@@ -316,7 +316,7 @@ pub mod a {
                 )
             }
 
-            /// `second`
+            /// `second`: `A.Kind`.
             #[must_use]
             pub fn second(&self) -> ::dflat::Field<R, super::Kind> {
                 self.0.field(
@@ -340,9 +340,9 @@ pub mod b {
         #[derive(Clone, Debug, PartialEq)]
         #[allow(clippy::large_enum_variant)]
         pub enum Either {
-            /// `Inner`
+            /// `Inner`: `A.Inner`, type code 1.
             Inner(super::super::a::Inner),
-            /// `Plain`
+            /// `Plain`: `Plain`, type code 2.
             Plain(super::super::Plain),
         }
 
@@ -350,9 +350,9 @@ pub mod b {
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[allow(clippy::large_enum_variant)]
         pub enum EitherRef<'a> {
-            /// `Inner`
+            /// `Inner`: `A.Inner`, type code 1.
             Inner(super::super::a::InnerRef<'a>),
-            /// `Plain`
+            /// `Plain`: `Plain`, type code 2.
             Plain(super::super::PlainRef<'a>),
         }
 
@@ -467,19 +467,19 @@ pub mod b {
         /// The values of a [`Root`] as an owned struct.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct RootData {
-            /// `id`: part of the primary key.
+            /// `id`: `int`, default `0`, part of the primary key.
             pub id: i32,
-            /// `kind`: part of the primary key.
+            /// `kind`: `A.Kind`, default `One`, part of the primary key.
             pub kind: super::super::a::Kind,
-            /// `inner`
+            /// `inner`: `A.Inner`, may be missing.
             pub inner: ::core::option::Option<super::super::a::Inner>,
-            /// `pair`
+            /// `pair`: `A.A.Pair`, may be missing.
             pub pair: ::core::option::Option<super::super::a::a::Pair>,
-            /// `either`
+            /// `either`: `B.C_dEf.Either`, may be missing.
             pub either: ::core::option::Option<Either>,
-            /// `eithers`
+            /// `eithers`: `[B.C_dEf.Either]`, empty by default.
             pub eithers: ::dflat::codegen::Vec<::core::option::Option<Either>>,
-            /// `kinds`
+            /// `kinds`: `[A.Kind]`, empty by default.
             pub kinds: ::dflat::codegen::Vec<super::super::a::Kind>,
         }
 
@@ -488,43 +488,43 @@ pub mod b {
         pub struct RootRef<'a>(::dflat::codegen::TableReader<'a>);
 
         impl<'a> RootRef<'a> {
-            /// `id`: part of the primary key.
+            /// `id`: `int`, default `0`, part of the primary key.
             #[must_use]
             pub fn id(self) -> i32 {
                 self.0.scalar(4, 0)
             }
 
-            /// `kind`: part of the primary key.
+            /// `kind`: `A.Kind`, default `One`, part of the primary key.
             #[must_use]
             pub fn kind(self) -> super::super::a::Kind {
                 self.0.enumeration(6, super::super::a::Kind::One)
             }
 
-            /// `inner`
+            /// `inner`: `A.Inner`, may be missing.
             #[must_use]
             pub fn inner(self) -> ::core::option::Option<super::super::a::InnerRef<'a>> {
                 self.0.message::<super::super::a::Inner>(8)
             }
 
-            /// `pair`
+            /// `pair`: `A.A.Pair`, may be missing.
             #[must_use]
             pub fn pair(self) -> ::core::option::Option<super::super::a::a::Pair> {
                 self.0.structure(10)
             }
 
-            /// `either`
+            /// `either`: `B.C_dEf.Either`, may be missing.
             #[must_use]
             pub fn either(self) -> ::core::option::Option<EitherRef<'a>> {
                 self.0.union::<Either>(14)
             }
 
-            /// `eithers`
+            /// `eithers`: `[B.C_dEf.Either]`, empty by default.
             #[must_use]
             pub fn eithers(self) -> ::dflat::codegen::UnionVector<'a, Either> {
                 self.0.union_vector(18)
             }
 
-            /// `kinds`
+            /// `kinds`: `[A.Kind]`, empty by default.
             #[must_use]
             pub fn kinds(self) -> ::dflat::codegen::Vector<'a, super::super::a::Kind> {
                 self.0.vector(20)
@@ -614,77 +614,77 @@ pub mod b {
             /// The table of the type's objects, an argument of `perform_changes`.
             pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-            /// The query field `id`: part of the primary key.
+            /// The query field `id`: `int`, default `0`, part of the primary key.
             pub const ID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
                 "id",
                 &[::dflat::codegen::Step::Field(4)],
                 ::dflat::codegen::Value::Int(0),
             );
-            /// The query field `kind`: part of the primary key.
+            /// The query field `kind`: `A.Kind`, default `One`, part of the primary key.
             pub const KIND: ::dflat::Field<Self, super::super::a::Kind> = ::dflat::Field::new(
                 "kind",
                 &[::dflat::codegen::Step::Field(6)],
                 ::dflat::codegen::Value::Int(0),
             );
-            /// The query fields of `inner`.
+            /// The query fields of `inner`: `A.Inner`, may be missing.
             pub const INNER: super::super::a::InnerFields<Self> = super::super::a::InnerFields::new(
                 ::dflat::codegen::Path::new("inner", &[::dflat::codegen::Step::Field(8)]),
             );
-            /// The query fields of `pair`.
+            /// The query fields of `pair`: `A.A.Pair`, may be missing.
             pub const PAIR: super::super::a::a::PairFields<Self> =
                 super::super::a::a::PairFields::new(::dflat::codegen::Path::new(
                     "pair",
                     &[::dflat::codegen::Step::Field(10)],
                 ));
-            /// The query fields of `either`.
+            /// The query fields of `either`: `B.C_dEf.Either`, may be missing.
             pub const EITHER: EitherFields<Self> = EitherFields::new(::dflat::codegen::Path::new(
                 "either",
                 &[::dflat::codegen::Step::Field(14)],
             ));
-            /// The query field `eithers`.
+            /// The query field `eithers`: `[B.C_dEf.Either]`, empty by default.
             pub const EITHERS: ::dflat::VectorField<Self, Either> =
                 ::dflat::VectorField::new("eithers", &[::dflat::codegen::Step::Field(18)]);
-            /// The query field `kinds`.
+            /// The query field `kinds`: `[A.Kind]`, empty by default.
             pub const KINDS: ::dflat::VectorField<Self, super::super::a::Kind> =
                 ::dflat::VectorField::new("kinds", &[::dflat::codegen::Step::Field(20)]);
 
-            /// `id`: part of the primary key.
+            /// `id`: `int`, default `0`, part of the primary key.
             #[must_use]
             pub fn id(&self) -> i32 {
                 ::dflat::Object::view(self).id()
             }
 
-            /// `kind`: part of the primary key.
+            /// `kind`: `A.Kind`, default `One`, part of the primary key.
             #[must_use]
             pub fn kind(&self) -> super::super::a::Kind {
                 ::dflat::Object::view(self).kind()
             }
 
-            /// `inner`
+            /// `inner`: `A.Inner`, may be missing.
             #[must_use]
             pub fn inner(&self) -> ::core::option::Option<super::super::a::InnerRef<'_>> {
                 ::dflat::Object::view(self).inner()
             }
 
-            /// `pair`
+            /// `pair`: `A.A.Pair`, may be missing.
             #[must_use]
             pub fn pair(&self) -> ::core::option::Option<super::super::a::a::Pair> {
                 ::dflat::Object::view(self).pair()
             }
 
-            /// `either`
+            /// `either`: `B.C_dEf.Either`, may be missing.
             #[must_use]
             pub fn either(&self) -> ::core::option::Option<EitherRef<'_>> {
                 ::dflat::Object::view(self).either()
             }
 
-            /// `eithers`
+            /// `eithers`: `[B.C_dEf.Either]`, empty by default.
             #[must_use]
             pub fn eithers(&self) -> ::dflat::codegen::UnionVector<'_, Either> {
                 ::dflat::Object::view(self).eithers()
             }
 
-            /// `kinds`
+            /// `kinds`: `[A.Kind]`, empty by default.
             #[must_use]
             pub fn kinds(&self) -> ::dflat::codegen::Vector<'_, super::super::a::Kind> {
                 ::dflat::Object::view(self).kinds()
@@ -817,7 +817,7 @@ pub mod u8_ {
     /// A table of the schema as an owned struct.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Leaf {
-        /// `id`
+        /// `id`: `int`, default `0`.
         pub id: i32,
     }
 
@@ -826,7 +826,7 @@ pub mod u8_ {
     pub struct LeafRef<'a>(::dflat::codegen::TableReader<'a>);
 
     impl LeafRef<'_> {
-        /// `id`
+        /// `id`: `int`, default `0`.
         #[must_use]
         pub fn id(self) -> i32 {
             self.0.scalar(4, 0)
@@ -878,7 +878,7 @@ pub mod u8_ {
             Self(path)
         }
 
-        /// `id`
+        /// `id`: `int`, default `0`.
         #[must_use]
         pub fn id(&self) -> ::dflat::Field<R, i32> {
             self.0.field(

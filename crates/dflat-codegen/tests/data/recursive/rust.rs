@@ -4,15 +4,15 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Tree {
-    /// `name`
+    /// `name`: `string`, may be missing.
     pub name: ::core::option::Option<::dflat::codegen::String>,
-    /// `left`
+    /// `left`: `Tree`, may be missing.
     pub left: ::core::option::Option<::dflat::codegen::Box<Tree>>,
-    /// `right`
+    /// `right`: `Tree`, may be missing.
     pub right: ::core::option::Option<::dflat::codegen::Box<Tree>>,
-    /// `children`
+    /// `children`: `[Tree]`, empty by default.
     pub children: ::dflat::codegen::Vec<Tree>,
-    /// `leaf`
+    /// `leaf`: `Leaf`, may be missing.
     pub leaf: ::core::option::Option<Leaf>,
 }
 
@@ -23,31 +23,31 @@ pub struct TreeRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> TreeRef<'a> {
-    /// `name`
+    /// `name`: `string`, may be missing.
     #[must_use]
     pub fn name(self) -> ::core::option::Option<&'a str> {
         self.0.text(4)
     }
 
-    /// `left`
+    /// `left`: `Tree`, may be missing.
     #[must_use]
     pub fn left(self) -> ::core::option::Option<TreeRef<'a>> {
         self.0.message::<Tree>(6)
     }
 
-    /// `right`
+    /// `right`: `Tree`, may be missing.
     #[must_use]
     pub fn right(self) -> ::core::option::Option<TreeRef<'a>> {
         self.0.message::<Tree>(8)
     }
 
-    /// `children`
+    /// `children`: `[Tree]`, empty by default.
     #[must_use]
     pub fn children(self) -> ::dflat::codegen::Vector<'a, Tree> {
         self.0.vector(10)
     }
 
-    /// `leaf`
+    /// `leaf`: `Leaf`, may be missing.
     #[must_use]
     pub fn leaf(self) -> ::core::option::Option<LeafRef<'a>> {
         self.0.message::<Leaf>(12)
@@ -130,7 +130,7 @@ impl<R> TreeFields<R> {
         Self(path)
     }
 
-    /// `name`
+    /// `name`: `string`, may be missing.
     #[must_use]
     pub fn name(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -140,25 +140,25 @@ impl<R> TreeFields<R> {
         )
     }
 
-    /// `left`
+    /// `left`: `Tree`, may be missing.
     #[must_use]
     pub fn left(&self) -> TreeFields<R> {
         TreeFields::new(self.0.then("left", ::dflat::codegen::Step::Field(6)))
     }
 
-    /// `right`
+    /// `right`: `Tree`, may be missing.
     #[must_use]
     pub fn right(&self) -> TreeFields<R> {
         TreeFields::new(self.0.then("right", ::dflat::codegen::Step::Field(8)))
     }
 
-    /// `children`
+    /// `children`: `[Tree]`, empty by default.
     #[must_use]
     pub fn children(&self) -> ::dflat::VectorField<R, Tree> {
         self.0.vector("children", ::dflat::codegen::Step::Field(10))
     }
 
-    /// `leaf`
+    /// `leaf`: `Leaf`, may be missing.
     #[must_use]
     pub fn leaf(&self) -> LeafFields<R> {
         LeafFields::new(self.0.then("leaf", ::dflat::codegen::Step::Field(12)))
@@ -171,7 +171,7 @@ impl<R> TreeFields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Leaf {
-    /// `size`
+    /// `size`: `int`, default `0`.
     pub size: i32,
 }
 
@@ -182,7 +182,7 @@ pub struct LeafRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl LeafRef<'_> {
-    /// `size`
+    /// `size`: `int`, default `0`.
     #[must_use]
     pub fn size(self) -> i32 {
         self.0.scalar(4, 0)
@@ -236,7 +236,7 @@ impl<R> LeafFields<R> {
         Self(path)
     }
 
-    /// `size`
+    /// `size`: `int`, default `0`.
     #[must_use]
     pub fn size(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -253,7 +253,7 @@ impl<R> LeafFields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Even {
-    /// `odd`
+    /// `odd`: `Odd`, may be missing.
     pub odd: ::core::option::Option<::dflat::codegen::Box<Odd>>,
 }
 
@@ -264,7 +264,7 @@ pub struct EvenRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> EvenRef<'a> {
-    /// `odd`
+    /// `odd`: `Odd`, may be missing.
     #[must_use]
     pub fn odd(self) -> ::core::option::Option<OddRef<'a>> {
         self.0.message::<Odd>(4)
@@ -321,7 +321,7 @@ impl<R> EvenFields<R> {
         Self(path)
     }
 
-    /// `odd`
+    /// `odd`: `Odd`, may be missing.
     #[must_use]
     pub fn odd(&self) -> OddFields<R> {
         OddFields::new(self.0.then("odd", ::dflat::codegen::Step::Field(4)))
@@ -334,9 +334,9 @@ impl<R> EvenFields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Odd {
-    /// `even`
+    /// `even`: `Even`, may be missing.
     pub even: ::core::option::Option<::dflat::codegen::Box<Even>>,
-    /// `any`
+    /// `any`: `Any`, may be missing.
     pub any: ::core::option::Option<Any>,
 }
 
@@ -347,13 +347,13 @@ pub struct OddRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> OddRef<'a> {
-    /// `even`
+    /// `even`: `Even`, may be missing.
     #[must_use]
     pub fn even(self) -> ::core::option::Option<EvenRef<'a>> {
         self.0.message::<Even>(4)
     }
 
-    /// `any`
+    /// `any`: `Any`, may be missing.
     #[must_use]
     pub fn any(self) -> ::core::option::Option<AnyRef<'a>> {
         self.0.union::<Any>(8)
@@ -417,13 +417,13 @@ impl<R> OddFields<R> {
         Self(path)
     }
 
-    /// `even`
+    /// `even`: `Even`, may be missing.
     #[must_use]
     pub fn even(&self) -> EvenFields<R> {
         EvenFields::new(self.0.then("even", ::dflat::codegen::Step::Field(4)))
     }
 
-    /// `any`
+    /// `any`: `Any`, may be missing.
     #[must_use]
     pub fn any(&self) -> AnyFields<R> {
         AnyFields::new(self.0.then("any", ::dflat::codegen::Step::Field(8)))
@@ -437,13 +437,13 @@ impl<R> OddFields<R> {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum Any {
-    /// `Even`
+    /// `Even`: `Even`, type code 1.
     Even(::dflat::codegen::Box<Even>),
-    /// `Leaf`
+    /// `Leaf`: `Leaf`, type code 2.
     Leaf(Leaf),
-    /// `Wrapped`
+    /// `Wrapped`: `Tree`, type code 3.
     Wrapped(Tree),
-    /// `Document`
+    /// `Document`: `Document`, type code 4.
     Document(::dflat::codegen::Box<DocumentData>),
 }
 
@@ -452,13 +452,13 @@ pub enum Any {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum AnyRef<'a> {
-    /// `Even`
+    /// `Even`: `Even`, type code 1.
     Even(EvenRef<'a>),
-    /// `Leaf`
+    /// `Leaf`: `Leaf`, type code 2.
     Leaf(LeafRef<'a>),
-    /// `Wrapped`
+    /// `Wrapped`: `Tree`, type code 3.
     Wrapped(TreeRef<'a>),
-    /// `Document`
+    /// `Document`: `Document`, type code 4.
     Document(DocumentRef<'a>),
 }
 
@@ -600,15 +600,15 @@ impl<R> AnyFields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct DocumentData {
-    /// `id`: the primary key.
+    /// `id`: `int`, default `0`, the primary key.
     pub id: i32,
-    /// `tree`
+    /// `tree`: `Tree`, may be missing.
     pub tree: ::core::option::Option<Tree>,
-    /// `any`
+    /// `any`: `Any`, may be missing.
     pub any: ::core::option::Option<Any>,
-    /// `parent`
+    /// `parent`: `Document`, may be missing.
     pub parent: ::core::option::Option<::dflat::codegen::Box<DocumentData>>,
-    /// `copies`
+    /// `copies`: `[Document]`, empty by default.
     pub copies: ::dflat::codegen::Vec<DocumentData>,
 }
 
@@ -619,31 +619,31 @@ pub struct DocumentRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> DocumentRef<'a> {
-    /// `id`: the primary key.
+    /// `id`: `int`, default `0`, the primary key.
     #[must_use]
     pub fn id(self) -> i32 {
         self.0.scalar(4, 0)
     }
 
-    /// `tree`
+    /// `tree`: `Tree`, may be missing.
     #[must_use]
     pub fn tree(self) -> ::core::option::Option<TreeRef<'a>> {
         self.0.message::<Tree>(6)
     }
 
-    /// `any`
+    /// `any`: `Any`, may be missing.
     #[must_use]
     pub fn any(self) -> ::core::option::Option<AnyRef<'a>> {
         self.0.union::<Any>(10)
     }
 
-    /// `parent`
+    /// `parent`: `Document`, may be missing.
     #[must_use]
     pub fn parent(self) -> ::core::option::Option<DocumentRef<'a>> {
         self.0.message::<DocumentData>(12)
     }
 
-    /// `copies`
+    /// `copies`: `[Document]`, empty by default.
     #[must_use]
     pub fn copies(self) -> ::dflat::codegen::Vector<'a, DocumentData> {
         self.0.vector(14)
@@ -726,7 +726,7 @@ impl<R> DocumentFields<R> {
         Self(path)
     }
 
-    /// `id`: the primary key.
+    /// `id`: `int`, default `0`, the primary key.
     #[must_use]
     pub fn id(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -736,25 +736,25 @@ impl<R> DocumentFields<R> {
         )
     }
 
-    /// `tree`
+    /// `tree`: `Tree`, may be missing.
     #[must_use]
     pub fn tree(&self) -> TreeFields<R> {
         TreeFields::new(self.0.then("tree", ::dflat::codegen::Step::Field(6)))
     }
 
-    /// `any`
+    /// `any`: `Any`, may be missing.
     #[must_use]
     pub fn any(&self) -> AnyFields<R> {
         AnyFields::new(self.0.then("any", ::dflat::codegen::Step::Field(10)))
     }
 
-    /// `parent`
+    /// `parent`: `Document`, may be missing.
     #[must_use]
     pub fn parent(&self) -> DocumentFields<R> {
         DocumentFields::new(self.0.then("parent", ::dflat::codegen::Step::Field(12)))
     }
 
-    /// `copies`
+    /// `copies`: `[Document]`, empty by default.
     #[must_use]
     pub fn copies(&self) -> ::dflat::VectorField<R, DocumentData> {
         self.0.vector("copies", ::dflat::codegen::Step::Field(14))
@@ -779,56 +779,56 @@ impl Document {
     /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-    /// The query field `id`: the primary key.
+    /// The query field `id`: `int`, default `0`, the primary key.
     pub const ID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query fields of `tree`.
+    /// The query fields of `tree`: `Tree`, may be missing.
     pub const TREE: TreeFields<Self> = TreeFields::new(::dflat::codegen::Path::new(
         "tree",
         &[::dflat::codegen::Step::Field(6)],
     ));
-    /// The query fields of `any`.
+    /// The query fields of `any`: `Any`, may be missing.
     pub const ANY: AnyFields<Self> = AnyFields::new(::dflat::codegen::Path::new(
         "any",
         &[::dflat::codegen::Step::Field(10)],
     ));
-    /// The query fields of `parent`.
+    /// The query fields of `parent`: `Document`, may be missing.
     pub const PARENT: DocumentFields<Self> = DocumentFields::new(::dflat::codegen::Path::new(
         "parent",
         &[::dflat::codegen::Step::Field(12)],
     ));
-    /// The query field `copies`.
+    /// The query field `copies`: `[Document]`, empty by default.
     pub const COPIES: ::dflat::VectorField<Self, DocumentData> =
         ::dflat::VectorField::new("copies", &[::dflat::codegen::Step::Field(14)]);
 
-    /// `id`: the primary key.
+    /// `id`: `int`, default `0`, the primary key.
     #[must_use]
     pub fn id(&self) -> i32 {
         ::dflat::Object::view(self).id()
     }
 
-    /// `tree`
+    /// `tree`: `Tree`, may be missing.
     #[must_use]
     pub fn tree(&self) -> ::core::option::Option<TreeRef<'_>> {
         ::dflat::Object::view(self).tree()
     }
 
-    /// `any`
+    /// `any`: `Any`, may be missing.
     #[must_use]
     pub fn any(&self) -> ::core::option::Option<AnyRef<'_>> {
         ::dflat::Object::view(self).any()
     }
 
-    /// `parent`
+    /// `parent`: `Document`, may be missing.
     #[must_use]
     pub fn parent(&self) -> ::core::option::Option<DocumentRef<'_>> {
         ::dflat::Object::view(self).parent()
     }
 
-    /// `copies`
+    /// `copies`: `[Document]`, empty by default.
     #[must_use]
     pub fn copies(&self) -> ::dflat::codegen::Vector<'_, DocumentData> {
         ::dflat::Object::view(self).copies()

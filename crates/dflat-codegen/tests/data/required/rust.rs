@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Point {
-    /// `x`
+    /// `x`: `int`.
     pub x: i32,
-    /// `y`
+    /// `y`: `int`.
     pub y: i32,
 }
 
@@ -43,7 +43,7 @@ impl<R> PointFields<R> {
         Self(path)
     }
 
-    /// `x`
+    /// `x`: `int`.
     #[must_use]
     pub fn x(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -53,7 +53,7 @@ impl<R> PointFields<R> {
         )
     }
 
-    /// `y`
+    /// `y`: `int`.
     #[must_use]
     pub fn y(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -71,9 +71,9 @@ impl<R> PointFields<R> {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum Content {
-    /// `Note`
+    /// `Note`: `Note`, type code 1.
     Note(Note),
-    /// `Link`
+    /// `Link`: `Link`, type code 2.
     Link(Link),
 }
 
@@ -82,9 +82,9 @@ pub enum Content {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum ContentRef<'a> {
-    /// `Note`
+    /// `Note`: `Note`, type code 1.
     Note(NoteRef<'a>),
-    /// `Link`
+    /// `Link`: `Link`, type code 2.
     Link(LinkRef<'a>),
 }
 
@@ -187,7 +187,7 @@ impl<R> ContentFields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Note {
-    /// `text`
+    /// `text`: `string`, may be missing.
     pub text: ::core::option::Option<::dflat::codegen::String>,
 }
 
@@ -198,7 +198,7 @@ pub struct NoteRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> NoteRef<'a> {
-    /// `text`
+    /// `text`: `string`, may be missing.
     #[must_use]
     pub fn text(self) -> ::core::option::Option<&'a str> {
         self.0.text(4)
@@ -255,7 +255,7 @@ impl<R> NoteFields<R> {
         Self(path)
     }
 
-    /// `text`
+    /// `text`: `string`, may be missing.
     #[must_use]
     pub fn text(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -272,11 +272,11 @@ impl<R> NoteFields<R> {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Link {
-    /// `url`
+    /// `url`: `string`, may be missing.
     pub url: ::core::option::Option<::dflat::codegen::String>,
-    /// `title`
+    /// `title`: `string`, required.
     pub title: ::dflat::codegen::String,
-    /// `stars`
+    /// `stars`: `ubyte`, default `3`.
     pub stars: u8,
 }
 
@@ -300,19 +300,19 @@ pub struct LinkRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> LinkRef<'a> {
-    /// `url`
+    /// `url`: `string`, may be missing.
     #[must_use]
     pub fn url(self) -> ::core::option::Option<&'a str> {
         self.0.text(4)
     }
 
-    /// `title`
+    /// `title`: `string`, required.
     #[must_use]
     pub fn title(self) -> &'a str {
         self.0.text_or(6, "")
     }
 
-    /// `stars`
+    /// `stars`: `ubyte`, default `3`.
     #[must_use]
     pub fn stars(self) -> u8 {
         self.0.scalar(8, 3)
@@ -378,7 +378,7 @@ impl<R> LinkFields<R> {
         Self(path)
     }
 
-    /// `url`
+    /// `url`: `string`, may be missing.
     #[must_use]
     pub fn url(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -388,7 +388,7 @@ impl<R> LinkFields<R> {
         )
     }
 
-    /// `title`
+    /// `title`: `string`, required.
     #[must_use]
     pub fn title(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -398,7 +398,7 @@ impl<R> LinkFields<R> {
         )
     }
 
-    /// `stars`
+    /// `stars`: `ubyte`, default `3`.
     #[must_use]
     pub fn stars(&self) -> ::dflat::Field<R, u8> {
         self.0.field(
@@ -415,9 +415,9 @@ impl<R> LinkFields<R> {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Author {
-    /// `name`
+    /// `name`: `string`, required.
     pub name: ::dflat::codegen::String,
-    /// `link`
+    /// `link`: `Link`, required.
     pub link: Link,
 }
 
@@ -443,13 +443,13 @@ pub struct AuthorRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> AuthorRef<'a> {
-    /// `name`
+    /// `name`: `string`, required.
     #[must_use]
     pub fn name(self) -> &'a str {
         self.0.text_or(4, "")
     }
 
-    /// `link`
+    /// `link`: `Link`, required.
     #[must_use]
     pub fn link(self) -> LinkRef<'a> {
         self.0.required_message::<Link>(6)
@@ -512,7 +512,7 @@ impl<R> AuthorFields<R> {
         Self(path)
     }
 
-    /// `name`
+    /// `name`: `string`, required.
     #[must_use]
     pub fn name(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -522,7 +522,7 @@ impl<R> AuthorFields<R> {
         )
     }
 
-    /// `link`
+    /// `link`: `Link`, required.
     #[must_use]
     pub fn link(&self) -> LinkFields<R> {
         LinkFields::new(self.0.then("link", ::dflat::codegen::Step::Field(6)))
@@ -535,9 +535,9 @@ impl<R> AuthorFields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Reply {
-    /// `text`
+    /// `text`: `string`, may be missing.
     pub text: ::core::option::Option<::dflat::codegen::String>,
-    /// `quote`
+    /// `quote`: `Quote`, may be missing.
     pub quote: ::core::option::Option<::dflat::codegen::Box<Quote>>,
 }
 
@@ -548,13 +548,13 @@ pub struct ReplyRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> ReplyRef<'a> {
-    /// `text`
+    /// `text`: `string`, may be missing.
     #[must_use]
     pub fn text(self) -> ::core::option::Option<&'a str> {
         self.0.text(4)
     }
 
-    /// `quote`
+    /// `quote`: `Quote`, may be missing.
     #[must_use]
     pub fn quote(self) -> ::core::option::Option<QuoteRef<'a>> {
         self.0.message::<Quote>(6)
@@ -617,7 +617,7 @@ impl<R> ReplyFields<R> {
         Self(path)
     }
 
-    /// `text`
+    /// `text`: `string`, may be missing.
     #[must_use]
     pub fn text(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -627,7 +627,7 @@ impl<R> ReplyFields<R> {
         )
     }
 
-    /// `quote`
+    /// `quote`: `Quote`, may be missing.
     #[must_use]
     pub fn quote(&self) -> QuoteFields<R> {
         QuoteFields::new(self.0.then("quote", ::dflat::codegen::Step::Field(6)))
@@ -640,7 +640,7 @@ impl<R> ReplyFields<R> {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Quote {
-    /// `reply`
+    /// `reply`: `Reply`, required.
     pub reply: ::dflat::codegen::Box<Reply>,
 }
 
@@ -662,7 +662,7 @@ pub struct QuoteRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> QuoteRef<'a> {
-    /// `reply`
+    /// `reply`: `Reply`, required.
     #[must_use]
     pub fn reply(self) -> ReplyRef<'a> {
         self.0.required_message::<Reply>(4)
@@ -721,7 +721,7 @@ impl<R> QuoteFields<R> {
         Self(path)
     }
 
-    /// `reply`
+    /// `reply`: `Reply`, required.
     #[must_use]
     pub fn reply(&self) -> ReplyFields<R> {
         ReplyFields::new(self.0.then("reply", ::dflat::codegen::Step::Field(4)))
@@ -734,27 +734,27 @@ impl<R> QuoteFields<R> {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct PostData {
-    /// `id`: the primary key.
+    /// `id`: `int`, default `0`, the primary key.
     pub id: i32,
-    /// `author`
+    /// `author`: `Author`, required.
     pub author: Author,
-    /// `editor`
+    /// `editor`: `Author`, may be missing.
     pub editor: ::core::option::Option<Author>,
-    /// `place`
+    /// `place`: `Point`, required.
     pub place: ::core::option::Option<Point>,
-    /// `content`
+    /// `content`: `Content`, required.
     pub content: ::core::option::Option<Content>,
-    /// `tags`
+    /// `tags`: `[string]`, required.
     pub tags: ::dflat::codegen::Vec<::dflat::codegen::String>,
-    /// `quote`
+    /// `quote`: `Quote`, required.
     pub quote: Quote,
-    /// `bytes`
+    /// `bytes`: `[ubyte]`, required.
     pub bytes: ::dflat::codegen::Vec<u8>,
-    /// `contents`
+    /// `contents`: `[Content]`, required.
     pub contents: ::dflat::codegen::Vec<::core::option::Option<Content>>,
-    /// `points`
+    /// `points`: `[Point]`, required.
     pub points: ::dflat::codegen::Vec<Point>,
-    /// `ratio`
+    /// `ratio`: `double`, default `3.14159`.
     pub ratio: f64,
 }
 
@@ -799,67 +799,67 @@ pub struct PostRef<'a>(::dflat::codegen::TableReader<'a>);
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::approx_constant)]
 impl<'a> PostRef<'a> {
-    /// `id`: the primary key.
+    /// `id`: `int`, default `0`, the primary key.
     #[must_use]
     pub fn id(self) -> i32 {
         self.0.scalar(4, 0)
     }
 
-    /// `author`
+    /// `author`: `Author`, required.
     #[must_use]
     pub fn author(self) -> AuthorRef<'a> {
         self.0.required_message::<Author>(6)
     }
 
-    /// `editor`
+    /// `editor`: `Author`, may be missing.
     #[must_use]
     pub fn editor(self) -> ::core::option::Option<AuthorRef<'a>> {
         self.0.message::<Author>(8)
     }
 
-    /// `place`
+    /// `place`: `Point`, required.
     #[must_use]
     pub fn place(self) -> ::core::option::Option<Point> {
         self.0.structure(10)
     }
 
-    /// `content`
+    /// `content`: `Content`, required.
     #[must_use]
     pub fn content(self) -> ::core::option::Option<ContentRef<'a>> {
         self.0.union::<Content>(14)
     }
 
-    /// `tags`
+    /// `tags`: `[string]`, required.
     #[must_use]
     pub fn tags(self) -> ::dflat::codegen::Vector<'a, str> {
         self.0.vector(16)
     }
 
-    /// `quote`
+    /// `quote`: `Quote`, required.
     #[must_use]
     pub fn quote(self) -> QuoteRef<'a> {
         self.0.required_message::<Quote>(18)
     }
 
-    /// `bytes`
+    /// `bytes`: `[ubyte]`, required.
     #[must_use]
     pub fn bytes(self) -> ::dflat::codegen::Vector<'a, u8> {
         self.0.vector(20)
     }
 
-    /// `contents`
+    /// `contents`: `[Content]`, required.
     #[must_use]
     pub fn contents(self) -> ::dflat::codegen::UnionVector<'a, Content> {
         self.0.union_vector(24)
     }
 
-    /// `points`
+    /// `points`: `[Point]`, required.
     #[must_use]
     pub fn points(self) -> ::dflat::codegen::Vector<'a, Point> {
         self.0.vector(26)
     }
 
-    /// `ratio`
+    /// `ratio`: `double`, default `3.14159`.
     #[must_use]
     pub fn ratio(self) -> f64 {
         self.0.scalar(28, 3.14159)
@@ -980,117 +980,117 @@ impl Post {
     /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-    /// The query field `id`: the primary key.
+    /// The query field `id`: `int`, default `0`, the primary key.
     pub const ID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
     );
-    /// The query fields of `author`.
+    /// The query fields of `author`: `Author`, required.
     pub const AUTHOR: AuthorFields<Self> = AuthorFields::new(::dflat::codegen::Path::new(
         "author",
         &[::dflat::codegen::Step::Field(6)],
     ));
-    /// The query fields of `editor`.
+    /// The query fields of `editor`: `Author`, may be missing.
     pub const EDITOR: AuthorFields<Self> = AuthorFields::new(::dflat::codegen::Path::new(
         "editor",
         &[::dflat::codegen::Step::Field(8)],
     ));
-    /// The query fields of `place`.
+    /// The query fields of `place`: `Point`, required.
     pub const PLACE: PointFields<Self> = PointFields::new(::dflat::codegen::Path::new(
         "place",
         &[::dflat::codegen::Step::Field(10)],
     ));
-    /// The query fields of `content`.
+    /// The query fields of `content`: `Content`, required.
     pub const CONTENT: ContentFields<Self> = ContentFields::new(::dflat::codegen::Path::new(
         "content",
         &[::dflat::codegen::Step::Field(14)],
     ));
-    /// The query field `tags`.
+    /// The query field `tags`: `[string]`, required.
     pub const TAGS: ::dflat::VectorField<Self, str> =
         ::dflat::VectorField::new("tags", &[::dflat::codegen::Step::Field(16)]);
-    /// The query fields of `quote`.
+    /// The query fields of `quote`: `Quote`, required.
     pub const QUOTE: QuoteFields<Self> = QuoteFields::new(::dflat::codegen::Path::new(
         "quote",
         &[::dflat::codegen::Step::Field(18)],
     ));
-    /// The query field `bytes`.
+    /// The query field `bytes`: `[ubyte]`, required.
     pub const BYTES: ::dflat::VectorField<Self, u8> =
         ::dflat::VectorField::new("bytes", &[::dflat::codegen::Step::Field(20)]);
-    /// The query field `contents`.
+    /// The query field `contents`: `[Content]`, required.
     pub const CONTENTS: ::dflat::VectorField<Self, Content> =
         ::dflat::VectorField::new("contents", &[::dflat::codegen::Step::Field(24)]);
-    /// The query field `points`.
+    /// The query field `points`: `[Point]`, required.
     pub const POINTS: ::dflat::VectorField<Self, Point> =
         ::dflat::VectorField::new("points", &[::dflat::codegen::Step::Field(26)]);
-    /// The query field `ratio`.
+    /// The query field `ratio`: `double`, default `3.14159`.
     pub const RATIO: ::dflat::Field<Self, f64> = ::dflat::Field::new(
         "ratio",
         &[::dflat::codegen::Step::Field(28)],
         ::dflat::codegen::Value::Float(3.14159),
     );
 
-    /// `id`: the primary key.
+    /// `id`: `int`, default `0`, the primary key.
     #[must_use]
     pub fn id(&self) -> i32 {
         ::dflat::Object::view(self).id()
     }
 
-    /// `author`
+    /// `author`: `Author`, required.
     #[must_use]
     pub fn author(&self) -> AuthorRef<'_> {
         ::dflat::Object::view(self).author()
     }
 
-    /// `editor`
+    /// `editor`: `Author`, may be missing.
     #[must_use]
     pub fn editor(&self) -> ::core::option::Option<AuthorRef<'_>> {
         ::dflat::Object::view(self).editor()
     }
 
-    /// `place`
+    /// `place`: `Point`, required.
     #[must_use]
     pub fn place(&self) -> ::core::option::Option<Point> {
         ::dflat::Object::view(self).place()
     }
 
-    /// `content`
+    /// `content`: `Content`, required.
     #[must_use]
     pub fn content(&self) -> ::core::option::Option<ContentRef<'_>> {
         ::dflat::Object::view(self).content()
     }
 
-    /// `tags`
+    /// `tags`: `[string]`, required.
     #[must_use]
     pub fn tags(&self) -> ::dflat::codegen::Vector<'_, str> {
         ::dflat::Object::view(self).tags()
     }
 
-    /// `quote`
+    /// `quote`: `Quote`, required.
     #[must_use]
     pub fn quote(&self) -> QuoteRef<'_> {
         ::dflat::Object::view(self).quote()
     }
 
-    /// `bytes`
+    /// `bytes`: `[ubyte]`, required.
     #[must_use]
     pub fn bytes(&self) -> ::dflat::codegen::Vector<'_, u8> {
         ::dflat::Object::view(self).bytes()
     }
 
-    /// `contents`
+    /// `contents`: `[Content]`, required.
     #[must_use]
     pub fn contents(&self) -> ::dflat::codegen::UnionVector<'_, Content> {
         ::dflat::Object::view(self).contents()
     }
 
-    /// `points`
+    /// `points`: `[Point]`, required.
     #[must_use]
     pub fn points(&self) -> ::dflat::codegen::Vector<'_, Point> {
         ::dflat::Object::view(self).points()
     }
 
-    /// `ratio`
+    /// `ratio`: `double`, default `3.14159`.
     #[must_use]
     pub fn ratio(&self) -> f64 {
         ::dflat::Object::view(self).ratio()

@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Point {
-    /// `x`
+    /// `x`: `int`.
     pub x: i32,
-    /// `y`
+    /// `y`: `int`.
     pub y: i32,
 }
 
@@ -43,7 +43,7 @@ impl<R> PointFields<R> {
         Self(path)
     }
 
-    /// `x`
+    /// `x`: `int`.
     #[must_use]
     pub fn x(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -53,7 +53,7 @@ impl<R> PointFields<R> {
         )
     }
 
-    /// `y`
+    /// `y`: `int`.
     #[must_use]
     pub fn y(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -70,9 +70,9 @@ impl<R> PointFields<R> {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Far {
-    /// `place`
+    /// `place`: `Point`.
     pub place: Point,
-    /// `distance`
+    /// `distance`: `double`.
     pub distance: f64,
 }
 
@@ -109,13 +109,13 @@ impl<R> FarFields<R> {
         Self(path)
     }
 
-    /// `place`
+    /// `place`: `Point`.
     #[must_use]
     pub fn place(&self) -> PointFields<R> {
         PointFields::new(self.0.then("place", ::dflat::codegen::Step::Offset(0)))
     }
 
-    /// `distance`
+    /// `distance`: `double`.
     #[must_use]
     pub fn distance(&self) -> ::dflat::Field<R, f64> {
         self.0.field(
@@ -132,9 +132,9 @@ impl<R> FarFields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Note {
-    /// `text`
+    /// `text`: `string`, may be missing.
     pub text: ::core::option::Option<::dflat::codegen::String>,
-    /// `at`
+    /// `at`: `Point`, may be missing.
     pub at: ::core::option::Option<Point>,
 }
 
@@ -145,13 +145,13 @@ pub struct NoteRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> NoteRef<'a> {
-    /// `text`
+    /// `text`: `string`, may be missing.
     #[must_use]
     pub fn text(self) -> ::core::option::Option<&'a str> {
         self.0.text(4)
     }
 
-    /// `at`
+    /// `at`: `Point`, may be missing.
     #[must_use]
     pub fn at(self) -> ::core::option::Option<Point> {
         self.0.structure(6)
@@ -213,7 +213,7 @@ impl<R> NoteFields<R> {
         Self(path)
     }
 
-    /// `text`
+    /// `text`: `string`, may be missing.
     #[must_use]
     pub fn text(&self) -> ::dflat::Field<R, str> {
         self.0.field(
@@ -223,7 +223,7 @@ impl<R> NoteFields<R> {
         )
     }
 
-    /// `at`
+    /// `at`: `Point`, may be missing.
     #[must_use]
     pub fn at(&self) -> PointFields<R> {
         PointFields::new(self.0.then("at", ::dflat::codegen::Step::Field(6)))
@@ -237,15 +237,15 @@ impl<R> NoteFields<R> {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum Body {
-    /// `Note`
+    /// `Note`: `Note`, type code 1.
     Note(Note),
-    /// `Second`
+    /// `Second`: `Note`, type code 2.
     Second(Note),
-    /// `Point`
+    /// `Point`: `Point`, type code 3.
     Point(Point),
-    /// `Words`
+    /// `Words`: `string`, type code 4.
     Words(::dflat::codegen::String),
-    /// `Ref`
+    /// `Ref`: `Ref`, type code 5.
     Ref(Ref),
 }
 
@@ -254,15 +254,15 @@ pub enum Body {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum BodyRef<'a> {
-    /// `Note`
+    /// `Note`: `Note`, type code 1.
     Note(NoteRef<'a>),
-    /// `Second`
+    /// `Second`: `Note`, type code 2.
     Second(NoteRef<'a>),
-    /// `Point`
+    /// `Point`: `Point`, type code 3.
     Point(Point),
-    /// `Words`
+    /// `Words`: `string`, type code 4.
     Words(&'a str),
-    /// `Ref`
+    /// `Ref`: `Ref`, type code 5.
     Ref(RefRef<'a>),
 }
 
@@ -442,7 +442,7 @@ impl<R> BodyFields<R> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Ref {
-    /// `x`
+    /// `x`: `int`, default `0`.
     pub x: i32,
 }
 
@@ -453,7 +453,7 @@ pub struct RefRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl RefRef<'_> {
-    /// `x`
+    /// `x`: `int`, default `0`.
     #[must_use]
     pub fn x(self) -> i32 {
         self.0.scalar(4, 0)
@@ -507,7 +507,7 @@ impl<R> RefFields<R> {
         Self(path)
     }
 
-    /// `x`
+    /// `x`: `int`, default `0`.
     #[must_use]
     pub fn x(&self) -> ::dflat::Field<R, i32> {
         self.0.field(
@@ -525,9 +525,9 @@ impl<R> RefFields<R> {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum Shape {
-    /// `Point`
+    /// `Point`: `Point`, type code 1.
     Point(Point),
-    /// `Far`
+    /// `Far`: `Far`, type code 2.
     Far(Far),
 }
 
@@ -536,9 +536,9 @@ pub enum Shape {
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::large_enum_variant)]
 pub enum ShapeRef {
-    /// `Point`
+    /// `Point`: `Point`, type code 1.
     Point(Point),
-    /// `Far`
+    /// `Far`: `Far`, type code 2.
     Far(Far),
 }
 
@@ -640,7 +640,7 @@ impl<R> ShapeFields<R> {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub enum Single {
-    /// `Note`
+    /// `Note`: `Note`, type code 1.
     Note(Note),
 }
 
@@ -648,7 +648,7 @@ pub enum Single {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub enum SingleRef<'a> {
-    /// `Note`
+    /// `Note`: `Note`, type code 1.
     Note(NoteRef<'a>),
 }
 
@@ -734,19 +734,19 @@ impl<R> SingleFields<R> {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct MessageData {
-    /// `id`: the primary key.
+    /// `id`: `string`, the primary key.
     pub id: ::dflat::codegen::String,
-    /// `body`: indexed.
+    /// `body`: `Body`, may be missing, indexed.
     pub body: ::core::option::Option<Body>,
-    /// `bodies`
+    /// `bodies`: `[Body]`, empty by default.
     pub bodies: ::dflat::codegen::Vec<::core::option::Option<Body>>,
-    /// `shape`
+    /// `shape`: `Shape`, may be missing.
     pub shape: ::core::option::Option<Shape>,
-    /// `shapes`
+    /// `shapes`: `[Shape]`, empty by default.
     pub shapes: ::dflat::codegen::Vec<::core::option::Option<Shape>>,
-    /// `single`
+    /// `single`: `Single`, required.
     pub single: ::core::option::Option<Single>,
-    /// `nested`
+    /// `nested`: `Holder`, may be missing.
     pub nested: ::core::option::Option<Holder>,
 }
 
@@ -774,43 +774,43 @@ pub struct MessageRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> MessageRef<'a> {
-    /// `id`: the primary key.
+    /// `id`: `string`, the primary key.
     #[must_use]
     pub fn id(self) -> &'a str {
         self.0.text_or(4, "")
     }
 
-    /// `body`: indexed.
+    /// `body`: `Body`, may be missing, indexed.
     #[must_use]
     pub fn body(self) -> ::core::option::Option<BodyRef<'a>> {
         self.0.union::<Body>(8)
     }
 
-    /// `bodies`
+    /// `bodies`: `[Body]`, empty by default.
     #[must_use]
     pub fn bodies(self) -> ::dflat::codegen::UnionVector<'a, Body> {
         self.0.union_vector(12)
     }
 
-    /// `shape`
+    /// `shape`: `Shape`, may be missing.
     #[must_use]
     pub fn shape(self) -> ::core::option::Option<ShapeRef> {
         self.0.union::<Shape>(16)
     }
 
-    /// `shapes`
+    /// `shapes`: `[Shape]`, empty by default.
     #[must_use]
     pub fn shapes(self) -> ::dflat::codegen::UnionVector<'a, Shape> {
         self.0.union_vector(20)
     }
 
-    /// `single`
+    /// `single`: `Single`, required.
     #[must_use]
     pub fn single(self) -> ::core::option::Option<SingleRef<'a>> {
         self.0.union::<Single>(24)
     }
 
-    /// `nested`
+    /// `nested`: `Holder`, may be missing.
     #[must_use]
     pub fn nested(self) -> ::core::option::Option<HolderRef<'a>> {
         self.0.message::<Holder>(26)
@@ -915,76 +915,76 @@ impl Message {
     /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-    /// The query field `id`: the primary key.
+    /// The query field `id`: `string`, the primary key.
     pub const ID: ::dflat::Field<Self, str> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
     );
-    /// The query fields of `body`: indexed.
+    /// The query fields of `body`: `Body`, may be missing, indexed.
     pub const BODY: BodyFields<Self> = BodyFields::new(::dflat::codegen::Path::new(
         "body",
         &[::dflat::codegen::Step::Field(8)],
     ));
-    /// The query field `bodies`.
+    /// The query field `bodies`: `[Body]`, empty by default.
     pub const BODIES: ::dflat::VectorField<Self, Body> =
         ::dflat::VectorField::new("bodies", &[::dflat::codegen::Step::Field(12)]);
-    /// The query fields of `shape`.
+    /// The query fields of `shape`: `Shape`, may be missing.
     pub const SHAPE: ShapeFields<Self> = ShapeFields::new(::dflat::codegen::Path::new(
         "shape",
         &[::dflat::codegen::Step::Field(16)],
     ));
-    /// The query field `shapes`.
+    /// The query field `shapes`: `[Shape]`, empty by default.
     pub const SHAPES: ::dflat::VectorField<Self, Shape> =
         ::dflat::VectorField::new("shapes", &[::dflat::codegen::Step::Field(20)]);
-    /// The query fields of `single`.
+    /// The query fields of `single`: `Single`, required.
     pub const SINGLE: SingleFields<Self> = SingleFields::new(::dflat::codegen::Path::new(
         "single",
         &[::dflat::codegen::Step::Field(24)],
     ));
-    /// The query fields of `nested`.
+    /// The query fields of `nested`: `Holder`, may be missing.
     pub const NESTED: HolderFields<Self> = HolderFields::new(::dflat::codegen::Path::new(
         "nested",
         &[::dflat::codegen::Step::Field(26)],
     ));
 
-    /// `id`: the primary key.
+    /// `id`: `string`, the primary key.
     #[must_use]
     pub fn id(&self) -> &str {
         ::dflat::Object::view(self).id()
     }
 
-    /// `body`: indexed.
+    /// `body`: `Body`, may be missing, indexed.
     #[must_use]
     pub fn body(&self) -> ::core::option::Option<BodyRef<'_>> {
         ::dflat::Object::view(self).body()
     }
 
-    /// `bodies`
+    /// `bodies`: `[Body]`, empty by default.
     #[must_use]
     pub fn bodies(&self) -> ::dflat::codegen::UnionVector<'_, Body> {
         ::dflat::Object::view(self).bodies()
     }
 
-    /// `shape`
+    /// `shape`: `Shape`, may be missing.
     #[must_use]
     pub fn shape(&self) -> ::core::option::Option<ShapeRef> {
         ::dflat::Object::view(self).shape()
     }
 
-    /// `shapes`
+    /// `shapes`: `[Shape]`, empty by default.
     #[must_use]
     pub fn shapes(&self) -> ::dflat::codegen::UnionVector<'_, Shape> {
         ::dflat::Object::view(self).shapes()
     }
 
-    /// `single`
+    /// `single`: `Single`, required.
     #[must_use]
     pub fn single(&self) -> ::core::option::Option<SingleRef<'_>> {
         ::dflat::Object::view(self).single()
     }
 
-    /// `nested`
+    /// `nested`: `Holder`, may be missing.
     #[must_use]
     pub fn nested(&self) -> ::core::option::Option<HolderRef<'_>> {
         ::dflat::Object::view(self).nested()
@@ -1134,11 +1134,11 @@ impl ::dflat::Payload for MessageData {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Holder {
-    /// `body`
+    /// `body`: `Body`, may be missing.
     pub body: ::core::option::Option<Body>,
-    /// `shape`
+    /// `shape`: `Shape`, may be missing.
     pub shape: ::core::option::Option<Shape>,
-    /// `note`
+    /// `note`: `Note`, may be missing.
     pub note: ::core::option::Option<Note>,
 }
 
@@ -1149,19 +1149,19 @@ pub struct HolderRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
 impl<'a> HolderRef<'a> {
-    /// `body`
+    /// `body`: `Body`, may be missing.
     #[must_use]
     pub fn body(self) -> ::core::option::Option<BodyRef<'a>> {
         self.0.union::<Body>(6)
     }
 
-    /// `shape`
+    /// `shape`: `Shape`, may be missing.
     #[must_use]
     pub fn shape(self) -> ::core::option::Option<ShapeRef> {
         self.0.union::<Shape>(10)
     }
 
-    /// `note`
+    /// `note`: `Note`, may be missing.
     #[must_use]
     pub fn note(self) -> ::core::option::Option<NoteRef<'a>> {
         self.0.message::<Note>(12)
@@ -1230,19 +1230,19 @@ impl<R> HolderFields<R> {
         Self(path)
     }
 
-    /// `body`
+    /// `body`: `Body`, may be missing.
     #[must_use]
     pub fn body(&self) -> BodyFields<R> {
         BodyFields::new(self.0.then("body", ::dflat::codegen::Step::Field(6)))
     }
 
-    /// `shape`
+    /// `shape`: `Shape`, may be missing.
     #[must_use]
     pub fn shape(&self) -> ShapeFields<R> {
         ShapeFields::new(self.0.then("shape", ::dflat::codegen::Step::Field(10)))
     }
 
-    /// `note`
+    /// `note`: `Note`, may be missing.
     #[must_use]
     pub fn note(&self) -> NoteFields<R> {
         NoteFields::new(self.0.then("note", ::dflat::codegen::Step::Field(12)))

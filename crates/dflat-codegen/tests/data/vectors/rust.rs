@@ -3,14 +3,14 @@
 /// The namespace `V` of the schema.
 #[allow(dead_code, unreachable_pub)]
 pub mod v {
-    /// An enum of the schema.
+    /// An enum of the schema: `byte`, `A` by default.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[repr(i8)]
     pub enum E {
-        /// `A`
+        /// `A`: 0.
         #[default]
         A = 0,
-        /// `B`
+        /// `B`: 1.
         B = 1,
     }
 
@@ -50,14 +50,14 @@ pub mod v {
 
     ::dflat::__vector_element!(enum E);
 
-    /// A set of bit flags of the schema.
+    /// Bit flags of the schema: `ulong`, none by default.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub struct F(u64);
 
     impl F {
-        /// `X`
+        /// `X`: 1.
         pub const X: Self = Self(1);
-        /// `Y`
+        /// `Y`: 9223372036854775808.
         pub const Y: Self = Self(9223372036854775808);
         /// All flags of the schema.
         pub const ALL: Self = Self(9223372036854775809);
@@ -159,11 +159,11 @@ pub mod v {
     /// A struct of the schema.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub struct S {
-        /// `a`
+        /// `a`: `int`.
         pub a: i32,
-        /// `b`
+        /// `b`: `[V.F:2]`.
         pub b: [F; 2],
-        /// `c`
+        /// `c`: `[V.S2:3]`.
         pub c: [S2; 3],
     }
 
@@ -206,7 +206,7 @@ pub mod v {
             Self(path)
         }
 
-        /// `a`
+        /// `a`: `int`.
         #[must_use]
         pub fn a(&self) -> ::dflat::Field<R, i32> {
             self.0.field(
@@ -222,9 +222,9 @@ pub mod v {
     /// A struct of the schema.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub struct S2 {
-        /// `e`
+        /// `e`: `V.E`.
         pub e: E,
-        /// `x`
+        /// `x`: `[bool:4]`.
         pub x: [bool; 4],
     }
 
@@ -259,7 +259,7 @@ pub mod v {
             Self(path)
         }
 
-        /// `e`
+        /// `e`: `V.E`.
         #[must_use]
         pub fn e(&self) -> ::dflat::Field<R, E> {
             self.0.field(
@@ -275,7 +275,7 @@ pub mod v {
     /// A table of the schema as an owned struct.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct T {
-        /// `s`
+        /// `s`: `string`, may be missing.
         pub s: ::core::option::Option<::dflat::codegen::String>,
     }
 
@@ -284,7 +284,7 @@ pub mod v {
     pub struct TRef<'a>(::dflat::codegen::TableReader<'a>);
 
     impl<'a> TRef<'a> {
-        /// `s`
+        /// `s`: `string`, may be missing.
         #[must_use]
         pub fn s(self) -> ::core::option::Option<&'a str> {
             self.0.text(4)
@@ -339,7 +339,7 @@ pub mod v {
             Self(path)
         }
 
-        /// `s`
+        /// `s`: `string`, may be missing.
         #[must_use]
         pub fn s(&self) -> ::dflat::Field<R, str> {
             self.0.field(
@@ -356,13 +356,13 @@ pub mod v {
     #[derive(Clone, Debug, PartialEq)]
     #[allow(clippy::large_enum_variant)]
     pub enum U {
-        /// `T`
+        /// `T`: `V.T`, type code 1.
         T(T),
-        /// `S`
+        /// `S`: `V.S`, type code 2.
         S(S),
-        /// `Str`
+        /// `Str`: `string`, type code 3.
         Str(::dflat::codegen::String),
-        /// `Alias`
+        /// `Alias`: `V.S`, type code 4.
         Alias(S),
     }
 
@@ -370,13 +370,13 @@ pub mod v {
     #[derive(Clone, Copy, Debug, PartialEq)]
     #[allow(clippy::large_enum_variant)]
     pub enum URef<'a> {
-        /// `T`
+        /// `T`: `V.T`, type code 1.
         T(TRef<'a>),
-        /// `S`
+        /// `S`: `V.S`, type code 2.
         S(S),
-        /// `Str`
+        /// `Str`: `string`, type code 3.
         Str(&'a str),
-        /// `Alias`
+        /// `Alias`: `V.S`, type code 4.
         Alias(S),
     }
 
@@ -531,77 +531,77 @@ pub mod v {
     /// The values of a [`R`] as an owned struct.
     #[derive(Clone, Debug, PartialEq)]
     pub struct RData {
-        /// `id`: the primary key.
+        /// `id`: `V.F`, no flag by default, the primary key.
         pub id: F,
-        /// `a`
+        /// `a`: `[bool]`, empty by default.
         pub a: ::dflat::codegen::Vec<bool>,
-        /// `b`
+        /// `b`: `[byte]`, empty by default.
         pub b: ::dflat::codegen::Vec<i8>,
-        /// `c`
+        /// `c`: `[ubyte]`, empty by default.
         pub c: ::dflat::codegen::Vec<u8>,
-        /// `d`
+        /// `d`: `[short]`, empty by default.
         pub d: ::dflat::codegen::Vec<i16>,
-        /// `e`
+        /// `e`: `[ushort]`, empty by default.
         pub e: ::dflat::codegen::Vec<u16>,
-        /// `f`
+        /// `f`: `[int]`, empty by default.
         pub f: ::dflat::codegen::Vec<i32>,
-        /// `g`
+        /// `g`: `[uint]`, empty by default.
         pub g: ::dflat::codegen::Vec<u32>,
-        /// `h`
+        /// `h`: `[long]`, empty by default.
         pub h: ::dflat::codegen::Vec<i64>,
-        /// `i`
+        /// `i`: `[ulong]`, empty by default.
         pub i: ::dflat::codegen::Vec<u64>,
-        /// `j`
+        /// `j`: `[float]`, empty by default.
         pub j: ::dflat::codegen::Vec<f32>,
-        /// `k`
+        /// `k`: `[double]`, empty by default.
         pub k: ::dflat::codegen::Vec<f64>,
-        /// `l`
+        /// `l`: `[string]`, empty by default.
         pub l: ::dflat::codegen::Vec<::dflat::codegen::String>,
-        /// `m`
+        /// `m`: `[V.S]`, empty by default.
         pub m: ::dflat::codegen::Vec<S>,
-        /// `n`
+        /// `n`: `[V.T]`, empty by default.
         pub n: ::dflat::codegen::Vec<T>,
-        /// `o`
+        /// `o`: `[V.E]`, empty by default.
         pub o: ::dflat::codegen::Vec<E>,
-        /// `p`
+        /// `p`: `[V.F]`, empty by default.
         pub p: ::dflat::codegen::Vec<F>,
-        /// `q`
+        /// `q`: `[V.U]`, empty by default.
         pub q: ::dflat::codegen::Vec<::core::option::Option<U>>,
-        /// `r`
+        /// `r`: `[V.R]`, empty by default.
         pub r: ::dflat::codegen::Vec<RData>,
-        /// `u`
+        /// `u`: `V.U`, may be missing.
         pub u: ::core::option::Option<U>,
-        /// `v`
+        /// `v`: `[byte]`, empty by default.
         pub v: ::dflat::codegen::Vec<i8>,
-        /// `w`
+        /// `w`: `[double]`, empty by default.
         pub w: ::dflat::codegen::Vec<f64>,
-        /// `nest`
+        /// `nest`: `[ubyte]`, empty by default.
         pub nest: ::dflat::codegen::Vec<u8>,
-        /// `flex`
+        /// `flex`: `[ubyte]`, empty by default.
         pub flex: ::dflat::codegen::Vec<u8>,
-        /// `key`
+        /// `key`: `string`, required.
         pub key: ::dflat::codegen::String,
-        /// `hashed`
+        /// `hashed`: `uint`, default `0`.
         pub hashed: u32,
-        /// `oe`
+        /// `oe`: `V.E`, may be missing.
         pub oe: ::core::option::Option<E>,
-        /// `of`
+        /// `of`: `V.F`, may be missing.
         pub of: ::core::option::Option<F>,
-        /// `eb`
+        /// `eb`: `V.E`, default `B`.
         pub eb: E,
-        /// `fl`
+        /// `fl`: `float`, default `NaN`.
         pub fl: f32,
-        /// `d2`
+        /// `d2`: `double`, default `inf`.
         pub d2: f64,
-        /// `d3`
+        /// `d3`: `double`, default `inf`.
         pub d3: f64,
-        /// `s0`
+        /// `s0`: `string`, default `"x\0y"`.
         pub s0: ::dflat::codegen::String,
-        /// `sm`
+        /// `sm`: `string`, default `""`.
         pub sm: ::dflat::codegen::String,
-        /// `b1`
+        /// `b1`: `bool`, default `true`.
         pub b1: bool,
-        /// `ff`
+        /// `ff`: `V.F`, default `X | Y`.
         pub ff: F,
     }
 
@@ -655,217 +655,217 @@ pub mod v {
     pub struct RRef<'a>(::dflat::codegen::TableReader<'a>);
 
     impl<'a> RRef<'a> {
-        /// `id`: the primary key.
+        /// `id`: `V.F`, no flag by default, the primary key.
         #[must_use]
         pub fn id(self) -> F {
             self.0.enumeration(4, F::from_bits(0))
         }
 
-        /// `a`
+        /// `a`: `[bool]`, empty by default.
         #[must_use]
         pub fn a(self) -> ::dflat::codegen::Vector<'a, bool> {
             self.0.vector(6)
         }
 
-        /// `b`
+        /// `b`: `[byte]`, empty by default.
         #[must_use]
         pub fn b(self) -> ::dflat::codegen::Vector<'a, i8> {
             self.0.vector(8)
         }
 
-        /// `c`
+        /// `c`: `[ubyte]`, empty by default.
         #[must_use]
         pub fn c(self) -> ::dflat::codegen::Vector<'a, u8> {
             self.0.vector(10)
         }
 
-        /// `d`
+        /// `d`: `[short]`, empty by default.
         #[must_use]
         pub fn d(self) -> ::dflat::codegen::Vector<'a, i16> {
             self.0.vector(12)
         }
 
-        /// `e`
+        /// `e`: `[ushort]`, empty by default.
         #[must_use]
         pub fn e(self) -> ::dflat::codegen::Vector<'a, u16> {
             self.0.vector(14)
         }
 
-        /// `f`
+        /// `f`: `[int]`, empty by default.
         #[must_use]
         pub fn f(self) -> ::dflat::codegen::Vector<'a, i32> {
             self.0.vector(16)
         }
 
-        /// `g`
+        /// `g`: `[uint]`, empty by default.
         #[must_use]
         pub fn g(self) -> ::dflat::codegen::Vector<'a, u32> {
             self.0.vector(18)
         }
 
-        /// `h`
+        /// `h`: `[long]`, empty by default.
         #[must_use]
         pub fn h(self) -> ::dflat::codegen::Vector<'a, i64> {
             self.0.vector(20)
         }
 
-        /// `i`
+        /// `i`: `[ulong]`, empty by default.
         #[must_use]
         pub fn i(self) -> ::dflat::codegen::Vector<'a, u64> {
             self.0.vector(22)
         }
 
-        /// `j`
+        /// `j`: `[float]`, empty by default.
         #[must_use]
         pub fn j(self) -> ::dflat::codegen::Vector<'a, f32> {
             self.0.vector(24)
         }
 
-        /// `k`
+        /// `k`: `[double]`, empty by default.
         #[must_use]
         pub fn k(self) -> ::dflat::codegen::Vector<'a, f64> {
             self.0.vector(26)
         }
 
-        /// `l`
+        /// `l`: `[string]`, empty by default.
         #[must_use]
         pub fn l(self) -> ::dflat::codegen::Vector<'a, str> {
             self.0.vector(28)
         }
 
-        /// `m`
+        /// `m`: `[V.S]`, empty by default.
         #[must_use]
         pub fn m(self) -> ::dflat::codegen::Vector<'a, S> {
             self.0.vector(30)
         }
 
-        /// `n`
+        /// `n`: `[V.T]`, empty by default.
         #[must_use]
         pub fn n(self) -> ::dflat::codegen::Vector<'a, T> {
             self.0.vector(32)
         }
 
-        /// `o`
+        /// `o`: `[V.E]`, empty by default.
         #[must_use]
         pub fn o(self) -> ::dflat::codegen::Vector<'a, E> {
             self.0.vector(34)
         }
 
-        /// `p`
+        /// `p`: `[V.F]`, empty by default.
         #[must_use]
         pub fn p(self) -> ::dflat::codegen::Vector<'a, F> {
             self.0.vector(36)
         }
 
-        /// `q`
+        /// `q`: `[V.U]`, empty by default.
         #[must_use]
         pub fn q(self) -> ::dflat::codegen::UnionVector<'a, U> {
             self.0.union_vector(40)
         }
 
-        /// `r`
+        /// `r`: `[V.R]`, empty by default.
         #[must_use]
         pub fn r(self) -> ::dflat::codegen::Vector<'a, RData> {
             self.0.vector(42)
         }
 
-        /// `u`
+        /// `u`: `V.U`, may be missing.
         #[must_use]
         pub fn u(self) -> ::core::option::Option<URef<'a>> {
             self.0.union::<U>(46)
         }
 
-        /// `v`
+        /// `v`: `[byte]`, empty by default.
         #[must_use]
         pub fn v(self) -> ::dflat::codegen::Vector<'a, i8> {
             self.0.vector(48)
         }
 
-        /// `w`
+        /// `w`: `[double]`, empty by default.
         #[must_use]
         pub fn w(self) -> ::dflat::codegen::Vector<'a, f64> {
             self.0.vector(50)
         }
 
-        /// `nest`
+        /// `nest`: `[ubyte]`, empty by default.
         #[must_use]
         pub fn nest(self) -> ::dflat::codegen::Vector<'a, u8> {
             self.0.vector(52)
         }
 
-        /// `flex`
+        /// `flex`: `[ubyte]`, empty by default.
         #[must_use]
         pub fn flex(self) -> ::dflat::codegen::Vector<'a, u8> {
             self.0.vector(54)
         }
 
-        /// `key`
+        /// `key`: `string`, required.
         #[must_use]
         pub fn key(self) -> &'a str {
             self.0.text_or(56, "")
         }
 
-        /// `hashed`
+        /// `hashed`: `uint`, default `0`.
         #[must_use]
         pub fn hashed(self) -> u32 {
             self.0.scalar(58, 0)
         }
 
-        /// `oe`
+        /// `oe`: `V.E`, may be missing.
         #[must_use]
         pub fn oe(self) -> ::core::option::Option<E> {
             self.0.optional_enumeration(62)
         }
 
-        /// `of`
+        /// `of`: `V.F`, may be missing.
         #[must_use]
         pub fn of(self) -> ::core::option::Option<F> {
             self.0.optional_enumeration(64)
         }
 
-        /// `eb`
+        /// `eb`: `V.E`, default `B`.
         #[must_use]
         pub fn eb(self) -> E {
             self.0.enumeration(66, E::B)
         }
 
-        /// `fl`
+        /// `fl`: `float`, default `NaN`.
         #[must_use]
         pub fn fl(self) -> f32 {
             self.0.scalar(68, f32::NAN)
         }
 
-        /// `d2`
+        /// `d2`: `double`, default `inf`.
         #[must_use]
         pub fn d2(self) -> f64 {
             self.0.scalar(70, f64::INFINITY)
         }
 
-        /// `d3`
+        /// `d3`: `double`, default `inf`.
         #[must_use]
         pub fn d3(self) -> f64 {
             self.0.scalar(72, f64::INFINITY)
         }
 
-        /// `s0`
+        /// `s0`: `string`, default `"x\0y"`.
         #[must_use]
         pub fn s0(self) -> &'a str {
             self.0.text_or(74, "x\0y")
         }
 
-        /// `sm`
+        /// `sm`: `string`, default `""`.
         #[must_use]
         pub fn sm(self) -> &'a str {
             self.0.text_or(76, "")
         }
 
-        /// `b1`
+        /// `b1`: `bool`, default `true`.
         #[must_use]
         pub fn b1(self) -> bool {
             self.0.scalar(78, true)
         }
 
-        /// `ff`
+        /// `ff`: `V.F`, default `X | Y`.
         #[must_use]
         pub fn ff(self) -> F {
             self.0.enumeration(80, F::from_bits(9223372036854775809))
@@ -1106,7 +1106,7 @@ pub mod v {
             Self(path)
         }
 
-        /// `id`: the primary key.
+        /// `id`: `V.F`, no flag by default, the primary key.
         #[must_use]
         pub fn id(&self) -> ::dflat::Field<R, F> {
             self.0.field(
@@ -1116,145 +1116,145 @@ pub mod v {
             )
         }
 
-        /// `a`
+        /// `a`: `[bool]`, empty by default.
         #[must_use]
         pub fn a(&self) -> ::dflat::VectorField<R, bool> {
             self.0.vector("a", ::dflat::codegen::Step::Field(6))
         }
 
-        /// `b`
+        /// `b`: `[byte]`, empty by default.
         #[must_use]
         pub fn b(&self) -> ::dflat::VectorField<R, i8> {
             self.0.vector("b", ::dflat::codegen::Step::Field(8))
         }
 
-        /// `c`
+        /// `c`: `[ubyte]`, empty by default.
         #[must_use]
         pub fn c(&self) -> ::dflat::VectorField<R, u8> {
             self.0.vector("c", ::dflat::codegen::Step::Field(10))
         }
 
-        /// `d`
+        /// `d`: `[short]`, empty by default.
         #[must_use]
         pub fn d(&self) -> ::dflat::VectorField<R, i16> {
             self.0.vector("d", ::dflat::codegen::Step::Field(12))
         }
 
-        /// `e`
+        /// `e`: `[ushort]`, empty by default.
         #[must_use]
         pub fn e(&self) -> ::dflat::VectorField<R, u16> {
             self.0.vector("e", ::dflat::codegen::Step::Field(14))
         }
 
-        /// `f`
+        /// `f`: `[int]`, empty by default.
         #[must_use]
         pub fn f(&self) -> ::dflat::VectorField<R, i32> {
             self.0.vector("f", ::dflat::codegen::Step::Field(16))
         }
 
-        /// `g`
+        /// `g`: `[uint]`, empty by default.
         #[must_use]
         pub fn g(&self) -> ::dflat::VectorField<R, u32> {
             self.0.vector("g", ::dflat::codegen::Step::Field(18))
         }
 
-        /// `h`
+        /// `h`: `[long]`, empty by default.
         #[must_use]
         pub fn h(&self) -> ::dflat::VectorField<R, i64> {
             self.0.vector("h", ::dflat::codegen::Step::Field(20))
         }
 
-        /// `i`
+        /// `i`: `[ulong]`, empty by default.
         #[must_use]
         pub fn i(&self) -> ::dflat::VectorField<R, u64> {
             self.0.vector("i", ::dflat::codegen::Step::Field(22))
         }
 
-        /// `j`
+        /// `j`: `[float]`, empty by default.
         #[must_use]
         pub fn j(&self) -> ::dflat::VectorField<R, f32> {
             self.0.vector("j", ::dflat::codegen::Step::Field(24))
         }
 
-        /// `k`
+        /// `k`: `[double]`, empty by default.
         #[must_use]
         pub fn k(&self) -> ::dflat::VectorField<R, f64> {
             self.0.vector("k", ::dflat::codegen::Step::Field(26))
         }
 
-        /// `l`
+        /// `l`: `[string]`, empty by default.
         #[must_use]
         pub fn l(&self) -> ::dflat::VectorField<R, str> {
             self.0.vector("l", ::dflat::codegen::Step::Field(28))
         }
 
-        /// `m`
+        /// `m`: `[V.S]`, empty by default.
         #[must_use]
         pub fn m(&self) -> ::dflat::VectorField<R, S> {
             self.0.vector("m", ::dflat::codegen::Step::Field(30))
         }
 
-        /// `n`
+        /// `n`: `[V.T]`, empty by default.
         #[must_use]
         pub fn n(&self) -> ::dflat::VectorField<R, T> {
             self.0.vector("n", ::dflat::codegen::Step::Field(32))
         }
 
-        /// `o`
+        /// `o`: `[V.E]`, empty by default.
         #[must_use]
         pub fn o(&self) -> ::dflat::VectorField<R, E> {
             self.0.vector("o", ::dflat::codegen::Step::Field(34))
         }
 
-        /// `p`
+        /// `p`: `[V.F]`, empty by default.
         #[must_use]
         pub fn p(&self) -> ::dflat::VectorField<R, F> {
             self.0.vector("p", ::dflat::codegen::Step::Field(36))
         }
 
-        /// `q`
+        /// `q`: `[V.U]`, empty by default.
         #[must_use]
         pub fn q(&self) -> ::dflat::VectorField<R, U> {
             self.0.vector("q", ::dflat::codegen::Step::Field(40))
         }
 
-        /// `r`
+        /// `r`: `[V.R]`, empty by default.
         #[must_use]
         pub fn r(&self) -> ::dflat::VectorField<R, RData> {
             self.0.vector("r", ::dflat::codegen::Step::Field(42))
         }
 
-        /// `u`
+        /// `u`: `V.U`, may be missing.
         #[must_use]
         pub fn u(&self) -> UFields<R> {
             UFields::new(self.0.then("u", ::dflat::codegen::Step::Field(46)))
         }
 
-        /// `v`
+        /// `v`: `[byte]`, empty by default.
         #[must_use]
         pub fn v(&self) -> ::dflat::VectorField<R, i8> {
             self.0.vector("v", ::dflat::codegen::Step::Field(48))
         }
 
-        /// `w`
+        /// `w`: `[double]`, empty by default.
         #[must_use]
         pub fn w(&self) -> ::dflat::VectorField<R, f64> {
             self.0.vector("w", ::dflat::codegen::Step::Field(50))
         }
 
-        /// `nest`
+        /// `nest`: `[ubyte]`, empty by default.
         #[must_use]
         pub fn nest(&self) -> ::dflat::VectorField<R, u8> {
             self.0.vector("nest", ::dflat::codegen::Step::Field(52))
         }
 
-        /// `flex`
+        /// `flex`: `[ubyte]`, empty by default.
         #[must_use]
         pub fn flex(&self) -> ::dflat::VectorField<R, u8> {
             self.0.vector("flex", ::dflat::codegen::Step::Field(54))
         }
 
-        /// `key`
+        /// `key`: `string`, required.
         #[must_use]
         pub fn key(&self) -> ::dflat::Field<R, str> {
             self.0.field(
@@ -1264,7 +1264,7 @@ pub mod v {
             )
         }
 
-        /// `hashed`
+        /// `hashed`: `uint`, default `0`.
         #[must_use]
         pub fn hashed(&self) -> ::dflat::Field<R, u32> {
             self.0.field(
@@ -1274,7 +1274,7 @@ pub mod v {
             )
         }
 
-        /// `oe`
+        /// `oe`: `V.E`, may be missing.
         #[must_use]
         pub fn oe(&self) -> ::dflat::Field<R, E> {
             self.0.field(
@@ -1284,7 +1284,7 @@ pub mod v {
             )
         }
 
-        /// `of`
+        /// `of`: `V.F`, may be missing.
         #[must_use]
         pub fn of(&self) -> ::dflat::Field<R, F> {
             self.0.field(
@@ -1294,7 +1294,7 @@ pub mod v {
             )
         }
 
-        /// `eb`
+        /// `eb`: `V.E`, default `B`.
         #[must_use]
         pub fn eb(&self) -> ::dflat::Field<R, E> {
             self.0.field(
@@ -1304,7 +1304,7 @@ pub mod v {
             )
         }
 
-        /// `fl`
+        /// `fl`: `float`, default `NaN`.
         #[must_use]
         pub fn fl(&self) -> ::dflat::Field<R, f32> {
             self.0.field(
@@ -1314,7 +1314,7 @@ pub mod v {
             )
         }
 
-        /// `d2`
+        /// `d2`: `double`, default `inf`.
         #[must_use]
         pub fn d2(&self) -> ::dflat::Field<R, f64> {
             self.0.field(
@@ -1324,7 +1324,7 @@ pub mod v {
             )
         }
 
-        /// `d3`
+        /// `d3`: `double`, default `inf`.
         #[must_use]
         pub fn d3(&self) -> ::dflat::Field<R, f64> {
             self.0.field(
@@ -1334,7 +1334,7 @@ pub mod v {
             )
         }
 
-        /// `s0`
+        /// `s0`: `string`, default `"x\0y"`.
         #[must_use]
         pub fn s0(&self) -> ::dflat::Field<R, str> {
             self.0.field(
@@ -1344,7 +1344,7 @@ pub mod v {
             )
         }
 
-        /// `sm`
+        /// `sm`: `string`, default `""`.
         #[must_use]
         pub fn sm(&self) -> ::dflat::Field<R, str> {
             self.0.field(
@@ -1354,7 +1354,7 @@ pub mod v {
             )
         }
 
-        /// `b1`
+        /// `b1`: `bool`, default `true`.
         #[must_use]
         pub fn b1(&self) -> ::dflat::Field<R, bool> {
             self.0.field(
@@ -1364,7 +1364,7 @@ pub mod v {
             )
         }
 
-        /// `ff`
+        /// `ff`: `V.F`, default `X | Y`.
         #[must_use]
         pub fn ff(&self) -> ::dflat::Field<R, F> {
             self.0.field(
@@ -1390,367 +1390,367 @@ pub mod v {
         /// The table of the type's objects, an argument of `perform_changes`.
         pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
-        /// The query field `id`: the primary key.
+        /// The query field `id`: `V.F`, no flag by default, the primary key.
         pub const ID: ::dflat::Field<Self, F> = ::dflat::Field::new(
             "id",
             &[::dflat::codegen::Step::Field(4)],
             ::dflat::codegen::Value::Int(0),
         );
-        /// The query field `a`.
+        /// The query field `a`: `[bool]`, empty by default.
         pub const A: ::dflat::VectorField<Self, bool> =
             ::dflat::VectorField::new("a", &[::dflat::codegen::Step::Field(6)]);
-        /// The query field `b`.
+        /// The query field `b`: `[byte]`, empty by default.
         pub const B: ::dflat::VectorField<Self, i8> =
             ::dflat::VectorField::new("b", &[::dflat::codegen::Step::Field(8)]);
-        /// The query field `c`.
+        /// The query field `c`: `[ubyte]`, empty by default.
         pub const C: ::dflat::VectorField<Self, u8> =
             ::dflat::VectorField::new("c", &[::dflat::codegen::Step::Field(10)]);
-        /// The query field `d`.
+        /// The query field `d`: `[short]`, empty by default.
         pub const D: ::dflat::VectorField<Self, i16> =
             ::dflat::VectorField::new("d", &[::dflat::codegen::Step::Field(12)]);
-        /// The query field `e`.
+        /// The query field `e`: `[ushort]`, empty by default.
         pub const E: ::dflat::VectorField<Self, u16> =
             ::dflat::VectorField::new("e", &[::dflat::codegen::Step::Field(14)]);
-        /// The query field `f`.
+        /// The query field `f`: `[int]`, empty by default.
         pub const F: ::dflat::VectorField<Self, i32> =
             ::dflat::VectorField::new("f", &[::dflat::codegen::Step::Field(16)]);
-        /// The query field `g`.
+        /// The query field `g`: `[uint]`, empty by default.
         pub const G: ::dflat::VectorField<Self, u32> =
             ::dflat::VectorField::new("g", &[::dflat::codegen::Step::Field(18)]);
-        /// The query field `h`.
+        /// The query field `h`: `[long]`, empty by default.
         pub const H: ::dflat::VectorField<Self, i64> =
             ::dflat::VectorField::new("h", &[::dflat::codegen::Step::Field(20)]);
-        /// The query field `i`.
+        /// The query field `i`: `[ulong]`, empty by default.
         pub const I: ::dflat::VectorField<Self, u64> =
             ::dflat::VectorField::new("i", &[::dflat::codegen::Step::Field(22)]);
-        /// The query field `j`.
+        /// The query field `j`: `[float]`, empty by default.
         pub const J: ::dflat::VectorField<Self, f32> =
             ::dflat::VectorField::new("j", &[::dflat::codegen::Step::Field(24)]);
-        /// The query field `k`.
+        /// The query field `k`: `[double]`, empty by default.
         pub const K: ::dflat::VectorField<Self, f64> =
             ::dflat::VectorField::new("k", &[::dflat::codegen::Step::Field(26)]);
-        /// The query field `l`.
+        /// The query field `l`: `[string]`, empty by default.
         pub const L: ::dflat::VectorField<Self, str> =
             ::dflat::VectorField::new("l", &[::dflat::codegen::Step::Field(28)]);
-        /// The query field `m`.
+        /// The query field `m`: `[V.S]`, empty by default.
         pub const M: ::dflat::VectorField<Self, S> =
             ::dflat::VectorField::new("m", &[::dflat::codegen::Step::Field(30)]);
-        /// The query field `n`.
+        /// The query field `n`: `[V.T]`, empty by default.
         pub const N: ::dflat::VectorField<Self, T> =
             ::dflat::VectorField::new("n", &[::dflat::codegen::Step::Field(32)]);
-        /// The query field `o`.
+        /// The query field `o`: `[V.E]`, empty by default.
         pub const O: ::dflat::VectorField<Self, E> =
             ::dflat::VectorField::new("o", &[::dflat::codegen::Step::Field(34)]);
-        /// The query field `p`.
+        /// The query field `p`: `[V.F]`, empty by default.
         pub const P: ::dflat::VectorField<Self, F> =
             ::dflat::VectorField::new("p", &[::dflat::codegen::Step::Field(36)]);
-        /// The query field `q`.
+        /// The query field `q`: `[V.U]`, empty by default.
         pub const Q: ::dflat::VectorField<Self, U> =
             ::dflat::VectorField::new("q", &[::dflat::codegen::Step::Field(40)]);
-        /// The query field `r`.
+        /// The query field `r`: `[V.R]`, empty by default.
         pub const R: ::dflat::VectorField<Self, RData> =
             ::dflat::VectorField::new("r", &[::dflat::codegen::Step::Field(42)]);
-        /// The query fields of `u`.
+        /// The query fields of `u`: `V.U`, may be missing.
         pub const U: UFields<Self> = UFields::new(::dflat::codegen::Path::new(
             "u",
             &[::dflat::codegen::Step::Field(46)],
         ));
-        /// The query field `v`.
+        /// The query field `v`: `[byte]`, empty by default.
         pub const V: ::dflat::VectorField<Self, i8> =
             ::dflat::VectorField::new("v", &[::dflat::codegen::Step::Field(48)]);
-        /// The query field `w`.
+        /// The query field `w`: `[double]`, empty by default.
         pub const W: ::dflat::VectorField<Self, f64> =
             ::dflat::VectorField::new("w", &[::dflat::codegen::Step::Field(50)]);
-        /// The query field `nest`.
+        /// The query field `nest`: `[ubyte]`, empty by default.
         pub const NEST: ::dflat::VectorField<Self, u8> =
             ::dflat::VectorField::new("nest", &[::dflat::codegen::Step::Field(52)]);
-        /// The query field `flex`.
+        /// The query field `flex`: `[ubyte]`, empty by default.
         pub const FLEX: ::dflat::VectorField<Self, u8> =
             ::dflat::VectorField::new("flex", &[::dflat::codegen::Step::Field(54)]);
-        /// The query field `key`.
+        /// The query field `key`: `string`, required.
         pub const KEY: ::dflat::Field<Self, str> = ::dflat::Field::new(
             "key",
             &[::dflat::codegen::Step::Field(56)],
             ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
         );
-        /// The query field `hashed`.
+        /// The query field `hashed`: `uint`, default `0`.
         pub const HASHED: ::dflat::Field<Self, u32> = ::dflat::Field::new(
             "hashed",
             &[::dflat::codegen::Step::Field(58)],
             ::dflat::codegen::Value::Int(0),
         );
-        /// The query field `oe`.
+        /// The query field `oe`: `V.E`, may be missing.
         pub const OE: ::dflat::Field<Self, E> = ::dflat::Field::new(
             "oe",
             &[::dflat::codegen::Step::Field(62)],
             ::dflat::codegen::Value::Null,
         );
-        /// The query field `of`.
+        /// The query field `of`: `V.F`, may be missing.
         pub const OF: ::dflat::Field<Self, F> = ::dflat::Field::new(
             "of",
             &[::dflat::codegen::Step::Field(64)],
             ::dflat::codegen::Value::Null,
         );
-        /// The query field `eb`.
+        /// The query field `eb`: `V.E`, default `B`.
         pub const EB: ::dflat::Field<Self, E> = ::dflat::Field::new(
             "eb",
             &[::dflat::codegen::Step::Field(66)],
             ::dflat::codegen::Value::Int(1),
         );
-        /// The query field `fl`.
+        /// The query field `fl`: `float`, default `NaN`.
         pub const FL: ::dflat::Field<Self, f32> = ::dflat::Field::new(
             "fl",
             &[::dflat::codegen::Step::Field(68)],
             ::dflat::codegen::Value::Null,
         );
-        /// The query field `d2`.
+        /// The query field `d2`: `double`, default `inf`.
         pub const D2: ::dflat::Field<Self, f64> = ::dflat::Field::new(
             "d2",
             &[::dflat::codegen::Step::Field(70)],
             ::dflat::codegen::Value::Float(f64::INFINITY),
         );
-        /// The query field `d3`.
+        /// The query field `d3`: `double`, default `inf`.
         pub const D3: ::dflat::Field<Self, f64> = ::dflat::Field::new(
             "d3",
             &[::dflat::codegen::Step::Field(72)],
             ::dflat::codegen::Value::Float(f64::INFINITY),
         );
-        /// The query field `s0`.
+        /// The query field `s0`: `string`, default `"x\0y"`.
         pub const S0: ::dflat::Field<Self, str> = ::dflat::Field::new(
             "s0",
             &[::dflat::codegen::Step::Field(74)],
             ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("x\0y")),
         );
-        /// The query field `sm`.
+        /// The query field `sm`: `string`, default `""`.
         pub const SM: ::dflat::Field<Self, str> = ::dflat::Field::new(
             "sm",
             &[::dflat::codegen::Step::Field(76)],
             ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
         );
-        /// The query field `b1`.
+        /// The query field `b1`: `bool`, default `true`.
         pub const B1: ::dflat::Field<Self, bool> = ::dflat::Field::new(
             "b1",
             &[::dflat::codegen::Step::Field(78)],
             ::dflat::codegen::Value::Int(1),
         );
-        /// The query field `ff`.
+        /// The query field `ff`: `V.F`, default `X | Y`.
         pub const FF: ::dflat::Field<Self, F> = ::dflat::Field::new(
             "ff",
             &[::dflat::codegen::Step::Field(80)],
             ::dflat::codegen::Value::UInt(9223372036854775809),
         );
 
-        /// `id`: the primary key.
+        /// `id`: `V.F`, no flag by default, the primary key.
         #[must_use]
         pub fn id(&self) -> F {
             ::dflat::Object::view(self).id()
         }
 
-        /// `a`
+        /// `a`: `[bool]`, empty by default.
         #[must_use]
         pub fn a(&self) -> ::dflat::codegen::Vector<'_, bool> {
             ::dflat::Object::view(self).a()
         }
 
-        /// `b`
+        /// `b`: `[byte]`, empty by default.
         #[must_use]
         pub fn b(&self) -> ::dflat::codegen::Vector<'_, i8> {
             ::dflat::Object::view(self).b()
         }
 
-        /// `c`
+        /// `c`: `[ubyte]`, empty by default.
         #[must_use]
         pub fn c(&self) -> ::dflat::codegen::Vector<'_, u8> {
             ::dflat::Object::view(self).c()
         }
 
-        /// `d`
+        /// `d`: `[short]`, empty by default.
         #[must_use]
         pub fn d(&self) -> ::dflat::codegen::Vector<'_, i16> {
             ::dflat::Object::view(self).d()
         }
 
-        /// `e`
+        /// `e`: `[ushort]`, empty by default.
         #[must_use]
         pub fn e(&self) -> ::dflat::codegen::Vector<'_, u16> {
             ::dflat::Object::view(self).e()
         }
 
-        /// `f`
+        /// `f`: `[int]`, empty by default.
         #[must_use]
         pub fn f(&self) -> ::dflat::codegen::Vector<'_, i32> {
             ::dflat::Object::view(self).f()
         }
 
-        /// `g`
+        /// `g`: `[uint]`, empty by default.
         #[must_use]
         pub fn g(&self) -> ::dflat::codegen::Vector<'_, u32> {
             ::dflat::Object::view(self).g()
         }
 
-        /// `h`
+        /// `h`: `[long]`, empty by default.
         #[must_use]
         pub fn h(&self) -> ::dflat::codegen::Vector<'_, i64> {
             ::dflat::Object::view(self).h()
         }
 
-        /// `i`
+        /// `i`: `[ulong]`, empty by default.
         #[must_use]
         pub fn i(&self) -> ::dflat::codegen::Vector<'_, u64> {
             ::dflat::Object::view(self).i()
         }
 
-        /// `j`
+        /// `j`: `[float]`, empty by default.
         #[must_use]
         pub fn j(&self) -> ::dflat::codegen::Vector<'_, f32> {
             ::dflat::Object::view(self).j()
         }
 
-        /// `k`
+        /// `k`: `[double]`, empty by default.
         #[must_use]
         pub fn k(&self) -> ::dflat::codegen::Vector<'_, f64> {
             ::dflat::Object::view(self).k()
         }
 
-        /// `l`
+        /// `l`: `[string]`, empty by default.
         #[must_use]
         pub fn l(&self) -> ::dflat::codegen::Vector<'_, str> {
             ::dflat::Object::view(self).l()
         }
 
-        /// `m`
+        /// `m`: `[V.S]`, empty by default.
         #[must_use]
         pub fn m(&self) -> ::dflat::codegen::Vector<'_, S> {
             ::dflat::Object::view(self).m()
         }
 
-        /// `n`
+        /// `n`: `[V.T]`, empty by default.
         #[must_use]
         pub fn n(&self) -> ::dflat::codegen::Vector<'_, T> {
             ::dflat::Object::view(self).n()
         }
 
-        /// `o`
+        /// `o`: `[V.E]`, empty by default.
         #[must_use]
         pub fn o(&self) -> ::dflat::codegen::Vector<'_, E> {
             ::dflat::Object::view(self).o()
         }
 
-        /// `p`
+        /// `p`: `[V.F]`, empty by default.
         #[must_use]
         pub fn p(&self) -> ::dflat::codegen::Vector<'_, F> {
             ::dflat::Object::view(self).p()
         }
 
-        /// `q`
+        /// `q`: `[V.U]`, empty by default.
         #[must_use]
         pub fn q(&self) -> ::dflat::codegen::UnionVector<'_, U> {
             ::dflat::Object::view(self).q()
         }
 
-        /// `r`
+        /// `r`: `[V.R]`, empty by default.
         #[must_use]
         pub fn r(&self) -> ::dflat::codegen::Vector<'_, RData> {
             ::dflat::Object::view(self).r()
         }
 
-        /// `u`
+        /// `u`: `V.U`, may be missing.
         #[must_use]
         pub fn u(&self) -> ::core::option::Option<URef<'_>> {
             ::dflat::Object::view(self).u()
         }
 
-        /// `v`
+        /// `v`: `[byte]`, empty by default.
         #[must_use]
         pub fn v(&self) -> ::dflat::codegen::Vector<'_, i8> {
             ::dflat::Object::view(self).v()
         }
 
-        /// `w`
+        /// `w`: `[double]`, empty by default.
         #[must_use]
         pub fn w(&self) -> ::dflat::codegen::Vector<'_, f64> {
             ::dflat::Object::view(self).w()
         }
 
-        /// `nest`
+        /// `nest`: `[ubyte]`, empty by default.
         #[must_use]
         pub fn nest(&self) -> ::dflat::codegen::Vector<'_, u8> {
             ::dflat::Object::view(self).nest()
         }
 
-        /// `flex`
+        /// `flex`: `[ubyte]`, empty by default.
         #[must_use]
         pub fn flex(&self) -> ::dflat::codegen::Vector<'_, u8> {
             ::dflat::Object::view(self).flex()
         }
 
-        /// `key`
+        /// `key`: `string`, required.
         #[must_use]
         pub fn key(&self) -> &str {
             ::dflat::Object::view(self).key()
         }
 
-        /// `hashed`
+        /// `hashed`: `uint`, default `0`.
         #[must_use]
         pub fn hashed(&self) -> u32 {
             ::dflat::Object::view(self).hashed()
         }
 
-        /// `oe`
+        /// `oe`: `V.E`, may be missing.
         #[must_use]
         pub fn oe(&self) -> ::core::option::Option<E> {
             ::dflat::Object::view(self).oe()
         }
 
-        /// `of`
+        /// `of`: `V.F`, may be missing.
         #[must_use]
         pub fn of(&self) -> ::core::option::Option<F> {
             ::dflat::Object::view(self).of()
         }
 
-        /// `eb`
+        /// `eb`: `V.E`, default `B`.
         #[must_use]
         pub fn eb(&self) -> E {
             ::dflat::Object::view(self).eb()
         }
 
-        /// `fl`
+        /// `fl`: `float`, default `NaN`.
         #[must_use]
         pub fn fl(&self) -> f32 {
             ::dflat::Object::view(self).fl()
         }
 
-        /// `d2`
+        /// `d2`: `double`, default `inf`.
         #[must_use]
         pub fn d2(&self) -> f64 {
             ::dflat::Object::view(self).d2()
         }
 
-        /// `d3`
+        /// `d3`: `double`, default `inf`.
         #[must_use]
         pub fn d3(&self) -> f64 {
             ::dflat::Object::view(self).d3()
         }
 
-        /// `s0`
+        /// `s0`: `string`, default `"x\0y"`.
         #[must_use]
         pub fn s0(&self) -> &str {
             ::dflat::Object::view(self).s0()
         }
 
-        /// `sm`
+        /// `sm`: `string`, default `""`.
         #[must_use]
         pub fn sm(&self) -> &str {
             ::dflat::Object::view(self).sm()
         }
 
-        /// `b1`
+        /// `b1`: `bool`, default `true`.
         #[must_use]
         pub fn b1(&self) -> bool {
             ::dflat::Object::view(self).b1()
         }
 
-        /// `ff`
+        /// `ff`: `V.F`, default `X | Y`.
         #[must_use]
         pub fn ff(&self) -> F {
             ::dflat::Object::view(self).ff()
@@ -1915,13 +1915,13 @@ pub mod v {
     /// A table of the schema as an owned struct.
     #[derive(Clone, Debug, PartialEq)]
     pub struct K {
-        /// `k`
+        /// `k`: `int`, default `0`.
         pub k: i32,
-        /// `v`
+        /// `v`: `[V.K]`, required.
         pub v: ::dflat::codegen::Vec<K>,
-        /// `st`
+        /// `st`: `V.S`, required.
         pub st: ::core::option::Option<S>,
-        /// `u`
+        /// `u`: `V.U`, required.
         pub u: ::core::option::Option<U>,
     }
 
@@ -1947,25 +1947,25 @@ pub mod v {
     pub struct KRef<'a>(::dflat::codegen::TableReader<'a>);
 
     impl<'a> KRef<'a> {
-        /// `k`
+        /// `k`: `int`, default `0`.
         #[must_use]
         pub fn k(self) -> i32 {
             self.0.scalar(4, 0)
         }
 
-        /// `v`
+        /// `v`: `[V.K]`, required.
         #[must_use]
         pub fn v(self) -> ::dflat::codegen::Vector<'a, K> {
             self.0.vector(6)
         }
 
-        /// `st`
+        /// `st`: `V.S`, required.
         #[must_use]
         pub fn st(self) -> ::core::option::Option<S> {
             self.0.structure(8)
         }
 
-        /// `u`
+        /// `u`: `V.U`, required.
         #[must_use]
         pub fn u(self) -> ::core::option::Option<URef<'a>> {
             self.0.union::<U>(12)
@@ -2042,7 +2042,7 @@ pub mod v {
             Self(path)
         }
 
-        /// `k`
+        /// `k`: `int`, default `0`.
         #[must_use]
         pub fn k(&self) -> ::dflat::Field<R, i32> {
             self.0.field(
@@ -2052,19 +2052,19 @@ pub mod v {
             )
         }
 
-        /// `v`
+        /// `v`: `[V.K]`, required.
         #[must_use]
         pub fn v(&self) -> ::dflat::VectorField<R, K> {
             self.0.vector("v", ::dflat::codegen::Step::Field(6))
         }
 
-        /// `st`
+        /// `st`: `V.S`, required.
         #[must_use]
         pub fn st(&self) -> SFields<R> {
             SFields::new(self.0.then("st", ::dflat::codegen::Step::Field(8)))
         }
 
-        /// `u`
+        /// `u`: `V.U`, required.
         #[must_use]
         pub fn u(&self) -> UFields<R> {
             UFields::new(self.0.then("u", ::dflat::codegen::Step::Field(12)))
