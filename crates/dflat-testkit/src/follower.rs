@@ -122,6 +122,16 @@ impl Follower {
         }
     }
 
+    /// Whether the latest result and the latest projection equal a fresh fetch.
+    #[must_use]
+    pub fn is_fresh(&self, workspace: &Workspace) -> bool {
+        let fetch = || fetch(workspace, &self.question, self.after.as_ref());
+        let (fresh, projected) = (fetch().all().unwrap(), fetch().select(SEEN).unwrap());
+        let deliveries = lock(&self.deliveries);
+        deliveries.latest.as_ref() == Some(&fresh)
+            && deliveries.projected == Some(format!("{projected:?}"))
+    }
+
     /// Compares the latest result and the latest projection with a fresh fetch.
     pub fn check_fresh(&self, workspace: &Workspace) {
         let fetch = || fetch(workspace, &self.question, self.after.as_ref());

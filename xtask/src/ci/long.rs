@@ -18,6 +18,7 @@ Options:
 Steps, and how many minutes each is estimated to take on one idle core, once it is compiled:
   kills      15   a thousand kills under load, and 50 while indexes are built
   processes  10   3,000 processes that open and close one file, some of which are killed
+  programs   10   random programs of several processes, some of which are killed or stopped
   power      10   losses of power at each sync, and between
   calls      30   each call fails, of transactions, maintenance and checkpoints
   building    1   each call of building indexes fails
@@ -32,7 +33,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
 type Variable = (&'static str, &'static str);
 
 /// The names of the steps, their commands, and the variables that set their length.
-const STEPS: [(&str, &str, Option<Variable>); 9] = [
+const STEPS: [(&str, &str, Option<Variable>); 10] = [
     (
         "kills",
         "cargo test --profile long -p dflat-testkit --test it -- kill",
@@ -42,6 +43,11 @@ const STEPS: [(&str, &str, Option<Variable>); 9] = [
         "processes",
         "cargo test --profile long -p dflat-testkit --test it -- short_lived",
         Some(("DFLAT_SHORT_LIVED_PROGRAMS", "1000")),
+    ),
+    (
+        "programs",
+        "cargo test --profile long -p dflat-testkit --test it -- random_programs",
+        Some(("DFLAT_PROGRAMS_SECONDS", "600")),
     ),
     (
         "power",

@@ -6,10 +6,14 @@
 //! cycle, or one list contradicts another, no order of the transactions explains the history.
 
 mod check;
+mod clock;
 mod record;
+mod text;
 
 pub use check::check;
-pub use record::record;
+pub use clock::Clock;
+pub use record::{Recorder, fill, last_lists, record};
+pub use text::{add_line, to_lines};
 
 /// An object that holds a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,7 +1,6 @@
-//! Runs random transactions on several threads and records what they saw.
+//! Runs random transactions on several threads and records their reads and deliveries.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -11,6 +10,7 @@ use dflat::{
     ErrorKind, Result, SubscribedObject, Subscription, Table, TransactionContext, Workspace,
 };
 
+use super::clock::Clock;
 use super::{Delivery, Event, History, Reading, Register};
 use crate::fixture::next;
 use crate::random::Random;
@@ -28,44 +28,13 @@ const SLOW: Duration = Duration::from_millis(4);
 const KINDS: usize = 3;
 const KEYS: usize = 3;
 
-/// Numbers moments, so that they can be compared across threads.
-#[derive(Clone, Default)]
-struct Clock(Arc<AtomicU64>);
-
-impl Clock {
-    fn now(&self) -> u64 {
-        self.0.fetch_add(1, Ordering::SeqCst) + 1
-    }
-}
-
 /// Runs the transactions of a seed in an empty workspace, and records them.
 pub fn record(workspace: &Workspace, seed: u64) -> History {
-    let clock = Clock::default();
     fill(workspace);
-    let deliveries: Arc<Mutex<Vec<Delivery>>> = Arc::default();
-    let subscriptions = subscribe(workspace, &clock, &deliveries);
-    let events: Mutex<Vec<Event>> = Mutex::default();
-    thread::scope(|scope| {
-        for thread in 0..THREADS {
-            let (clock, events) = (&clock, &events);
-            scope.spawn(move || {
-                let random = Random::new(seed * THREADS + thread);
-                let done = run(workspace, clock, random, thread);
-                events.lock().unwrap().extend(done);
-            });
-        }
-    });
-    let last = workspace
-        .perform_changes(tables(0..KINDS), |tx| {
-            registers().map(|at| read(tx, at)).collect()
-        })
-        .wait()
-        .unwrap();
-    for subscription in &subscriptions {
-        subscription.cancel();
-    }
-    let deliveries = std::mem::take(&mut *deliveries.lock().unwrap());
-    let events = events.into_inner().unwrap();
+    let recorder = Recorder::new(workspace, Clock::of_process());
+    let events = recorder.run(seed, 1);
+    let last = last_lists(workspace);
+    let deliveries = recorder.end();
     History {
         events,
         deliveries,
@@ -73,12 +42,73 @@ pub fn record(workspace: &Workspace, seed: u64) -> History {
     }
 }
 
+/// A subscriber to all objects of a workspace, and the maker of random transactions.
+pub struct Recorder<'w> {
+    workspace: &'w Workspace,
+    clock: Clock,
+    deliveries: Arc<Mutex<Vec<Delivery>>>,
+    subscriptions: Vec<Subscription>,
+}
+
+impl<'w> Recorder<'w> {
+    /// Subscribes to all objects, which [`fill`] has created.
+    #[must_use]
+    pub fn new(workspace: &'w Workspace, clock: Clock) -> Self {
+        let deliveries: Arc<Mutex<Vec<Delivery>>> = Arc::default();
+        let subscriptions = subscribe(workspace, &clock, &deliveries);
+        Self {
+            workspace,
+            clock,
+            deliveries,
+            subscriptions,
+        }
+    }
+
+    /// Runs the transactions of a seed. Their numbers begin with `first`, and there are fewer than
+    /// 1,000 of them.
+    #[must_use]
+    pub fn run(&self, seed: u64, first: u64) -> Vec<Event> {
+        let events: Mutex<Vec<Event>> = Mutex::default();
+        thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let events = &events;
+                scope.spawn(move || {
+                    let random = Random::new(seed * THREADS + thread);
+                    let first = first + thread * ROUNDS;
+                    let done = run(self.workspace, &self.clock, random, first);
+                    events.lock().unwrap().extend(done);
+                });
+            }
+        });
+        events.into_inner().unwrap()
+    }
+
+    /// Ends the subscriptions, and returns their deliveries.
+    #[must_use]
+    pub fn end(self) -> Vec<Delivery> {
+        for subscription in &self.subscriptions {
+            subscription.cancel();
+            let error = subscription.error();
+            assert!(error.is_none(), "{error:?}");
+        }
+        std::mem::take(&mut *self.deliveries.lock().unwrap())
+    }
+}
+
+/// The lists as a transaction over all tables reads them.
+#[must_use]
+pub fn last_lists(workspace: &Workspace) -> Vec<Reading> {
+    let read = |tx: &_| registers().map(|at| read(tx, at)).collect();
+    let read = workspace.perform_changes(tables(0..KINDS), read);
+    read.wait().unwrap()
+}
+
 /// The transactions of a thread: up to four run at a time.
-fn run(workspace: &Workspace, clock: &Clock, mut random: Random, thread: u64) -> Vec<Event> {
+fn run(workspace: &Workspace, clock: &Clock, mut random: Random, first: u64) -> Vec<Event> {
     let mut pending: Vec<Receiver<Event>> = Vec::new();
     let mut done = Vec::new();
     for round in 0..ROUNDS {
-        let id = 1 + thread * ROUNDS + round;
+        let id = first + round;
         if random.one_in(6) {
             done.push(look(workspace, clock, &mut random, id));
             continue;
@@ -97,6 +127,8 @@ struct Work {
     id: u64,
     steps: Vec<(Register, bool)>,
     ending: usize,
+    /// Whether other processes write, too, so that a change may fail with `Busy`.
+    is_shared: bool,
 }
 
 /// Performs a random transaction, whose event is recorded at its completion.
@@ -115,6 +147,7 @@ fn start(workspace: &Workspace, clock: &Clock, random: &mut Random, id: u64) -> 
         id,
         steps: steps.collect(),
         ending: random.below(8),
+        is_shared: clock.is_shared(),
     };
     // A type may be named twice.
     kinds.rotate_left(1);
@@ -125,20 +158,24 @@ fn start(workspace: &Workspace, clock: &Clock, random: &mut Random, id: u64) -> 
     let caller = thread::current().id();
     let called = clock.now();
     let handler = move |tx: &TransactionContext| work.run(tx, &mut sees.lock().unwrap());
-    workspace
-        .perform_changes(tables(kinds), handler)
-        .on_completion(move |outcome| {
-            let mut event = std::mem::take(&mut *seen.lock().unwrap());
-            (event.id, event.called, event.answered) = (id, called, clock.now());
-            event.committed = outcome.is_ok();
-            event.ordered = thread::current().id() != caller;
-            let _ = sender.send(event);
-        });
+    // In a process that is alone, no handler runs again.
+    let performed = match id.is_multiple_of(2) {
+        true => workspace.perform_changes_retrying(tables(kinds), handler),
+        false => workspace.perform_changes(tables(kinds), handler),
+    };
+    performed.on_completion(move |outcome| {
+        let mut event = std::mem::take(&mut *seen.lock().unwrap());
+        (event.id, event.called, event.answered) = (id, called, clock.now());
+        event.committed = outcome.is_ok();
+        event.ordered = thread::current().id() != caller;
+        let _ = sender.send(event);
+    });
     answered
 }
 
 impl Work {
     fn run(&self, tx: &TransactionContext, event: &mut Event) -> Result<()> {
+        *event = Event::default();
         let mut changed = HashSet::new();
         for (register, write) in &self.steps {
             let reading = read(tx, *register)?;
@@ -167,8 +204,11 @@ impl Work {
             }
             (2, Some((register, _))) => {
                 // A conflict leaves the transaction usable.
-                let kind = create(tx, *register).unwrap_err().kind();
-                assert_eq!(kind, ErrorKind::AlreadyExists);
+                let error = create(tx, *register).unwrap_err();
+                if self.is_shared && error.kind() == ErrorKind::Busy {
+                    return Err(error);
+                }
+                assert_eq!(error.kind(), ErrorKind::AlreadyExists);
                 Ok(())
             }
             _ => Ok(()),
@@ -319,7 +359,8 @@ fn create(tx: &TransactionContext, register: Register) -> Result<()> {
     }
 }
 
-fn fill(workspace: &Workspace) {
+/// Creates all objects, with empty lists.
+pub fn fill(workspace: &Workspace) {
     let filled = workspace.perform_changes(tables(0..KINDS), |tx| {
         registers().try_for_each(|register| create(tx, register))
     });

@@ -67,7 +67,8 @@ fn body(random: &mut Random) -> Option<Body> {
     }
 }
 
-fn sample(random: &mut Random) -> SampleData {
+/// An object.
+pub(super) fn sample(random: &mut Random) -> SampleData {
     SampleData {
         id: small(random),
         rank: small(random),

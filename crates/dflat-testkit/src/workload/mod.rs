@@ -20,8 +20,10 @@ use crate::seeds;
 use crate::watcher::Watcher;
 
 mod generate;
+mod unmodelled;
 
 use generate::{condition, question, step};
+pub use unmodelled::{change_at_random, random_question, random_sample};
 
 /// The number of transactions of a seed.
 const TRANSACTIONS: usize = 25;
