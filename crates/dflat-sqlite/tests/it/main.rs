@@ -10,6 +10,7 @@ mod commits;
 mod counted;
 mod encoding;
 mod file;
+mod foreign_rows;
 mod hostile;
 mod index_cost;
 mod io;

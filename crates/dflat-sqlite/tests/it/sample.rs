@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 
 use dflat_engine::Result;
 use dflat_engine::storage::{
-    Backend, IndexEntry, Key, KeyScan, Row, RowWrite, ScanPlan, Snapshot, Source, View, WriteError,
-    WriteTransaction,
+    Backend, IndexEntry, Key, KeyScan, Row, RowRepair, RowWrite, ScanPlan, Snapshot, Source, View,
+    WriteError, WriteTransaction,
 };
 use dflat_model::{
     Direction, Field, FieldKind, IndexDescriptor, RowId, Scalar, Step, Table, TableDescriptor,
@@ -186,4 +186,13 @@ pub(crate) fn whole(key: Key) -> Source<'static> {
         direction: Direction::Ascending,
         after: None,
     })
+}
+
+/// A repair of one row.
+pub(crate) fn of_row(row_id: i64, is_foreign: bool, entries: Vec<IndexEntry<'_>>) -> RowRepair<'_> {
+    RowRepair {
+        row_id: RowId(row_id),
+        is_foreign,
+        entries,
+    }
 }
