@@ -4,8 +4,8 @@
 //! ([`Writer`]), both without `unsafe`. It is wire-compatible with `flatc`. A payload becomes an
 //! [`Object`] only after [`verify()`], so that accessors need no `Result`; scans evaluate
 //! predicates on unverified payloads through checked reads ([`field_value`]). `unsafe` is in
-//! two files: `memory/chunk.rs` adds payloads to memory in which other objects are read, and
-//! `text.rs` takes ASCII bytes as text.
+//! three files: `memory/chunk.rs` adds payloads to memory in which other objects are read,
+//! `memory/raw.rs` gives objects to other languages, and `text.rs` takes ASCII bytes as text.
 //!
 //! Source: the FlatBuffers internals document, "Format of the binary".
 
@@ -26,7 +26,7 @@ pub(crate) use field_value::scalar_value;
 pub use field_value::{Members, Scope, field_value, root_text, same_value, whole_value};
 pub use malformed::Malformed;
 pub(crate) use memory::ObjectArenas;
-pub use memory::{Object, ObjectBatch, Origin};
+pub use memory::{LentObject, Object, ObjectBatch, Origin, RawObject};
 pub use merging::{Assigned, Knowledge, Unmergeable, assign, merge};
 pub use reader::{TableView, UnionView, VectorView};
 pub use scalar::ScalarType;

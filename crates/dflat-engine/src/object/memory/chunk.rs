@@ -40,10 +40,10 @@ pub(super) struct Header {
 }
 
 /// One allocation: reference count, header and bytes.
-type Chunk = ThinArc<Header, MaybeUninit<Byte>>;
+pub(super) type Chunk = ThinArc<Header, MaybeUninit<Byte>>;
 
 #[repr(transparent)]
-struct Byte(UnsafeCell<u8>);
+pub(super) struct Byte(UnsafeCell<u8>);
 
 // SAFETY: bytes that a piece reaches are never written again; all others are written only by the
 // one `OpenChunk` of the chunk.
@@ -52,8 +52,8 @@ unsafe impl Sync for Byte {}
 /// A payload in a chunk.
 #[derive(Clone)]
 pub(super) struct Piece {
-    chunk: Chunk,
-    span: PieceSpan,
+    pub(super) chunk: Chunk,
+    pub(super) span: PieceSpan,
 }
 
 /// The place of a payload in its chunk, and its row id, in one number so that a handle fits in two
@@ -82,6 +82,16 @@ impl PieceSpan {
         let delta = near.unwrap_or(Self::FAR).cast_unsigned();
         let bits = u64::from(delta) << 48 | u64::from(start) << 32 | u64::from(len as u32);
         Some((Self(bits), far))
+    }
+
+    /// The number, to be passed through C.
+    pub(super) const fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// The span of a number that [`to_bits`](Self::to_bits) returned.
+    pub(super) const fn from_bits(bits: u64) -> Self {
+        Self(bits)
     }
 
     const fn delta(self) -> i16 {

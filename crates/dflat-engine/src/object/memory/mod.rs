@@ -8,7 +8,9 @@ mod arena;
 mod batch;
 mod chunk;
 mod handle;
+mod raw;
 
 pub(crate) use arena::ObjectArenas;
 pub use batch::ObjectBatch;
 pub use handle::{Object, Origin};
+pub use raw::{LentObject, RawObject};
