@@ -174,12 +174,15 @@ impl Workspace {
     }
 
     /// Shuts down without waiting. `completion` is called at the end, on a separate thread.
-    pub fn shutdown_then(&self, completion: impl FnOnce(Result<()>) + Send + 'static) {
+    pub fn shutdown_then(
+        &self,
+        options: CloseOptions,
+        completion: impl FnOnce(Result<()>) + Send + 'static,
+    ) {
         self.owner.end_suspension();
         // Order: the dictionary queues its writes before the engine refuses further work.
         self.owner.dictionary.close();
-        self.engine()
-            .shutdown_then(CloseOptions::default(), Box::new(completion));
+        self.engine().shutdown_then(options, Box::new(completion));
     }
 }
 

@@ -355,7 +355,8 @@ impl Workspace {
     /// Shuts down as [`shutdown`](Self::shutdown) does, without waiting: `completion` is called at
     /// the end, on a separate thread.
     pub fn shutdown_then(&self, completion: impl FnOnce(Result<()>) + Send + 'static) {
-        self.untyped.shutdown_then(completion);
+        let options = CloseOptions::default();
+        self.untyped.shutdown_then(options, completion);
     }
 }
 
