@@ -34,7 +34,7 @@ pub use file::FileOptions;
 pub use json::{JsonType, JsonValue};
 pub use read::{Access, Explanation, Fetch, KeyUse, Rows, Source};
 pub use stats::Stats;
-pub use transaction::{CopyProgress, TableCopy, TransactionContext};
+pub use transaction::{CopyProgress, Operation, TableCopy, TransactionContext};
 #[cfg(feature = "sqlite")]
 pub use upkeep::{CheckReport, RepairReport, SalvageReport, salvage};
 pub use workspace::Workspace;

@@ -5,7 +5,7 @@ use dflat_engine::fetch::{self, KeyParts};
 use dflat_engine::object::{Object, Origin};
 use dflat_engine::storage::{Snapshot, View};
 use dflat_engine::transaction::Transaction;
-use dflat_model::Table;
+use dflat_model::{RowId, Table};
 
 use crate::Result;
 
@@ -49,6 +49,16 @@ impl Source<'_> {
     pub fn get(self, table: &Table, key: &KeyParts<'_>) -> Result<Option<Object>> {
         self.read(table, View::Latest, |snapshot, origin| {
             fetch::get(snapshot, table, key, origin)
+        })
+    }
+
+    /// The object with a row id, which one read of the same engine gave.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn find(self, table: &Table, row_id: RowId) -> Result<Option<Object>> {
+        self.read(table, View::Latest, |snapshot, origin| {
+            fetch::find(snapshot, table, row_id, origin)
         })
     }
 

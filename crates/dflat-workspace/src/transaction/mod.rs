@@ -1,6 +1,7 @@
 //! Transactions of the engine, together with the workspace's dictionary.
 
 mod copy;
+mod operation;
 mod perform;
 mod write_by_query;
 
@@ -14,6 +15,7 @@ use dflat_engine::transaction::Transaction;
 
 use crate::{Result, Source};
 pub use copy::{CopyProgress, TableCopy};
+pub use operation::Operation;
 
 /// A transaction, inside its handler: the engine's transaction, and the keys of the dictionary that
 /// it holds.
