@@ -1,0 +1,517 @@
+/* The C interface of the object database Dflat.
+ *
+ * The page docs/c-interface.md explains ownership, threads and errors in one place. In short:
+ *
+ * - Every function that can fail returns a code, `DFLAT_OK` or the kind of an error, and writes an
+ *   error object to its last argument if that is not NULL. The caller releases the error object.
+ * - A handle, such as a `dflat_workspace *`, belongs to the caller from the call that made it to
+ *   the call of its `_release`. Each function that releases accepts NULL.
+ * - A callback has a context and a function `drop`, which the library calls exactly once, whatever
+ *   happens, also if the function that got the callback fails.
+ * - Every function may be called on any thread, unless its comment says otherwise. A handle may be
+ *   used by several threads at a time, but must not be released while another call uses it.
+ * - Payloads are FlatBuffers bytes, little-endian, aligned to 4 bytes at least: read values of 8
+ *   bytes by unaligned loads.
+ */
+#ifndef DFLAT_H
+#define DFLAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this interface. It increases if a program that was compiled with an older header
+ * could break; functions and values that are added do not change it. */
+#define DFLAT_ABI_VERSION 1
+
+/* The version of the library, to be compared with DFLAT_ABI_VERSION. */
+uint32_t dflat_abi_version(void);
+
+/* ---- Codes and errors ------------------------------------------------------------------------ */
+
+/* What a function returns: `DFLAT_OK`, or the kind of the error. The numbers never change. */
+typedef int32_t dflat_code;
+
+enum {
+    DFLAT_OK = 0,
+    /* Another object has the same primary key or unique value. The transaction stays usable. */
+    DFLAT_ALREADY_EXISTS = 1,
+    /* The table holds the largest key, so that no key can be assigned. The transaction stays
+     * usable. */
+    DFLAT_KEYS_EXHAUSTED = 2,
+    /* The object to change was deleted, and the transaction stays usable; or there is no file. */
+    DFLAT_NOT_FOUND = 3,
+    /* The object has changed since it was read. The transaction stays usable. */
+    DFLAT_OUT_OF_DATE = 4,
+    /* The update would lose values that newer code has written. The transaction stays usable. */
+    DFLAT_NEWER_SCHEMA = 5,
+    /* The transaction was aborted, or lost by an earlier error. */
+    DFLAT_ABORTED = 6,
+    /* The transaction used a table that it was not given. */
+    DFLAT_UNDECLARED_TYPE = 7,
+    /* The call would wait for what can only happen after this handler or callback has returned. */
+    DFLAT_WOULD_DEADLOCK = 8,
+    /* The workspace is shut down. */
+    DFLAT_SHUT_DOWN = 9,
+    /* The file or a row is damaged. */
+    DFLAT_CORRUPT = 10,
+    /* The file is not a database, or its texts are not UTF-8. */
+    DFLAT_NOT_A_DATABASE = 11,
+    /* No space is left on the device, or a size limit is reached. */
+    DFLAT_STORAGE_FULL = 12,
+    /* Another process kept the file locked, or committed between a transaction's first read and
+     * its first change. Perform the transaction again. */
+    DFLAT_BUSY = 13,
+    /* The file or its directory cannot be written. */
+    DFLAT_READ_ONLY = 14,
+    /* The file cannot be opened, read or written, for the reason in the message. */
+    DFLAT_IO = 15,
+    /* The caller cancelled the work. */
+    DFLAT_CANCELLED = 16,
+    /* The work took longer than it may take. */
+    DFLAT_DEADLINE_EXCEEDED = 17,
+    /* The library panicked, which is a defect of the library. */
+    DFLAT_PANICKED = 18,
+    /* An error of the caller: see dflat_error_new. */
+    DFLAT_USER = 19,
+    /* A value has another type than the caller requested. */
+    DFLAT_WRONG_TYPE = 20,
+    /* An argument cannot be used, for the reason in the message. */
+    DFLAT_INVALID_ARGUMENT = 21,
+    /* An error of the storage without a kind of its own. */
+    DFLAT_BACKEND = 22
+};
+
+/* Bytes. `data` may be NULL if `length` is 0. As an argument, they are read during the call only.
+ * As a result, they belong to the handle that they came from. */
+typedef struct dflat_bytes {
+    const uint8_t *data;
+    size_t length;
+} dflat_bytes;
+
+/* UTF-8, without a NUL at its end. */
+typedef dflat_bytes dflat_text;
+
+/* An error: a code and a message. */
+typedef struct dflat_error dflat_error;
+
+/* Makes an error of the caller, for a handler to give. `value` is a number of the caller's choice.
+ * The transaction ends with DFLAT_USER and this error. */
+dflat_code dflat_error_new(int64_t value, dflat_text message, dflat_error **created,
+                           dflat_error **error);
+
+/* The code of an error; DFLAT_OK for NULL. */
+dflat_code dflat_error_code(const dflat_error *failure);
+
+/* The message: lower case, with the operation, the type, the key and the causes. The text belongs
+ * to the error. */
+dflat_code dflat_error_message(const dflat_error *failure, dflat_text *message);
+
+/* The number of an error of the caller; 0 for other errors. */
+dflat_code dflat_error_value(const dflat_error *failure, int64_t *value);
+
+/* Releases an error. */
+dflat_code dflat_error_release(dflat_error *failure);
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+/* A stored type: its table, primary key, indexes and the layout of its payloads. */
+typedef struct dflat_table dflat_table;
+
+/* How the library assigns the key of a new object whose key is 0 or empty. A descriptor's bytes do
+ * not have it. */
+enum {
+    /* Not at all. */
+    DFLAT_AUTO_KEY_NONE = 0,
+    /* One more than the largest key in the table; the key is a `ulong`. */
+    DFLAT_AUTO_KEY_INCREASING = 1,
+    /* A new UUID of version 7 as text; the key is a string. */
+    DFLAT_AUTO_KEY_UUID = 2
+};
+
+/* Makes a table of the bytes of a descriptor, which docs/storage-format.md describes. The bytes are
+ * copied.
+ * Errors: DFLAT_INVALID_ARGUMENT if the bytes are malformed. */
+dflat_code dflat_table_new(dflat_bytes descriptor, int32_t auto_key, dflat_table **table,
+                           dflat_error **error);
+
+/* The full name of the type in its schema. The text belongs to the table. */
+dflat_code dflat_table_name(const dflat_table *table, dflat_text *name, dflat_error **error);
+
+/* Releases a table. Queries, transactions and subscriptions that use it are not affected. */
+dflat_code dflat_table_release(dflat_table *table);
+
+/* ---- Workspaces ------------------------------------------------------------------------------ */
+
+/* Options of a workspace on a file. */
+typedef struct dflat_options dflat_options;
+
+/* The options, and the values that each takes. Options that are not set have the values of the
+ * workspace that this process has open on the file, or else the defaults. */
+enum {
+    /* 1: each commit survives a loss of power; 0, the default: the end of the process. */
+    DFLAT_OPTION_FULL_DURABILITY = 1,
+    /* 1: one transaction runs at a time; 0, the default: those of disjoint tables run together. */
+    DFLAT_OPTION_SINGLE_WRITER = 2,
+    /* Milliseconds to wait while another process has the file locked. Default: 30,000. */
+    DFLAT_OPTION_BUSY_TIMEOUT = 3,
+    /* The most threads that run transactions. Default: 64. */
+    DFLAT_OPTION_THREADS_MAX = 4,
+    /* The connections for reading that stay open. Default: 64. */
+    DFLAT_OPTION_READERS_MAX = 5,
+    /* The keys of a namespace of the dictionary that are kept in memory. Default: no limit. */
+    DFLAT_OPTION_DICTIONARY_KEYS_MAX = 6,
+    /* The bytes of the write-ahead log at which a transaction waits. Default: 16 MiB. */
+    DFLAT_OPTION_LOG_BYTES_MAX = 7,
+    /* 1: the file is only read. Default: 0. */
+    DFLAT_OPTION_READ_ONLY = 8,
+    /* 1: a file that is only read may be missing. Default: 0. */
+    DFLAT_OPTION_ALLOW_MISSING = 9,
+    /* 0: unused space is given back on request only; 1, the default: while nothing writes. */
+    DFLAT_OPTION_RECLAIM = 10,
+    /* The protection of new files on Apple's systems: 0, the default, that of the directory; 1
+     * none; 2 until the first unlock; 3 unless open; 4 complete. */
+    DFLAT_OPTION_FILE_PROTECTION = 11,
+    /* 0: commits of other processes are delivered by dflat_workspace_refresh only. Default: 1. */
+    DFLAT_OPTION_FOLLOW_PROCESSES = 12,
+    /* The most bytes of change records that are read to deliver such commits. Default: 8 MiB. */
+    DFLAT_OPTION_FOLLOW_BYTES_MAX = 13,
+    /* 1: commits write change records also while no other process follows. Default: 0. */
+    DFLAT_OPTION_CHANGE_LOG = 14,
+    /* Milliseconds for which a snapshot may be held. Default: no limit. */
+    DFLAT_OPTION_SNAPSHOT_AGE_MAX = 15,
+    /* Milliseconds that a completion waits for subscribers. Default: 1,000. */
+    DFLAT_OPTION_SUBSCRIBER_PATIENCE = 16
+};
+
+/* Makes options with the default values. */
+dflat_code dflat_options_new(dflat_options **options, dflat_error **error);
+
+/* Sets an option.
+ * Errors: DFLAT_INVALID_ARGUMENT for an unknown option, or a value out of its range. */
+dflat_code dflat_options_set(const dflat_options *options, int32_t option, int64_t value,
+                             dflat_error **error);
+
+/* Releases options. Workspaces that were opened with them are not affected. */
+dflat_code dflat_options_release(dflat_options *options);
+
+/* A database of objects, on a file or in memory. */
+typedef struct dflat_workspace dflat_workspace;
+
+/* Opens the database file at a path. Nothing is written, and no file is created, before the first
+ * change. All workspaces of one process on one file share one engine. `options` may be NULL.
+ * Errors: DFLAT_INVALID_ARGUMENT if the file is open in this process with other options;
+ * DFLAT_NOT_A_DATABASE; DFLAT_NOT_FOUND if it is only read and is missing; DFLAT_IO. */
+dflat_code dflat_workspace_open(dflat_text path, const dflat_options *options,
+                                dflat_workspace **workspace, dflat_error **error);
+
+/* Makes a workspace that keeps its objects in memory. */
+dflat_code dflat_workspace_in_memory(dflat_workspace **workspace, dflat_error **error);
+
+/* What a shutdown does with the file; to be joined by `|`. */
+enum {
+    /* Leaves one file, without a write-ahead log beside it. */
+    DFLAT_SHUTDOWN_TRUNCATE = 1,
+    /* Gives unused space back to the file system. */
+    DFLAT_SHUTDOWN_VACUUM = 2
+};
+
+/* The function of dflat_completion. `code` is the outcome. `failure` is NULL on success, and else
+ * an error that belongs to the library and ends with the call. */
+typedef void (*dflat_completion_call)(void *context, dflat_code code, const dflat_error *failure);
+
+/* A callback that is called once with an outcome, on a thread of the library. `call` may be NULL:
+ * then nothing is called. `drop` may be NULL, too. */
+typedef struct dflat_completion {
+    void *context;
+    dflat_completion_call call;
+    void (*drop)(void *context);
+} dflat_completion;
+
+/* Finishes the transactions queued so far, writes the dictionary and closes the file. Blocks until
+ * all is done. Later calls with this workspace fail with DFLAT_SHUT_DOWN; its subscriptions and
+ * snapshots end.
+ * Errors: DFLAT_WOULD_DEADLOCK in a handler or a callback; otherwise those of writing. */
+dflat_code dflat_workspace_shutdown(const dflat_workspace *workspace, uint32_t flags,
+                                    dflat_error **error);
+
+/* As dflat_workspace_shutdown, without waiting. The completion is called on a thread of its own,
+ * unless this function returns an error. */
+dflat_code dflat_workspace_shutdown_then(const dflat_workspace *workspace, uint32_t flags,
+                                         dflat_completion completion, dflat_error **error);
+
+/* Blocks until the work queued so far is done: transactions, deliveries, building of indexes.
+ * Errors: DFLAT_WOULD_DEADLOCK in a handler or a callback; DFLAT_SHUT_DOWN. */
+dflat_code dflat_workspace_settle(const dflat_workspace *workspace, dflat_error **error);
+
+/* Looks for commits of other programs, and lets them be delivered. Does not wait for that.
+ * Errors: DFLAT_SHUT_DOWN; those of reading. */
+dflat_code dflat_workspace_refresh(const dflat_workspace *workspace, dflat_error **error);
+
+/* Releases a workspace. If it was not shut down, this shuts it down: blocks until the transactions
+ * queued so far are done, but not in a handler or a callback. */
+dflat_code dflat_workspace_release(dflat_workspace *workspace);
+
+/* ---- Objects --------------------------------------------------------------------------------- */
+
+/* An object: two words that hold a count of its memory. `chunk` is NULL for no object. The words
+ * are compared, copied and passed to functions, and otherwise not used. */
+typedef struct dflat_object {
+    const void *chunk;
+    uint64_t span;
+} dflat_object;
+
+/* An object with its payload, which is valid as long as the object is retained. No call is needed
+ * to read a field. All members are 0 for no object. */
+typedef struct dflat_view {
+    const uint8_t *payload;
+    size_t length;
+    /* The number of its row; 0 if no engine has read it. */
+    int64_t row_id;
+    dflat_object object;
+} dflat_view;
+
+/* Makes an object of a payload, which is verified and copied. The caller releases its object.
+ * Errors: DFLAT_INVALID_ARGUMENT if the payload is malformed. */
+dflat_code dflat_object_new(const dflat_table *table, dflat_bytes payload, dflat_view *view,
+                            dflat_error **error);
+
+/* The view of an object, with a count that the caller releases. */
+dflat_code dflat_object_view(dflat_object object, dflat_view *view, dflat_error **error);
+
+/* Whether two objects of a table have the same values: 1 or 0. Floats are compared by their bits. */
+dflat_code dflat_object_equal(const dflat_table *table, dflat_object one, dflat_object other,
+                              int32_t *is_equal, dflat_error **error);
+
+/* Adds a count to an object. Takes a few nanoseconds and no lock. */
+dflat_code dflat_object_retain(dflat_object object);
+
+/* Releases a count of an object. An object that is kept longer than its result keeps at most 64 KiB
+ * of other objects in memory. A release without a count is not detected. */
+dflat_code dflat_object_release(dflat_object object);
+
+/* ---- Transactions ---------------------------------------------------------------------------- */
+
+/* A transaction: lent to its handler, valid during the call of the handler and on its thread only.
+ * Its use elsewhere fails with DFLAT_INVALID_ARGUMENT. */
+typedef struct dflat_transaction dflat_transaction;
+
+/* The function of dflat_handler. Returns DFLAT_OK to commit. Any other number undoes the changes;
+ * it may give an error, which the library releases: `return dflat_transaction_submit(.., error);`.
+ * Without an error, the outcome is DFLAT_USER with the returned number as its value. */
+typedef int32_t (*dflat_handler_call)(void *context, dflat_transaction *transaction,
+                                      dflat_error **error);
+
+/* A callback that makes changes. */
+typedef struct dflat_handler {
+    void *context;
+    dflat_handler_call call;
+    void (*drop)(void *context);
+} dflat_handler;
+
+/* How a transaction is performed; to be joined by `|`. */
+enum {
+    /* Takes write access before the handler runs, so that no other process can commit meanwhile. */
+    DFLAT_PERFORM_WRITE_FIRST = 1,
+    /* Runs the handler again if another process has committed since its first read. */
+    DFLAT_PERFORM_RETRY = 2
+};
+
+/* Queues a transaction over tables, and returns at once. The handler runs on a thread of the
+ * library; transactions that share a table run in the order of the calls. The completion is called
+ * once: after the commit and its deliveries, or before this function returns if the transaction
+ * cannot be queued, such as with DFLAT_SHUT_DOWN. If this function returns an error, neither is
+ * called.
+ * Errors: DFLAT_INVALID_ARGUMENT. */
+dflat_code dflat_perform(const dflat_workspace *workspace, const dflat_table *const *tables,
+                         size_t tables_count, uint32_t flags, dflat_handler handler,
+                         dflat_completion completion, dflat_error **error);
+
+/* Performs a transaction on this thread. Blocks until it is committed and delivered.
+ * Errors: that of the handler; DFLAT_WOULD_DEADLOCK in a handler or a callback; DFLAT_SHUT_DOWN;
+ * those of the commit. */
+dflat_code dflat_perform_and_wait(const dflat_workspace *workspace,
+                                  const dflat_table *const *tables, size_t tables_count,
+                                  uint32_t flags, dflat_handler handler, dflat_error **error);
+
+/* What is done with an object. */
+enum {
+    /* Inserts an object; a conflict if its key exists. */
+    DFLAT_CREATE = 1,
+    /* Replaces the values of `base`. */
+    DFLAT_UPDATE = 2,
+    /* Inserts an object, or replaces the values of the object with the same key. */
+    DFLAT_UPSERT = 3,
+    /* Deletes `base`. */
+    DFLAT_DELETE = 4,
+    /* As DFLAT_UPSERT with exactly these bytes: an update keeps what newer code has stored. */
+    DFLAT_RESTORE = 5
+};
+
+/* The operation is refused with DFLAT_OUT_OF_DATE unless `base` is stored with its values. */
+enum { DFLAT_SUBMIT_IF_UNCHANGED = 1 };
+
+/* What an operation has done. */
+enum {
+    DFLAT_INSERTED = 1,
+    DFLAT_UPDATED = 2,
+    /* The object had these values already: nothing was written. */
+    DFLAT_IDENTITY = 3,
+    DFLAT_DELETED = 4
+};
+
+/* Carries out an operation. The payload is verified and copied; `base` is an object of this table,
+ * read at any time. `result` and `view` may be NULL; the caller releases the object of `view`.
+ * Errors: DFLAT_ALREADY_EXISTS, DFLAT_KEYS_EXHAUSTED, DFLAT_NOT_FOUND, DFLAT_OUT_OF_DATE,
+ * DFLAT_NEWER_SCHEMA, DFLAT_UNDECLARED_TYPE and DFLAT_INVALID_ARGUMENT: nothing is changed, and the
+ * transaction goes on. Any other error loses the transaction. */
+dflat_code dflat_transaction_submit(dflat_transaction *transaction, const dflat_table *table,
+                                    int32_t operation, uint32_t flags, dflat_object base,
+                                    dflat_bytes payload, int32_t *result, dflat_view *view,
+                                    dflat_error **error);
+
+/* The latest state of an object; no object if it was deleted. The caller releases it. */
+dflat_code dflat_transaction_latest(dflat_transaction *transaction, const dflat_table *table,
+                                    dflat_object object, dflat_view *view, dflat_error **error);
+
+/* Undoes all changes of the transaction, which ends with DFLAT_ABORTED. The handler goes on. */
+dflat_code dflat_transaction_abort(dflat_transaction *transaction, dflat_error **error);
+
+/* Sets the durability of this commit: 1 for a loss of power, 0 for the end of the process. */
+dflat_code dflat_transaction_set_durability(dflat_transaction *transaction, int32_t full,
+                                            dflat_error **error);
+
+/* Calls `changes` behind a savepoint, before this function returns: if it returns another number
+ * than DFLAT_OK, its changes are undone, this function returns its error, and the transaction goes
+ * on. */
+dflat_code dflat_transaction_nested(dflat_transaction *transaction, dflat_handler changes,
+                                    dflat_error **error);
+
+/* A query on a table, decoded once. */
+typedef struct dflat_query dflat_query;
+
+/* Deletes all objects of a query. `count`, their number, may be NULL. If there is an error, no
+ * object is deleted. */
+dflat_code dflat_transaction_delete_where(dflat_transaction *transaction, const dflat_query *query,
+                                          uint64_t *count, dflat_error **error);
+
+/* The function of dflat_object_handler. The object of `view` belongs to the library and ends with
+ * the call, unless it is retained. */
+typedef int32_t (*dflat_object_handler_call)(void *context, dflat_view view, dflat_error **error);
+
+/* A callback that changes an object. */
+typedef struct dflat_object_handler {
+    void *context;
+    dflat_object_handler_call call;
+    void (*drop)(void *context);
+} dflat_object_handler;
+
+/* Calls `write` with each object that the query has now, in its order, before this function
+ * returns. `write` changes objects by dflat_transaction_submit. If it returns another number than
+ * DFLAT_OK, all changes made by its calls are undone. `count` may be NULL. */
+dflat_code dflat_transaction_write_each(dflat_transaction *transaction, const dflat_query *query,
+                                        dflat_object_handler write, uint64_t *count,
+                                        dflat_error **error);
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+/* Makes a query of the bytes of a query, which docs/query-format.md describes; no bytes: all
+ * objects in the order of insertion. The query may be used by any thread, any number of times.
+ * Errors: DFLAT_INVALID_ARGUMENT if the bytes are malformed. */
+dflat_code dflat_query_new(const dflat_table *table, dflat_bytes encoded, dflat_query **query,
+                           dflat_error **error);
+
+/* A copy of a query with another window: objects to skip, and the most objects to have;
+ * UINT64_MAX for no limit. */
+dflat_code dflat_query_window(const dflat_query *query, uint64_t offset, uint64_t objects_max,
+                              dflat_query **windowed, dflat_error **error);
+
+/* Releases a query. */
+dflat_code dflat_query_release(dflat_query *query);
+
+/* A state of a workspace that does not change. */
+typedef struct dflat_snapshot dflat_snapshot;
+
+/* Takes a snapshot of the latest commit. While it is held, the write-ahead log cannot be cut. */
+dflat_code dflat_snapshot_new(const dflat_workspace *workspace, dflat_snapshot **snapshot,
+                              dflat_error **error);
+
+/* Releases a snapshot. */
+dflat_code dflat_snapshot_release(dflat_snapshot *snapshot);
+
+/* The state to read. Exactly one member is not NULL: the latest commit of a workspace, a snapshot,
+ * or what a transaction sees. A workspace that is read in a handler gives what the transaction
+ * sees. */
+typedef struct dflat_source {
+    const dflat_workspace *workspace;
+    const dflat_snapshot *snapshot;
+    dflat_transaction *transaction;
+} dflat_source;
+
+/* The objects of a query as of one commit. */
+typedef struct dflat_result dflat_result;
+
+/* Fetches the objects of a query.
+ * Errors: DFLAT_CORRUPT if a row is damaged; DFLAT_SHUT_DOWN; DFLAT_UNDECLARED_TYPE in a
+ * transaction; those of reading. */
+dflat_code dflat_fetch(dflat_source source, const dflat_query *query, dflat_result **result,
+                       dflat_error **error);
+
+/* The objects of a result, in order. The views and their objects belong to the result; retain an
+ * object to keep it longer. The views are made by the first call, in one allocation. */
+dflat_code dflat_result_views(const dflat_result *result, const dflat_view **views, size_t *count,
+                              dflat_error **error);
+
+/* The number of objects of a result. */
+dflat_code dflat_result_count(const dflat_result *result, size_t *count, dflat_error **error);
+
+/* Another handle on the same objects, for another owner. */
+dflat_code dflat_result_retain(const dflat_result *result, dflat_result **retained,
+                               dflat_error **error);
+
+/* Releases a result and its views. */
+dflat_code dflat_result_release(dflat_result *result);
+
+/* The number of objects of a query, without reading their payloads where an index suffices. */
+dflat_code dflat_count(dflat_source source, const dflat_query *query, uint64_t *count,
+                       dflat_error **error);
+
+/* The kinds of a value. */
+enum {
+    DFLAT_NULL = 0,
+    /* `integer`: a number, a boolean (0 or 1) or the value of an enum. */
+    DFLAT_INTEGER = 1,
+    /* `integer` with the bits of a `uint64_t`. */
+    DFLAT_UNSIGNED = 2,
+    /* `number`. */
+    DFLAT_FLOAT = 3,
+    /* `text`. */
+    DFLAT_TEXT = 4
+};
+
+/* A value of a key. The member that `kind` names counts. */
+typedef struct dflat_value {
+    int32_t kind;
+    int64_t integer;
+    double number;
+    dflat_text text;
+} dflat_value;
+
+/* The object with a primary key, given by its values in the order of the schema; no object if there
+ * is none. The caller releases it.
+ * Errors: DFLAT_INVALID_ARGUMENT for another number of values; otherwise as dflat_fetch. */
+dflat_code dflat_get(dflat_source source, const dflat_table *table, const dflat_value *key,
+                     size_t key_count, dflat_view *view, dflat_error **error);
+
+/* The object in a row, as dflat_get. Row ids have a meaning within one file only. */
+dflat_code dflat_find(dflat_source source, const dflat_table *table, int64_t row_id,
+                      dflat_view *view, dflat_error **error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,97 @@
+//! The frame of every exported function: it catches panics, returns a code, and gives an error on
+//! request.
+
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use dflat_engine::{Error, ErrorKind, Result};
+
+use super::argument::Out;
+use super::code::{OK, code_of};
+use super::error::ErrorHandle;
+use super::handle::{self, Owned};
+
+/// A place of the caller for an error; NULL if the caller does not want it.
+pub(crate) type OutError<'a> = Out<'a, *mut c_void>;
+
+/// Runs the body of a function.
+pub(crate) fn guard(error: OutError<'_>, body: impl FnOnce() -> Result<()>) -> i32 {
+    error.set(std::ptr::null_mut());
+    match run(body) {
+        Ok(()) => OK,
+        Err(failure) => {
+            let code = code_of(failure.kind());
+            if error.is_wanted() {
+                error.set(handle::new(ErrorHandle::new(failure)));
+            }
+            code
+        }
+    }
+}
+
+/// Calls a function of the caller that may give an error.
+pub(crate) fn with_error<R>(call: impl FnOnce(OutError<'_>) -> R) -> (R, Owned<ErrorHandle>) {
+    let mut given = std::ptr::null_mut();
+    let returned = call(Out::of(&mut given));
+    (returned, Owned::of(given))
+}
+
+/// Runs the body of a function that gives no error.
+pub(crate) fn guard_release(body: impl FnOnce() -> Result<()>) -> i32 {
+    run(body).map_or_else(|failure| code_of(failure.kind()), |()| OK)
+}
+
+fn run(body: impl FnOnce() -> Result<()>) -> Result<()> {
+    // The locks of values that the body shares recover from poisoning.
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+        // The value of the panic may panic again when it is dropped.
+        if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+            std::mem::forget(another);
+        }
+        let message = "the library panicked, which is a defect of the library";
+        Err(Error::new(ErrorKind::Panicked, message))
+    })
+}
+
+/// Exports functions of this form: arguments, and a body that returns a `Result`. Each gets a last
+/// argument for an error.
+macro_rules! export {
+    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $body:block)*) => {$(
+        $(#[$meta])*
+        #[allow(unsafe_code, reason = "the name is the one in the header, and no other crate's")]
+        #[allow(clippy::needless_pass_by_value, reason = "C passes values")]
+        #[unsafe(no_mangle)]
+        extern "C" fn $name($($arg: $type,)* error: $crate::boundary::OutError<'_>) -> i32 {
+            $crate::boundary::guard(error, move || -> dflat_engine::Result<()> {
+                $body
+                Ok(())
+            })
+        }
+    )*};
+}
+
+/// Exports functions that give no error, such as those that release a handle.
+macro_rules! export_release {
+    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $body:block)*) => {$(
+        $(#[$meta])*
+        #[allow(unsafe_code, reason = "the name is the one in the header, and no other crate's")]
+        #[unsafe(no_mangle)]
+        extern "C" fn $name($($arg: $type,)*) -> i32 {
+            $crate::boundary::guard_release(move || -> dflat_engine::Result<()> {
+                $body
+                Ok(())
+            })
+        }
+    )*};
+}
+
+/// Exports functions that return a value and cannot fail.
+macro_rules! export_value {
+    ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?) -> $value:ty $body:block)*) => {$(
+        #[allow(unsafe_code, reason = "the name is the one in the header, and no other crate's")]
+        #[unsafe(no_mangle)]
+        extern "C" fn $name($($arg: $type,)*) -> $value $body
+    )*};
+}
+
+pub(crate) use {export, export_release, export_value};

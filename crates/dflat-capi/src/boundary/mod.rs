@@ -1,0 +1,26 @@
+//! Where pointers of C become references of Rust, the only module with `unsafe`.
+//!
+//! Each type here that holds a pointer is an argument of an exported function, and nothing in this
+//! crate makes one from another pointer. The header requires of each argument that it is NULL or
+//! valid for the call; these types check what can be checked, and the rest of the crate has no
+//! `unsafe`.
+
+mod argument;
+mod callback;
+mod code;
+mod error;
+mod export;
+mod handle;
+mod lent;
+mod live;
+
+pub(crate) use argument::{Bytes, Given, List, Out, Text};
+pub(crate) use callback::Callback;
+pub(crate) use code::{OK, invalid};
+pub(crate) use error::ErrorHandle;
+pub(crate) use export::{
+    OutError, export, export_release, export_value, guard, guard_release, with_error,
+};
+pub(crate) use handle::{In, Kind, OutHandle, Owned, lend_handle};
+pub(crate) use lent::{RawView, Views, lend_object, take_object, view_of};
+pub(crate) use live::{Lent, OutLent, lend};

@@ -1,0 +1,29 @@
+//! The C interface of the Dflat object database.
+//!
+//! The header `include/dflat.h` declares and documents every function; a test compares it with this
+//! crate. Each module has the functions of one subject, such as `perform` and `fetch`. Below them,
+//! `callbacks` calls functions of the program, and `boundary` is the only module with `unsafe`,
+//! where pointers of C become references.
+//!
+//! # Features
+//!
+//! - `bundled` (default): SQLite is compiled in.
+//! - `system-sqlite`: the library is linked to the system's SQLite.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod boundary;
+
+mod callbacks;
+mod error;
+mod fetch;
+mod object;
+mod options;
+mod perform;
+mod query;
+mod snapshot;
+mod table;
+mod transaction;
+mod value;
+mod view;
+mod workspace;

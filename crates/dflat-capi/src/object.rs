@@ -1,0 +1,105 @@
+//! Objects: two words that hold one count each.
+
+use std::ops::Deref;
+
+use dflat_engine::Result;
+use dflat_engine::object::{LentObject, Object, Origin, RawObject, equal};
+use dflat_model::{RowId, Table};
+
+use crate::boundary::{
+    Bytes, In, Out, RawView, export, export_release, invalid, lend_object, take_object, view_of,
+};
+use crate::table::TableHandle;
+
+/// Borrows the caller's object; `None` for no object.
+pub(crate) fn borrow(object: RawObject) -> Option<LentObject> {
+    lend_object(object)
+}
+
+/// Gives an object to the caller, with a count; without a place for it, it is released.
+pub(crate) fn give(object: Option<Object>, view: Out<'_, RawView>) {
+    if let Some(object) = object
+        && view.is_wanted()
+    {
+        view.set(view_of(object));
+    }
+}
+
+/// A view that is released after a callback that it is lent to.
+pub(crate) struct LentView(RawView);
+
+pub(crate) const fn lent_view(view: RawView) -> LentView {
+    LentView(view)
+}
+
+impl Deref for LentView {
+    type Target = RawView;
+
+    fn deref(&self) -> &RawView {
+        &self.0
+    }
+}
+
+impl Drop for LentView {
+    fn drop(&mut self) {
+        drop(take_object(self.0.object()));
+    }
+}
+
+/// An object of bytes of the caller, which no engine has read.
+fn object_of(table: &Table, payload: &[u8]) -> Result<Object> {
+    Object::new(table, RowId(0), Origin::default(), payload).map_err(|_| {
+        let name = &table.type_name;
+        invalid(format!(
+            "cannot make an object of {name}: the payload is malformed"
+        ))
+    })
+}
+
+export! {
+    fn dflat_object_new(
+        table: In<'_, TableHandle>,
+        payload: Bytes<'_>,
+        view: Out<'_, RawView>,
+    ) {
+        view.begin("view", RawView::NONE)?;
+        let object = object_of(&table.get()?.0, payload.get("payload")?)?;
+        give(Some(object), view);
+    }
+
+    fn dflat_object_view(object: RawObject, view: Out<'_, RawView>) {
+        view.begin("view", RawView::NONE)?;
+        let object = borrow(object).ok_or_else(|| invalid("object: there is none"))?;
+        give(Some(object.clone()), view);
+    }
+
+    fn dflat_object_equal(
+        table: In<'_, TableHandle>,
+        one: RawObject,
+        other: RawObject,
+        is_equal: Out<'_, i32>,
+    ) {
+        is_equal.begin("is_equal", 0)?;
+        let table = &table.get()?.0;
+        let same = match (borrow(one), borrow(other)) {
+            (Some(one), Some(other)) => {
+                one.is(&other) || equal(&table.types, one.payload(), other.payload())
+            }
+            (None, None) => true,
+            _ => false,
+        };
+        is_equal.set(same.into());
+    }
+}
+
+export_release! {
+    fn dflat_object_retain(object: RawObject) {
+        if let Some(object) = borrow(object) {
+            let _ = object.clone().into_raw();
+        }
+    }
+
+    fn dflat_object_release(object: RawObject) {
+        drop(take_object(object));
+    }
+}

@@ -1,0 +1,107 @@
+//! The options of a workspace on a file.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use dflat_engine::Result;
+use dflat_engine::storage::Durability;
+use dflat_engine::transaction::Concurrency;
+use dflat_sqlite::{FileProtection, Reclaim};
+use dflat_workspace::FileOptions;
+
+use crate::boundary::{In, Kind, OutHandle, Owned, export, export_release, invalid};
+
+/// Options for the caller.
+pub(crate) struct OptionsHandle(Mutex<FileOptions>);
+
+impl Kind for OptionsHandle {
+    const TAG: u64 = 0xDF1A_7004;
+    const NAME: &'static str = "dflat_options";
+}
+
+impl OptionsHandle {
+    pub(crate) fn get(&self) -> FileOptions {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// A value as a number that is not negative.
+fn count<T: TryFrom<i64>>(value: i64) -> Result<T> {
+    T::try_from(value).map_err(|_| invalid(format!("value: {value} is out of range")))
+}
+
+fn flag(value: i64) -> Result<bool> {
+    match value {
+        0 | 1 => Ok(value == 1),
+        _ => Err(invalid(format!("value: {value} is neither 0 nor 1"))),
+    }
+}
+
+fn milliseconds(value: i64) -> Result<Duration> {
+    Ok(Duration::from_millis(count(value)?))
+}
+
+/// The protection of a file by its number; `None` for that of the directory.
+fn protection(value: i64) -> Result<Option<FileProtection>> {
+    Ok(match value {
+        0 => None,
+        1 => Some(FileProtection::None),
+        2 => Some(FileProtection::CompleteUntilFirstUserAuthentication),
+        3 => Some(FileProtection::CompleteUnlessOpen),
+        4 => Some(FileProtection::Complete),
+        _ => return Err(invalid(format!("value: {value} is no file protection"))),
+    })
+}
+
+fn set(options: &mut FileOptions, option: i32, value: i64) -> Result<()> {
+    match option {
+        1 => options.durability(match flag(value)? {
+            false => Durability::Normal,
+            true => Durability::Full,
+        }),
+        2 => options.concurrency(match flag(value)? {
+            false => Concurrency::MultiWriter,
+            true => Concurrency::SingleWriter,
+        }),
+        3 => options.busy_timeout(milliseconds(value)?),
+        4 => options.threads_max(count::<usize>(value)?.max(1)),
+        5 => options.readers_max(count::<usize>(value)?.max(1)),
+        6 => options.dictionary_keys_max(count(value)?),
+        7 => options.log_bytes_max(count(value)?),
+        8 => options.read_only(flag(value)?),
+        9 => options.allow_missing(flag(value)?),
+        10 => options.reclaim(match flag(value)? {
+            false => Reclaim::Never,
+            true => Reclaim::default(),
+        }),
+        11 => options.file_protection(protection(value)?),
+        12 => options.follow_processes(flag(value)?),
+        13 => options.follow_bytes_max(count(value)?),
+        14 => options.change_log(flag(value)?),
+        15 => options.snapshot_age_max(Some(milliseconds(value)?)),
+        16 => options.subscriber_patience(milliseconds(value)?),
+        _ => return Err(invalid(format!("option: {option} is no option"))),
+    }
+    Ok(())
+}
+
+export! {
+    fn dflat_options_new(options: OutHandle<'_, OptionsHandle>) {
+        options.begin()?;
+        options.set(OptionsHandle(Mutex::default()));
+    }
+
+    fn dflat_options_set(options: In<'_, OptionsHandle>, option: i32, value: i64) {
+        let mut inner = options.get()?.0.lock().unwrap_or_else(PoisonError::into_inner);
+        set(&mut inner, option, value)?;
+    }
+}
+
+export_release! {
+    fn dflat_options_release(options: Owned<OptionsHandle>) {
+        drop(options.take()?);
+    }
+}

@@ -1,0 +1,72 @@
+//! Performing transactions.
+
+use std::sync::Arc;
+
+use dflat_engine::Result;
+use dflat_engine::dictionary::HeldKeys;
+use dflat_engine::engine::PerformOptions;
+use dflat_model::Table;
+
+use crate::boundary::{Callback, In, List, export, invalid};
+use crate::callbacks::{CompletionCall, HandlerCall, complete, handle};
+use crate::table::TableHandle;
+use crate::workspace::WorkspaceHandle;
+
+const WRITE_FIRST: u32 = 1;
+const RETRY: u32 = 2;
+
+fn named(first: List<'_, In<'_, TableHandle>>, count: usize) -> Result<Vec<Table>> {
+    let tables = first.get(count, "tables")?.iter();
+    tables.map(|table| Ok(table.get()?.0.clone())).collect()
+}
+
+fn options(flags: u32) -> Result<PerformOptions> {
+    if flags & !(WRITE_FIRST | RETRY) != 0 {
+        return Err(invalid(format!("flags: {flags:#x} has an unknown flag")));
+    }
+    let write_first = flags & WRITE_FIRST != 0;
+    Ok(PerformOptions { write_first })
+}
+
+export! {
+    fn dflat_perform(
+        workspace: In<'_, WorkspaceHandle>,
+        tables: List<'_, In<'_, TableHandle>>,
+        tables_count: usize,
+        flags: u32,
+        handler: Callback<HandlerCall>,
+        completion: Callback<CompletionCall>,
+    ) {
+        handler.begin("handler")?;
+        let (workspace, options) = (&workspace.get()?.0, options(flags)?);
+        let tables = named(tables, tables_count)?;
+        let held = Arc::new(HeldKeys::default());
+        let completion = move |_: Arc<HeldKeys>, outcome| complete(&completion, outcome);
+        match flags & RETRY {
+            0 => {
+                let handler = move |context, _: &_| handle(&handler, context);
+                workspace.perform(tables, options, held, handler, completion);
+            }
+            _ => {
+                let handler = move |context, _: &_| handle(&handler, context);
+                workspace.perform_retrying(tables, options, held, handler, completion);
+            }
+        }
+    }
+
+    fn dflat_perform_and_wait(
+        workspace: In<'_, WorkspaceHandle>,
+        tables: List<'_, In<'_, TableHandle>>,
+        tables_count: usize,
+        flags: u32,
+        handler: Callback<HandlerCall>,
+    ) {
+        handler.begin("handler")?;
+        let (workspace, options) = (&workspace.get()?.0, options(flags)?);
+        let tables = named(tables, tables_count)?;
+        match flags & RETRY {
+            0 => workspace.perform_blocking(tables, options, |tx| handle(&handler, tx))?,
+            _ => workspace.perform_blocking_retrying(tables, options, |tx| handle(&handler, tx))?,
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Tables: descriptors of stored types.
+
+use dflat_model::{AutoKey, Table, TableDescriptor};
+
+use crate::boundary::{
+    Bytes, Given, In, Kind, Out, OutHandle, Owned, export, export_release, invalid,
+};
+
+/// A table for the caller.
+pub(crate) struct TableHandle(pub(crate) Table);
+
+impl Kind for TableHandle {
+    const TAG: u64 = 0xDF1A_7002;
+    const NAME: &'static str = "dflat_table";
+}
+
+export! {
+    fn dflat_table_new(
+        descriptor: Bytes<'_>,
+        auto_key: i32,
+        table: OutHandle<'_, TableHandle>,
+    ) {
+        table.begin()?;
+        let bytes = descriptor.get("descriptor")?;
+        let mut decoded = TableDescriptor::from_bytes(bytes)
+            .map_err(|error| invalid(format!("cannot make a table: {error}")))?;
+        decoded.auto_key = match auto_key {
+            0 => None,
+            1 => Some(AutoKey::Increasing),
+            2 => Some(AutoKey::UuidV7),
+            _ => return Err(invalid(format!("auto_key: {auto_key} is none of its values"))),
+        };
+        table.set(TableHandle(Table::new(decoded)));
+    }
+
+    fn dflat_table_name(table: In<'_, TableHandle>, name: Out<'_, Given>) {
+        name.begin("name", Given::text(""))?;
+        name.set(Given::text(&table.get()?.0.type_name));
+    }
+}
+
+export_release! {
+    fn dflat_table_release(table: Owned<TableHandle>) {
+        drop(table.take()?);
+    }
+}

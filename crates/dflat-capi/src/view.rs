@@ -1,0 +1,70 @@
+//! Results for the caller.
+
+use std::sync::{Arc, OnceLock};
+
+use dflat_engine::fetch::Fetched;
+
+use crate::boundary::{In, Kind, Out, OutHandle, Owned, RawView, Views, export, export_release};
+
+/// The objects of a query, for the caller.
+pub(crate) struct ResultHandle {
+    pub(crate) fetched: Fetched,
+    /// Made when they are asked for.
+    views: OnceLock<Views>,
+}
+
+impl Kind for ResultHandle {
+    const TAG: u64 = 0xDF1A_7008;
+    const NAME: &'static str = "dflat_result";
+}
+
+impl ResultHandle {
+    pub(crate) const fn new(fetched: Fetched) -> Self {
+        let views = OnceLock::new();
+        Self { fetched, views }
+    }
+
+    fn views(&self) -> &[RawView] {
+        let views = self.views.get_or_init(|| {
+            let objects = self.fetched.objects.iter();
+            Views::new(objects.cloned())
+        });
+        views.as_slice()
+    }
+}
+
+export! {
+    fn dflat_result_views(
+        result: In<'_, ResultHandle>,
+        views: Out<'_, *const RawView>,
+        count: Out<'_, usize>,
+    ) {
+        count.set(0);
+        views.begin("views", std::ptr::null())?;
+        count.begin("count", 0)?;
+        let found = result.get()?.views();
+        views.set(found.as_ptr());
+        count.set(found.len());
+    }
+
+    fn dflat_result_count(result: In<'_, ResultHandle>, count: Out<'_, usize>) {
+        count.begin("count", 0)?;
+        count.set(result.get()?.fetched.objects.len());
+    }
+
+    fn dflat_result_retain(
+        result: In<'_, ResultHandle>,
+        retained: OutHandle<'_, ResultHandle>,
+    ) {
+        retained.begin()?;
+        let fetched = &result.get()?.fetched;
+        let objects = Arc::clone(&fetched.objects);
+        retained.set(ResultHandle::new(Fetched { objects, ..*fetched }));
+    }
+}
+
+export_release! {
+    fn dflat_result_release(result: Owned<ResultHandle>) {
+        drop(result.take()?);
+    }
+}

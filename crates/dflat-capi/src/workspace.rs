@@ -1,0 +1,84 @@
+//! Workspaces: opening and shutting down.
+
+use std::path::Path;
+
+use dflat_engine::storage::CloseOptions;
+use dflat_workspace::Workspace;
+
+use crate::boundary::{
+    Callback, In, Kind, OutHandle, Owned, Text, export, export_release, export_value, invalid,
+};
+use crate::callbacks::{CompletionCall, complete};
+use crate::options::OptionsHandle;
+
+/// A workspace for the caller.
+pub(crate) struct WorkspaceHandle(pub(crate) Workspace);
+
+impl Kind for WorkspaceHandle {
+    const TAG: u64 = 0xDF1A_7005;
+    const NAME: &'static str = "dflat_workspace";
+}
+
+const TRUNCATE: u32 = 1;
+const VACUUM: u32 = 2;
+
+fn close_options(flags: u32) -> dflat_engine::Result<CloseOptions> {
+    if flags & !(TRUNCATE | VACUUM) != 0 {
+        return Err(invalid(format!("flags: {flags:#x} has an unknown flag")));
+    }
+    Ok(CloseOptions {
+        truncate: flags & TRUNCATE != 0,
+        vacuum: flags & VACUUM != 0,
+    })
+}
+
+export! {
+    fn dflat_workspace_open(
+        path: Text<'_>,
+        options: In<'_, OptionsHandle>,
+        workspace: OutHandle<'_, WorkspaceHandle>,
+    ) {
+        workspace.begin()?;
+        let path = Path::new(path.get("path")?);
+        let options = options.or_none()?.map(OptionsHandle::get).unwrap_or_default();
+        workspace.set(WorkspaceHandle(Workspace::open(path, &options)?));
+    }
+
+    fn dflat_workspace_in_memory(workspace: OutHandle<'_, WorkspaceHandle>) {
+        workspace.begin()?;
+        workspace.set(WorkspaceHandle(Workspace::in_memory()));
+    }
+
+    fn dflat_workspace_shutdown(workspace: In<'_, WorkspaceHandle>, flags: u32) {
+        workspace.get()?.0.shutdown_with(close_options(flags)?)?;
+    }
+
+    fn dflat_workspace_shutdown_then(
+        workspace: In<'_, WorkspaceHandle>,
+        flags: u32,
+        completion: Callback<CompletionCall>,
+    ) {
+        let (workspace, options) = (&workspace.get()?.0, close_options(flags)?);
+        workspace.shutdown_then(options, move |outcome| complete(&completion, outcome));
+    }
+
+    fn dflat_workspace_settle(workspace: In<'_, WorkspaceHandle>) {
+        workspace.get()?.0.engine().settle()?;
+    }
+
+    fn dflat_workspace_refresh(workspace: In<'_, WorkspaceHandle>) {
+        workspace.get()?.0.engine().refresh()?;
+    }
+}
+
+export_release! {
+    fn dflat_workspace_release(workspace: Owned<WorkspaceHandle>) {
+        drop(workspace.take()?);
+    }
+}
+
+export_value! {
+    fn dflat_abi_version() -> u32 {
+        1
+    }
+}

@@ -1,0 +1,10 @@
+//! The C interface, as programs in C use it.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a step that fails is a test that fails, in what tests share too"
+)]
+
+mod header;
+mod posts;
+mod programs;
+mod symbols;

@@ -1,0 +1,102 @@
+//! The type of the test programs, as bytes in a C header.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use dflat_model::{Comparison, Expression, Predicate, Query, Table, Value};
+use dflat_schema::{MemoryLoader, compile, describe};
+
+/// The table of a schema's root type.
+fn table(schema: &str) -> Table {
+    let loader = MemoryLoader::new().with_file("post.fbs", schema);
+    let compiled = compile(&["post.fbs".to_owned()], &loader, &Default::default());
+    let schema = compiled.schema.unwrap();
+    let root = schema.files.iter().find_map(|file| file.root).unwrap();
+    Table::new(describe(&schema, root))
+}
+
+fn posts() -> Table {
+    table(
+        "enum Color: byte { Red = 0, Green, Blue = 2 }
+         table TextContent { text: string; }
+         table ImageContent { images: [string]; }
+         union Content { TextContent, ImageContent }
+         table Post {
+           title: string (primary);
+           color: Color;
+           tag: string;
+           priority: int (indexed);
+           content: Content;
+         }
+         root_type Post;",
+    )
+}
+
+/// The posts whose priority is related to a number.
+fn compared(table: &Table, operator: Comparison, number: i64) -> Query {
+    Query {
+        predicate: Some(Predicate::Compare {
+            left: table.indexes[0].fields[0].clone().into(),
+            operator,
+            right: Expression::Literal(Value::Int(number)),
+        }),
+        ..Query::default()
+    }
+}
+
+/// Writes `post.h` into a folder: the descriptor, and some queries.
+pub(crate) fn write_header(folder: &Path) {
+    let table = posts();
+    let newer = table_with_more();
+    let numbers = table_of_numbers();
+    let arrays = [
+        ("POST_DESCRIPTOR", table.to_bytes()),
+        ("NEWER_DESCRIPTOR", newer.to_bytes()),
+        ("NUMBER_DESCRIPTOR", numbers.to_bytes()),
+        (
+            "LOW_PRIORITIES",
+            compared(&table, Comparison::Less, 3).to_bytes(),
+        ),
+        (
+            "HIGH_PRIORITIES",
+            compared(&table, Comparison::GreaterOrEqual, 100).to_bytes(),
+        ),
+    ];
+    let mut text = String::from("#include <stdint.h>\n");
+    for (name, bytes) in arrays {
+        let bytes: Vec<_> = bytes.iter().map(u8::to_string).collect();
+        let bytes = bytes.join(", ");
+        writeln!(
+            text,
+            "#if defined(__GNUC__)\n__attribute__((unused))\n#endif"
+        )
+        .unwrap();
+        writeln!(text, "static const uint8_t {name}[] = {{{bytes}}};").unwrap();
+    }
+    fs::write(folder.join("post.h"), text).unwrap();
+}
+
+/// A newer version of the posts, with one field more.
+fn table_with_more() -> Table {
+    table(
+        "enum Color: byte { Red = 0, Green, Blue = 2 }
+         table TextContent { text: string; }
+         table ImageContent { images: [string]; }
+         union Content { TextContent, ImageContent }
+         table Post {
+           title: string (primary);
+           color: Color;
+           tag: string;
+           priority: int (indexed);
+           content: Content;
+           more: string;
+         }
+         root_type Post;",
+    )
+}
+
+/// A type whose key the library assigns.
+fn table_of_numbers() -> Table {
+    table("table Number { id: ulong (primary); } root_type Number;")
+}

@@ -1,0 +1,120 @@
+//! Compiles the programs in `tests/c` and runs them, plainly and under the address sanitizer.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::posts;
+
+const INCLUDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
+const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c");
+
+/// The folder with the libraries, which Cargo builds beside this program.
+pub(crate) fn libraries() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    program.parent().unwrap().to_owned()
+}
+
+/// Runs a command, and shows its output if it fails.
+pub(crate) fn succeed(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    let (out, error) = (&output.stdout, &output.stderr);
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}\n{}",
+        output.status,
+        String::from_utf8_lossy(out),
+        String::from_utf8_lossy(error),
+    );
+    output
+}
+
+/// Whether a program for the sanitizers can be compiled and run here.
+fn has_sanitizer(folder: &Path) -> bool {
+    let (source, program) = (folder.join("empty.c"), folder.join("empty"));
+    std::fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+    let mut compiler = Command::new("cc");
+    compiler.arg("-fsanitize=address,undefined").arg(&source);
+    let compiled = compiler.arg("-o").arg(&program).output();
+    compiled.is_ok_and(|output| output.status.success())
+        && Command::new(&program)
+            .output()
+            .is_ok_and(|o| o.status.success())
+}
+
+fn compile(name: &str, program: &Path, folder: &Path, flags: &[&str]) {
+    let libraries = libraries();
+    let mut cc = Command::new("cc");
+    cc.args([
+        "-std=c99",
+        "-Wall",
+        "-Wextra",
+        "-pedantic",
+        "-Werror",
+        "-g",
+        "-O1",
+    ])
+    .args(["-D_POSIX_C_SOURCE=200809L", "-pthread"])
+    .args(flags)
+    .arg(format!("-I{INCLUDE}"))
+    .arg(format!("-I{}", folder.display()))
+    .arg(format!("{PROGRAMS}/{name}.c"))
+    .arg("-o")
+    .arg(program)
+    .arg(format!("-L{}", libraries.display()))
+    .arg(format!("-Wl,-rpath,{}", libraries.display()))
+    .arg("-ldflat_capi");
+    succeed(&mut cc);
+}
+
+/// Compiles a program and runs it in a folder of its own. `DFLAT_CAPI_VALGRIND` runs it under
+/// valgrind; otherwise it also runs under the sanitizers of the C compiler.
+fn run(name: &str, arguments: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    posts::write_header(folder);
+    let (program, file) = (folder.join(name), folder.join("a.db"));
+    compile(name, &program, folder, &[]);
+    let mut plain = if std::env::var_os("DFLAT_CAPI_VALGRIND").is_some() {
+        let mut valgrind = Command::new("valgrind");
+        valgrind
+            .args([
+                "--quiet",
+                "--fair-sched=yes",
+                "--error-exitcode=99",
+                "--leak-check=full",
+            ])
+            .args([
+                "--show-leak-kinds=definite",
+                "--errors-for-leak-kinds=definite",
+            ])
+            .arg(&program);
+        valgrind
+    } else {
+        Command::new(&program)
+    };
+    succeed(plain.arg(&file).args(arguments));
+    if std::env::var_os("DFLAT_CAPI_VALGRIND").is_some() {
+        return;
+    }
+    if !has_sanitizer(folder) {
+        eprintln!("skipped: the C compiler has no address sanitizer");
+        return;
+    }
+    let (program, file) = (folder.join("sanitized"), folder.join("b.db"));
+    let flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    compile(name, &program, folder, &flags);
+    succeed(Command::new(&program).arg(&file).args(arguments));
+}
+
+// Promise: c-interface#I3
+#[test]
+fn the_tour_holds_in_c() {
+    run("tour", &[]);
+}
+
+// Promise: c-interface#I2
+// Promise: c-interface#I4
+#[test]
+fn each_error_has_its_code() {
+    run("errors", &[]);
+}

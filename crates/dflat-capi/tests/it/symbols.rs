@@ -1,0 +1,209 @@
+//! The functions of the header and those of the library are the same, name by name and argument by
+//! argument; and the library exports nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::programs::{libraries, succeed};
+
+const HEADER: &str = include_str!("../../include/dflat.h");
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+
+/// Functions by name: each argument's name and type, as C has them.
+type Functions = BTreeMap<String, Vec<String>>;
+
+/// The text with one space between words, and none beside punctuation.
+fn plain(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut text = words.join(" ");
+    for mark in ["*", ",", "(", ")", "<", ">"] {
+        text = text
+            .replace(&format!(" {mark}"), mark)
+            .replace(&format!("{mark} "), mark);
+    }
+    text
+}
+
+/// The text without C's comments.
+fn without_comments(text: &str) -> String {
+    let mut rest = text;
+    let mut kept = String::new();
+    while let Some((before, after)) = rest.split_once("/*") {
+        kept.push_str(before);
+        rest = after.split_once("*/").map_or("", |(_, rest)| rest);
+    }
+    kept + rest
+}
+
+/// The text without lines of C's preprocessor.
+fn without_directives(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The functions that the header declares.
+fn declared() -> Functions {
+    let text = without_directives(&without_comments(HEADER)).replace("extern \"C\" {", "");
+    let mut functions = Functions::new();
+    for statement in text.split(';') {
+        let statement = plain(statement);
+        let Some((head, arguments)) = statement.split_once('(') else {
+            continue;
+        };
+        let name = head.rsplit([' ', '*']).next().unwrap();
+        if !name.starts_with("dflat_") || statement.contains("typedef") {
+            continue;
+        }
+        let arguments = arguments.trim_end_matches(')').split(',');
+        let arguments = arguments.filter(|argument| *argument != "void");
+        functions.insert(name.to_owned(), arguments.map(str::to_owned).collect());
+    }
+    functions
+}
+
+/// The type of C for one of this crate, before a name.
+fn in_c(rust: &str) -> String {
+    let inside = |outer: &str| {
+        rust.strip_prefix(outer)
+            .and_then(|rest| rest.strip_suffix('>'))
+    };
+    let handle = |name: &str| {
+        let name = name.trim_end_matches("Handle");
+        let mut words = String::from("dflat");
+        for letter in name.chars() {
+            if letter.is_uppercase() {
+                words.push('_');
+            }
+            words.push(letter.to_ascii_lowercase());
+        }
+        words
+    };
+    if let Some(kind) = inside("In<'_, ").or_else(|| inside("In<'_,")) {
+        return format!("const {}*", handle(kind));
+    }
+    if let Some(kind) = inside("OutHandle<'_,") {
+        return format!("{}**", handle(kind));
+    }
+    if let Some(kind) = inside("Owned<").or_else(|| inside("Lent<'_,")) {
+        return format!("{}*", handle(kind));
+    }
+    if let Some(item) = inside("List<'_,") {
+        return match in_c(item) {
+            pointer if pointer.ends_with('*') => format!("{pointer}const*"),
+            plain => format!("const {plain}*"),
+        };
+    }
+    if let Some(result) = inside("Out<'_,") {
+        return match result {
+            "*const RawView" => "const dflat_view**".to_owned(),
+            "Given" => "dflat_text*".to_owned(),
+            _ => format!("{}*", in_c(result).trim_end()),
+        };
+    }
+    if let Some(call) = inside("Callback<") {
+        return match call {
+            "HandlerCall" => "dflat_handler ".to_owned(),
+            _ => format!("{} ", handle(&call.replace("Call", "Handler")))
+                .replace("completion_handler", "completion"),
+        };
+    }
+    let plain = match rust {
+        "Bytes<'_>" => "dflat_bytes",
+        "Text<'_>" => "dflat_text",
+        "Given" => "dflat_bytes",
+        "RawObject" => "dflat_object",
+        "RawView" => "dflat_view",
+        "RawValue<'_>" => "dflat_value",
+        "RawSource<'_>" => "dflat_source",
+        "i32" => "int32_t",
+        "u32" => "uint32_t",
+        "i64" => "int64_t",
+        "u64" => "uint64_t",
+        "usize" => "size_t",
+        other => panic!("`{other}` has no type of C in this test"),
+    };
+    format!("{plain} ")
+}
+
+/// The arguments of a function of this crate, between its parentheses.
+fn arguments_in_c(list: &str) -> Vec<String> {
+    let mut arguments = Vec::new();
+    let mut depth = 0;
+    let mut current = String::new();
+    for letter in list.chars().chain([',']) {
+        match letter {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            ',' if depth == 0 => {
+                let argument = plain(&std::mem::take(&mut current));
+                if let Some((name, rust)) = argument.split_once(": ") {
+                    let typed = in_c(rust).replace("const const", "const");
+                    arguments.push(plain(&format!("{typed}{name}")));
+                }
+                continue;
+            }
+            _ => {}
+        }
+        current.push(letter);
+    }
+    arguments
+}
+
+/// The functions that the sources export.
+fn exported(folder: &Path, functions: &mut Functions) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            exported(&path, functions);
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let mut rest = text.as_str();
+        let mut gives_error = false;
+        while let Some(at) = rest.find("fn dflat_") {
+            let (before, after) = rest.split_at(at);
+            if let Some(opened) = before.rfind("export") {
+                gives_error = before[opened..].starts_with("export! {");
+            }
+            let (name, list) = after["fn ".len()..].split_once('(').unwrap();
+            let end = list.find(") {").or_else(|| list.find(") ->")).unwrap();
+            let mut arguments = arguments_in_c(&list[..end]);
+            if gives_error {
+                arguments.push("dflat_error**error".to_owned());
+            }
+            functions.insert(name.to_owned(), arguments);
+            rest = &list[end..];
+        }
+    }
+}
+
+#[test]
+fn header_declares_each_function_as_the_library_has_it() {
+    let mut functions = Functions::new();
+    exported(Path::new(SOURCES), &mut functions);
+    let declared = declared();
+    assert!(declared.len() > 40, "{} declarations", declared.len());
+    for (name, arguments) in &declared {
+        assert_eq!(Some(arguments), functions.get(name), "{name}");
+    }
+    assert!(declared.keys().eq(functions.keys()));
+}
+
+/// The names that `nm` lists as defined and visible to other libraries.
+#[test]
+fn shared_library_exports_its_functions_and_nothing_else() {
+    let library = libraries().join("libdflat_capi.so");
+    let mut nm = Command::new("nm");
+    nm.args(["--dynamic", "--defined-only", "--format=posix"])
+        .arg(library);
+    let output = succeed(&mut nm);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let names = text
+        .lines()
+        .filter_map(|line| line.split_whitespace().next());
+    let names: BTreeSet<String> = names.map(str::to_owned).collect();
+    let declared: BTreeSet<String> = declared().into_keys().collect();
+    assert_eq!(names, declared);
+}
