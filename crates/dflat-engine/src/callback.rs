@@ -29,6 +29,14 @@ impl Drop for UserCodeMark {
 pub fn run<R>(what: &str, code: impl FnOnce() -> R) -> Result<R> {
     DEPTH.set(DEPTH.get() + 1);
     let _mark = UserCodeMark;
+    contain(what, code)
+}
+
+/// Runs user code on this thread without the mark: the code may block. A panic becomes an error.
+///
+/// # Errors
+/// [`ErrorKind::Panicked`] if `code` panics.
+pub fn contain<R>(what: &str, code: impl FnOnce() -> R) -> Result<R> {
     // The closure is consumed, and the locks of values that it shares recover from poisoning.
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
         let message = format!("{what} panicked: {}", panic_message(&*panic));

@@ -5,11 +5,12 @@
 //!
 //! The modules, top down; each uses only those below it: [`dictionary`]; [`engine`];
 //! [`delivery`], [`transaction`], [`observe`] and [`follow`], which do not use one another;
-//! [`change_set`] and [`callback`]; [`fetch`]; [`storage`]; [`query`]; [`object`]; [`error`],
-//! `sync` and [`telemetry`].
+//! [`change_set`], [`callback`] and [`background`]; [`fetch`]; [`storage`]; [`query`]; [`object`];
+//! [`error`], `sync` and [`telemetry`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod background;
 pub mod callback;
 pub mod change_set;
 pub mod delivery;

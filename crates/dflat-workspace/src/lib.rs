@@ -32,7 +32,7 @@ pub use dflat_model::{Query, Table};
 pub use file::FileOptions;
 #[cfg(feature = "serde")]
 pub use json::{JsonType, JsonValue};
-pub use read::{Access, Explanation, Fetch, KeyUse, Rows, Source};
+pub use read::{Access, Explanation, Fetch, KeyUse, OwnedSource, Rows, Source};
 pub use stats::Stats;
 pub use transaction::{CopyProgress, Operation, TableCopy, TransactionContext};
 #[cfg(feature = "sqlite")]

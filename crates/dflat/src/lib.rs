@@ -89,6 +89,7 @@
 #[doc(hidden)]
 pub mod codegen;
 
+mod async_call;
 mod codec;
 mod dictionary;
 mod fetch;
@@ -100,6 +101,7 @@ mod time;
 mod transaction;
 mod workspace;
 
+pub use async_call::AsyncCall;
 pub use dflat_engine::fetch::Cancellation;
 pub use dflat_engine::storage::{CloseOptions, Durability};
 pub use dflat_engine::{Error, ErrorKind, Result};

@@ -10,7 +10,8 @@ use dflat::Workspace;
 dflat::include_schema!("task");
 
 /// A guide, its program, and its schema here and on the page.
-const GUIDES: [(&str, &str, &str, &str); 9] = [
+const GUIDES: [(&str, &str, &str, &str); 10] = [
+    ("async", env!("CARGO_BIN_EXE_awaiting"), "task", "task"),
     ("build", env!("CARGO_BIN_EXE_building"), "task", "task"),
     (
         "concurrency",

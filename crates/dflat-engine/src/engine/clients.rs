@@ -226,6 +226,7 @@ impl Engine {
             self.client.release();
             return Ok(());
         }
+        self.inner.background.close();
         self.inner.scheduler.close();
         self.inner.groups.flush_all();
         self.inner.deliveries.wait();

@@ -1,6 +1,7 @@
 //! The engine: carries changes from the transactions to the subscribers, and reads to the backend.
 
 mod back_off;
+mod background;
 mod clients;
 mod follower;
 mod indexes;
@@ -12,11 +13,12 @@ mod snapshots;
 mod subscribe;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, Once, mpsc};
+use std::sync::{Arc, Mutex, Once, PoisonError, mpsc};
 use std::time::Duration;
 
 use dflat_model::Table;
 
+pub use crate::background::{Call, Place};
 use crate::callback;
 pub use crate::change_set::Completion;
 use crate::change_set::{ChangeSet, Ended};
@@ -29,6 +31,8 @@ pub use crate::telemetry::{Counts, Thresholds};
 use crate::transaction::{AfterJob, Concurrency, Groups, Outlet, Scheduler};
 pub use crate::transaction::{BuildState, Duplicate, IndexProgress, Ready};
 
+pub use background::Length;
+use background::Threads;
 use clients::ClientState;
 pub use clients::{HeldSubscription, WeakEngine};
 use follower::Follower;
@@ -58,6 +62,7 @@ struct Inner {
     registry: Arc<Registry>,
     telemetry: Arc<Telemetry>,
     snapshots: Arc<Snapshots>,
+    background: Threads,
     busy_timeout: Duration,
     listener: Arc<Listener>,
     /// Done once the backend reports commits of other processes.
@@ -168,6 +173,7 @@ impl Engine {
             registry,
             telemetry,
             snapshots,
+            background: Threads::new(),
             busy_timeout: options.busy_timeout,
             listener,
             follow: Once::new(),
@@ -206,6 +212,32 @@ impl Engine {
         Ok(())
     }
 
+    /// Settles as [`settle`](Self::settle) does, without waiting: `completion` is called at the
+    /// end, on a thread of the engine, or on this thread if this call fails. It must not block.
+    pub fn settle_then(&self, completion: Completion) {
+        let admitted = callback::forbid_blocking("settle")
+            .and_then(|()| self.refuse_work(format_args!("settle")));
+        if let Err(error) = admitted {
+            completion.complete(Err(error));
+            return;
+        }
+        let groups = self.inner.groups.clone();
+        let deliveries = Arc::clone(&self.inner.deliveries);
+        // The job is run, or dropped without a call of the completion.
+        let completion = Arc::new(Mutex::new(Some(completion)));
+        let complete = Arc::clone(&completion);
+        let job = Box::new(move || {
+            groups.flush_all();
+            deliveries.wait();
+            // The error of an index that was not built is reported elsewhere.
+            let ready = Box::new(move |_| complete_once(&complete, Ok(())));
+            groups.indexer().when_ready(ready);
+        });
+        if let Err(refused) = self.inner.scheduler.enqueue_last(job) {
+            complete_once(&completion, Err(refused.error.context("cannot settle")));
+        }
+    }
+
     /// Waits until the work queued so far is done.
     fn drain(&self) -> Result<()> {
         let (done, settled) = mpsc::channel();
@@ -221,6 +253,15 @@ impl Engine {
         // The job is run, or dropped with its end of the channel.
         let _ = settled.recv();
         Ok(())
+    }
+}
+
+fn complete_once(completion: &Mutex<Option<Completion>>, outcome: Result<()>) {
+    let mut held = completion.lock().unwrap_or_else(PoisonError::into_inner);
+    let taken = held.take();
+    drop(held);
+    if let Some(completion) = taken {
+        completion.complete(outcome);
     }
 }
 

@@ -118,7 +118,9 @@ impl SnapshotCell {
     }
 }
 
-/// A view of one state: all its fetches agree. Fetches from several threads take turns.
+/// A view of one state: all its fetches agree. Fetches from several threads take turns. Clones are
+/// the same snapshot, which is held until the last of them is dropped.
+#[derive(Clone)]
 pub struct EngineSnapshot {
     cell: Arc<SnapshotCell>,
     engine: Engine,
@@ -127,6 +129,12 @@ pub struct EngineSnapshot {
 impl EngineSnapshot {
     pub(super) const fn new(cell: Arc<SnapshotCell>, engine: Engine) -> Self {
         Self { cell, engine }
+    }
+
+    /// The client that took the snapshot.
+    #[must_use]
+    pub const fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     /// Reads this state. `read` must not call user code.

@@ -38,6 +38,8 @@ pub struct Control {
     pub deadline: Option<Instant>,
     /// A cancellation that makes the read fail.
     pub cancellation: Option<Cancellation>,
+    /// A cancellation by the library, because nothing waits for the result any more.
+    pub abandonment: Option<Cancellation>,
     /// The number of rows reached by a key before the rows of the table are counted. Defaults to
     /// 512.
     pub rows_before_count: usize,
@@ -50,6 +52,7 @@ impl Default for Control {
         Self {
             deadline: None,
             cancellation: None,
+            abandonment: None,
             rows_before_count: ROWS_BEFORE_COUNT,
             incomplete: false,
         }
@@ -92,8 +95,13 @@ impl<'c> ControlChecker<'c> {
 
     /// Fails if the read was cancelled or its deadline has passed.
     pub(super) fn check(&self) -> Result<()> {
-        let cancellation = self.control.cancellation.as_ref();
-        let (kind, reason) = if cancellation.is_some_and(Cancellation::is_cancelled) {
+        let is_cancelled = |cancellation: &Option<Cancellation>| {
+            let cancellation = cancellation.as_ref();
+            cancellation.is_some_and(Cancellation::is_cancelled)
+        };
+        let control = self.control;
+        let cancelled = is_cancelled(&control.cancellation) || is_cancelled(&control.abandonment);
+        let (kind, reason) = if cancelled {
             (ErrorKind::Cancelled, "it was cancelled")
         } else if self
             .control

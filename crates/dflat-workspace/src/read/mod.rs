@@ -13,7 +13,7 @@ use dflat_model::{Expression, Query, RowId, Table};
 use crate::Result;
 pub use explain::{Access, Explanation, KeyUse};
 pub use rows::Rows;
-pub use source::Source;
+pub use source::{OwnedSource, Source};
 
 /// A query on a table, with the state that it reads and the limits of the read.
 #[derive(Clone)]

@@ -20,7 +20,46 @@ pub enum Source<'w> {
     Transaction(&'w Transaction),
 }
 
+/// The state that a query reads on a thread of the library.
+pub enum OwnedSource {
+    /// The latest commit.
+    Workspace(Engine),
+    /// The state of a snapshot, which is held until this value is dropped.
+    Snapshot(EngineSnapshot),
+}
+
+impl OwnedSource {
+    /// The state, for a read on this thread.
+    #[must_use]
+    pub const fn as_source(&self) -> Source<'_> {
+        match self {
+            Self::Workspace(engine) => Source::Workspace(engine),
+            Self::Snapshot(snapshot) => Source::Snapshot(snapshot),
+        }
+    }
+
+    /// The engine that reads.
+    #[must_use]
+    pub const fn engine(&self) -> &Engine {
+        match self {
+            Self::Workspace(engine) => engine,
+            Self::Snapshot(snapshot) => snapshot.engine(),
+        }
+    }
+}
+
 impl Source<'_> {
+    /// The state, for a read on another thread. `None` for the state of a transaction, which only
+    /// the thread of its handler can read.
+    #[must_use]
+    pub fn to_owned(self) -> Option<OwnedSource> {
+        match self {
+            Self::Workspace(engine) => Some(OwnedSource::Workspace(engine.clone())),
+            Self::Snapshot(snapshot) => Some(OwnedSource::Snapshot(snapshot.clone())),
+            Self::Transaction(_) => None,
+        }
+    }
+
     /// Calls `read` with the storage that holds the state. `read` must not call user code.
     ///
     /// # Errors

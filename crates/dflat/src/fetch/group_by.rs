@@ -9,7 +9,7 @@ use dflat_model::{Direction, Domain, Expression, Nulls, Value};
 
 use super::Fetch;
 use super::aggregate::Sum;
-use crate::{Error, ErrorKind, Field, FieldType, Number, Object, Result};
+use crate::{AsyncCall, Error, ErrorKind, Field, FieldType, Number, Object, Result};
 
 /// The objects that have the same value of a field: their number and, if one was asked for, a sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -167,6 +167,34 @@ impl<'w, T: Object, K: FieldType + ?Sized, S> GroupBy<'w, T, K, S> {
         }
         let sum = self.sum.clone();
         Arc::new(Grouping { order, sum })
+    }
+}
+
+impl<T: Object, K: FieldType + ?Sized, S: Send + 'static> GroupBy<'_, T, K, S> {
+    /// [`all`](Self::all) as a future, as the [asynchronous reads](Fetch::all_async) of a query.
+    ///
+    /// # Errors
+    /// As [`all`](Self::all).
+    pub fn all_async(self) -> AsyncCall<Vec<Group<K::Owned, S>>> {
+        let Self {
+            fetch,
+            order,
+            nulls_first,
+            sum,
+            reader,
+            ..
+        } = self;
+        fetch.later(move |fetch| {
+            let groups: GroupBy<'_, T, K, S> = GroupBy {
+                fetch,
+                order,
+                nulls_first,
+                sum,
+                reader,
+                key: PhantomData,
+            };
+            groups.all()
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Building and running a query.
 
 mod aggregate;
+mod awaited;
 mod cursor;
 mod fetched_result;
 mod get;
@@ -20,6 +21,7 @@ use dflat_model::Query;
 use dflat_workspace::{Explanation, Source};
 
 use crate::{Error, ErrorKind, Object, Order, Predicate, Result};
+pub(crate) use awaited::{get_async, get_many_async};
 pub use cursor::Cursor;
 pub use fetched_result::FetchedResult;
 pub(crate) use get::{get, get_many};

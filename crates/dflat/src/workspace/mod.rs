@@ -1,5 +1,6 @@
 //! The workspace: where everything starts.
 
+mod awaited;
 #[cfg(feature = "sqlite")]
 mod builder;
 mod indexes;

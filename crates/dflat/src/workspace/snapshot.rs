@@ -6,7 +6,7 @@ use dflat_engine::engine::EngineSnapshot;
 use dflat_workspace::Source;
 
 use crate::fetch;
-use crate::{Fetch, Object, Result};
+use crate::{AsyncCall, Fetch, Object, Result};
 
 /// A view of one committed state: all objects fetched through it are of that state, even if
 /// transactions commit meanwhile. It does not block writers. While it is held, the write-ahead log
@@ -48,6 +48,26 @@ impl Snapshot {
         keys: impl IntoIterator<Item = T::Key<'k>>,
     ) -> Result<Vec<Option<T>>> {
         fetch::get_many(self.source(), keys)
+    }
+
+    /// [`get`](Self::get) as a future. Reads of one snapshot take turns. The snapshot is held until
+    /// its last read has ended or its future is dropped.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_async<T: Object>(&self, key: T::Key<'_>) -> AsyncCall<Option<T>> {
+        fetch::get_async(self.source(), key)
+    }
+
+    /// [`get_many`](Self::get_many) as a future, as [`get_async`](Self::get_async).
+    ///
+    /// # Errors
+    /// As [`get_many`](Self::get_many).
+    pub fn get_many_async<'k, T: Object>(
+        &self,
+        keys: impl IntoIterator<Item = T::Key<'k>>,
+    ) -> AsyncCall<Vec<Option<T>>> {
+        fetch::get_many_async(self.source(), keys)
     }
 }
 

@@ -6,6 +6,7 @@
     reason = "a failing test panics"
 )]
 
+mod async_calls;
 mod compatibility;
 mod concurrency_page;
 #[cfg(feature = "sqlite")]

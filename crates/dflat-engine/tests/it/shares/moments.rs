@@ -194,6 +194,15 @@ fn ranges_without_rows_are_cancelled() {
         }),
         ..Query::default()
     };
+    for abandoned in [false, true] {
+        let scans = scans_until_the_fifth_cancels(&s, &query, abandoned);
+        assert!(scans < 70, "{scans} scans");
+    }
+}
+
+/// Runs a query that is cancelled, by its caller or by the library, during its fifth scan. Returns
+/// the number of its scans.
+fn scans_until_the_fifth_cancels(s: &Setting, query: &Query, abandoned: bool) -> usize {
     let cancellation = dflat_engine::fetch::Cancellation::new();
     let backend = Arc::clone(&s.backend);
     let (mut scans, cancel) = (0, cancellation.clone());
@@ -207,11 +216,14 @@ fn ranges_without_rows_are_cancelled() {
             }
         }),
     };
-    let control = Control {
-        cancellation: Some(cancellation),
-        ..Control::default()
-    };
-    let outcome = fetch(&mut snapshot, &s.table, &query, &control, Origin::default());
+    let mut control = Control::default();
+    if abandoned {
+        control.abandonment = Some(cancellation);
+    } else {
+        control.cancellation = Some(cancellation);
+    }
+    let outcome = fetch(&mut snapshot, &s.table, query, &control, Origin::default());
     drop(snapshot);
     assert!(outcome.is_err(), "{scans} scans");
+    scans
 }
