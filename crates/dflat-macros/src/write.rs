@@ -17,7 +17,7 @@ pub(crate) fn punct(character: char, span: Span) -> TokenTree {
 }
 
 /// `::`.
-pub(crate) fn path_separator(span: Span) -> [TokenTree; 2] {
+fn path_separator(span: Span) -> [TokenTree; 2] {
     let mut first = Punct::new(':', Spacing::Joint);
     first.set_span(span);
     [first.into(), punct(':', span)]
