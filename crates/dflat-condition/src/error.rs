@@ -94,8 +94,9 @@ impl ConditionError {
             span,
             line: 1 + before.matches('\n').count(),
             column: 1 + in_line.chars().count(),
-            message,
-            help,
+            // Names of a descriptor may come from a file, and must not control a terminal.
+            message: message.chars().map(shown).collect(),
+            help: help.map(|help| help.chars().map(shown).collect()),
         }
     }
 
@@ -140,6 +141,19 @@ impl ConditionError {
     #[must_use]
     pub fn help(&self) -> Option<&str> {
         self.help.as_deref()
+    }
+}
+
+/// The character that stands for a character in messages: U+FFFD for a control character, and for
+/// one that changes the direction of writing.
+pub(crate) fn shown(c: char) -> char {
+    let changes_direction = matches!(c,
+        '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
+        | '\u{FEFF}');
+    match c {
+        '\t' => ' ',
+        c if c.is_control() || changes_direction => '\u{FFFD}',
+        c => c,
     }
 }
 

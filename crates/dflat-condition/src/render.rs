@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::ConditionError;
+use crate::error::shown;
 
 /// The number of characters shown before the wrong part, and from its start on.
 const SHOWN: usize = 60;
@@ -29,15 +30,16 @@ impl ConditionError {
         let from = before.saturating_sub(SHOWN);
         let width = text.get(self.start()..self.end()).unwrap_or_default();
         let width = width.split('\n').next().unwrap_or_default().chars().count();
-        let mut shown: String = line.chars().skip(from).take(2 * SHOWN).map(shown).collect();
+        let part = line.chars().skip(from).take(2 * SHOWN);
+        let mut part: String = part.map(shown).collect();
         if line.chars().nth(from + 2 * SHOWN).is_some() {
-            shown.push('…');
+            part.push('…');
         }
         let cut = if from > 0 { "…" } else { "" };
         let mut out = String::new();
         // Writing to a string does not fail.
         let _ = writeln!(out, "error: {}", self.message());
-        let _ = writeln!(out, "  {cut}{shown}");
+        let _ = writeln!(out, "  {cut}{part}");
         let indent = before - from + cut.chars().count();
         let mark = "^".repeat(width.clamp(1, SHOWN));
         let _ = writeln!(out, "  {:indent$}{mark}", "");
@@ -45,16 +47,5 @@ impl ConditionError {
             let _ = writeln!(out, "help: {help}");
         }
         out
-    }
-}
-
-fn shown(c: char) -> char {
-    let changes_direction = matches!(c,
-        '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
-        | '\u{FEFF}');
-    match c {
-        '\t' => ' ',
-        c if c.is_control() || changes_direction => '\u{FFFD}',
-        c => c,
     }
 }

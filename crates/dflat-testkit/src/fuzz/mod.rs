@@ -1,6 +1,7 @@
 //! Fuzzers: ordinary functions of a seed, or of the bytes that a coverage-guided fuzzer makes.
 //!
 //! - [`predicate`] makes random queries, and compares their results with the model.
+//! - [`condition`] writes random queries as text, and damages such text.
 //! - [`twin`] makes each query by fields with an index, and by equal fields without an index.
 //! - [`payload`] damages the bytes of objects.
 //! - [`mod@file`] damages the bytes of files.
@@ -17,6 +18,7 @@
 //! of the repository wraps some of these functions for `cargo fuzz`; [`archive`](crate::archive)
 //! reads the inputs that it found.
 
+pub mod condition;
 pub mod file;
 pub mod foreign_log;
 pub mod payload;

@@ -4,10 +4,11 @@ mod field;
 mod member;
 pub mod number;
 mod term;
+pub mod text;
 
 use dflat::{Fetch, Field, IgnoreCase, Operand, Predicate};
 
-use crate::model::{Case, Cell, Condition, Operator, Path, Question, Share, Test};
+use crate::model::{Case, Cell, Condition, Key, Operator, Path, Question, Share, Test};
 use crate::schema::{BodySpot, Mark, Note, Photo, Sample};
 use field::{Readable, with_field};
 
@@ -48,7 +49,7 @@ fn outside<T: Readable + ?Sized>(field: Field<Sample, T>, values: &[Cell]) -> Pr
 }
 
 /// The field of a path of strings.
-fn text(path: Path) -> Field<Sample, str> {
+fn text_field(path: Path) -> Field<Sample, str> {
     match path {
         Path::Name => Sample::NAME,
         Path::Nick => Sample::NICK,
@@ -60,7 +61,7 @@ fn text(path: Path) -> Field<Sample, str> {
 }
 
 fn tested(path: Path, test: Test, pattern: &str, case: Case) -> Predicate<Sample> {
-    let field = text(path);
+    let field = text_field(path);
     match (case, test) {
         (Case::Exact, Test::Equals) => field.eq(pattern),
         (Case::Exact, Test::Begins) => field.starts_with(pattern),
@@ -109,6 +110,12 @@ pub fn condition(of: &Condition) -> Predicate<Sample> {
         Condition::Marks(Share::Any, bits) => Sample::MARKS.has_any(Mark::from_bits(*bits)),
         Condition::Members(share, each) => member::members(*share, each),
     }
+}
+
+/// The typed form of a key of an order, as it prints itself.
+#[must_use]
+pub fn typed_order(key: &Key) -> String {
+    format!("{:?}", term::order(key))
 }
 
 /// Converts a query of the model to a typed query.

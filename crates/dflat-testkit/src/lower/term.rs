@@ -3,7 +3,7 @@
 use dflat::{Field, FieldType, Number, Operand, Order, Predicate};
 
 use super::field::{Readable, number, real, with_field};
-use super::{compare, text};
+use super::{compare, text_field};
 use crate::model::{Cell, Domain, Key, Operator, Path, Term, Vector};
 use crate::schema::{BodySpot, Note, Photo, Sample};
 
@@ -44,7 +44,7 @@ pub(super) fn unsigned(term: &Term) -> Field<Sample, u64> {
         Term::Computed(left, operator, right) => {
             computed(unsigned(left), *operator, unsigned(right))
         }
-        Term::Length(path) => text(*path).len(),
+        Term::Length(path) => text_field(*path).len(),
         Term::Count(vector) => match vector {
             Vector::Tags => Sample::TAGS.len(),
             Vector::Scores => Sample::SCORES.len(),

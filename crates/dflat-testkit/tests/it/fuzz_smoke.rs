@@ -3,12 +3,23 @@
 
 use dflat_testkit::archive;
 use dflat_testkit::fuzz::{
-    file, foreign_log, payload, predicate, record, repair, run, schema, shape, tables, twin,
+    condition, file, foreign_log, payload, predicate, record, repair, run, schema, shape, tables,
+    twin,
 };
 
 #[test]
 fn every_way_to_answer_a_question_agrees() {
     run("predicate", 40, predicate::run_seed);
+}
+
+#[test]
+fn conditions_as_text_answer_like_typed_ones() {
+    run("condition", 60, condition::run_seed);
+}
+
+#[test]
+fn damaged_text_is_a_condition_or_is_refused_at_a_place() {
+    run("condition-text", 300, condition::run_damaged_seed);
 }
 
 // Promise: durability#D58
