@@ -2,7 +2,7 @@
 
 use dflat::{Cursor, ErrorKind, Predicate, Workspace};
 
-use super::expression::term;
+use super::question::term;
 use crate::lower::{self, number};
 use crate::model::{Cell, Condition, Domain, Model, Path, Question, stand};
 use crate::random::Random;

@@ -31,7 +31,7 @@ pub mod tables;
 pub mod twin;
 
 mod answers;
-mod expression;
+
 mod mutate;
 mod original;
 mod question;

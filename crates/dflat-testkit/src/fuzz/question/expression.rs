@@ -1,6 +1,6 @@
 //! Random conditions with arithmetic, tests of strings, and members of vectors.
 
-use super::question::{REALS, TEXTS, WIDES, cell, number, operator, real};
+use super::{REALS, TEXTS, WIDES, cell, number, operator, real};
 use crate::model::{Case, Cell, Condition, Domain, Each, Path, Share, Term, Test, Vector};
 use crate::random::Random;
 
@@ -82,7 +82,7 @@ fn each(random: &mut Random) -> Each {
 }
 
 /// A computed term.
-pub(super) fn term(random: &mut Random) -> Term {
+pub(in crate::fuzz) fn term(random: &mut Random) -> Term {
     match random.below(5) {
         0 => Term::Length(*random.pick(&STRINGS)),
         1 => Term::Count(vector(random)),

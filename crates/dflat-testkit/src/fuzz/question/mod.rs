@@ -1,7 +1,12 @@
 //! Random objects, and random queries with few fields and few values, so that results are not
 //! empty.
 
-use super::expression::{computing, term};
+mod expression;
+
+pub(super) use expression::term;
+
+use expression::computing;
+
 use crate::model::{Cell, Condition, Key, Operator, Path, Question, Term};
 use crate::random::Random;
 use crate::schema::{Body, Level, Mark, Note, Photo, Point, SampleData};
