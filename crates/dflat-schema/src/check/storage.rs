@@ -185,6 +185,10 @@ fn check_roots(draft: &Draft<'_>, sink: &mut Sink) {
     let finder = IndexFinder::new(&draft.definitions);
     let mut names: HashMap<String, &Definition> = HashMap::new();
     let mut warnings = Warnings::new(draft);
+    // The reason may be an error: the name of the root table may be mistyped.
+    if !sink.has_failed() {
+        warnings.nothing_stored();
+    }
     for id in draft.ids() {
         let definition = &draft.definitions[id.0 as usize];
         let DefinitionKind::Table(table @ Table { root: true, .. }) = &definition.kind else {

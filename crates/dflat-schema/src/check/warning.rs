@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::diagnostic::{Diagnostic, Sink, code};
 use crate::index::Inherited;
 use crate::resolve::Draft;
-use crate::schema::{Definition, Element, FieldType, Span, Table};
+use crate::schema::{Definition, DefinitionKind, Element, FieldType, Span, Table};
 
 /// Collects the warnings about root tables. Each field is reported once.
 pub(super) struct Warnings<'a> {
@@ -75,6 +75,32 @@ impl<'a> Warnings<'a> {
                 );
             }
         }
+    }
+
+    /// Warns about a schema that stores nothing, although a table has a primary key.
+    pub(super) fn nothing_stored(&mut self) {
+        let mut keyed = None;
+        for definition in &self.draft.definitions {
+            let DefinitionKind::Table(table) = &definition.kind else {
+                continue;
+            };
+            if table.root {
+                return;
+            }
+            if table.fields.iter().any(|field| field.storage.primary) {
+                keyed = keyed.or(Some(definition));
+            }
+        }
+        let Some(keyed) = keyed else { return };
+        let name = &keyed.name;
+        let message = format!("objects of `{name}` are not stored: the schema has no root table");
+        self.diagnostics.push(
+            Diagnostic::warning(code::NOTHING_STORED, message)
+                .at(&keyed.span, "has a primary key")
+                .help(format!(
+                    "add `root_type {name};`, or mark the table: `table {name} (stored)`"
+                )),
+        );
     }
 
     pub(super) fn report(self, sink: &mut Sink) {

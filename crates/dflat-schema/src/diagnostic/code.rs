@@ -246,4 +246,9 @@ codes! {
         "Keys are compared exactly, so a number that was computed in another way, and differs in \
          the last bit, is another key. NaN is no key: an object with it is refused. Use an integer \
          or a string."
+    NOTHING_STORED "W0003" "a schema that stores nothing, although a table has a primary key"
+        "Only objects of a root table are stored. The root table is the one that `root_type` \
+         names; the attribute `stored` marks further ones: `table Task (stored)`. All other tables \
+         become plain structs, which root tables can contain. If no object should be stored, \
+         compile with `--payload-only`, or call `payload_only` of `dflat_build::Builder`."
 }
