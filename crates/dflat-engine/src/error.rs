@@ -113,16 +113,16 @@ impl Error {
         }))
     }
 
-    /// An error of the caller, to return from a transaction's handler. The transaction is rolled
-    /// back, and its handle returns this error. [`Error::downcast_ref`] returns the original.
+    /// An error of the caller, to return from a transaction's handler: any error, or a text. The
+    /// transaction is rolled back, and its handle returns this error. [`Error::downcast_ref`]
+    /// returns the original, if it was not a text.
     #[must_use]
-    pub fn user<E: StdError + Send + Sync + 'static>(error: E) -> Self {
-        let message = error.to_string();
-        let source: Option<Arc<dyn StdError + Send + Sync>> = Some(Arc::new(error));
+    pub fn user<E: Into<Box<dyn StdError + Send + Sync>>>(error: E) -> Self {
+        let error = error.into();
         Self(Arc::new(Inner {
             kind: ErrorKind::User,
-            message,
-            source,
+            message: error.to_string(),
+            source: Some(Arc::from(error)),
         }))
     }
 
@@ -332,5 +332,14 @@ mod tests {
         assert_eq!(error.clone().context("cannot fetch A").to_string(), "mine");
         assert!(error.cause_as::<io::Error>().is_some());
         assert!(error.downcast_ref::<io::Error>().is_some());
+    }
+
+    #[test]
+    fn text_is_an_error_of_the_caller() {
+        for error in [Error::user("no room"), Error::user("no room".to_owned())] {
+            assert_eq!(error.kind(), ErrorKind::User);
+            assert_eq!(error.to_string(), "no room");
+            assert!(error.downcast_ref::<io::Error>().is_none());
+        }
     }
 }
