@@ -186,6 +186,15 @@ pub use workspace::{
 #[macro_export]
 macro_rules! include_schema {
     ($name:literal) => {
-        include!(concat!(env!("OUT_DIR"), "/", $name, ".rs"));
+        include!(concat!(
+            env!(
+                "OUT_DIR",
+                "this package has no build script: include_schema! includes the code that \
+                 `dflat_build::compile([\"schemas/..fbs\"]);` makes in `build.rs`"
+            ),
+            "/",
+            $name,
+            ".rs"
+        ));
     };
 }

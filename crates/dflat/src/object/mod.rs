@@ -12,6 +12,12 @@ pub(crate) use objects::Objects;
 pub use payload::Payload;
 
 /// A stored type: implemented by generated code for each root table of a schema.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a stored type",
+    label = "not a root table of a schema",
+    note = "objects of a table are stored if its schema has `root_type` with the table's name, or \
+            the table has the attribute `stored`"
+)]
 pub trait Object: Clone + Send + Sync + 'static {
     /// The type's table, as an argument of `perform_changes`.
     const TABLE: Table;
@@ -54,7 +60,7 @@ pub trait Object: Clone + Send + Sync + 'static {
         let handle = Handle::new(&table, RowId(0), Origin::default(), bytes).map_err(|_| {
             let name = &table.type_name;
             let why = exceeded_limit(&table.types, ROOT_TYPE, bytes).unwrap_or("it is malformed");
-            let message = format!("read the payload of a {name}: {why}");
+            let message = format!("cannot read the payload of a {name}: {why}");
             Error::new(ErrorKind::Corrupt, message)
         })?;
         Ok(Self::from_handle(handle))

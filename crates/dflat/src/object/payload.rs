@@ -77,6 +77,6 @@ fn not_a_payload<M: Payload>(bytes: &[u8]) -> Error {
     let why = exceeded_limit(&types, M::TYPE, bytes).unwrap_or("it is malformed");
     Error::new(
         ErrorKind::Corrupt,
-        format!("read the payload of a {name}: {why}"),
+        format!("cannot read the payload of a {name}: {why}"),
     )
 }

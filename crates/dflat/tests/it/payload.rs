@@ -52,7 +52,7 @@ fn malformed_payloads_are_refused() {
             assert_eq!(error.kind(), ErrorKind::Corrupt);
             assert_eq!(
                 error.to_string(),
-                "read the payload of a Post: it is malformed"
+                "cannot read the payload of a Post: it is malformed"
             );
             assert_eq!(object.unwrap_err().to_string(), error.to_string());
         }

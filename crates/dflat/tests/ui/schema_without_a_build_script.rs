@@ -1,0 +1,3 @@
+dflat::include_schema!("task");
+
+fn main() {}
