@@ -79,7 +79,8 @@ impl PartialEq for GroupKey {
 pub fn check_groups(table: &Table, query: &Query) -> Result<()> {
     if query.limit.is_some() || query.offset > 0 || query.after.is_some() {
         let name = &table.type_name;
-        let message = format!("cannot group objects of {name}: the query has a limit or a start");
+        let message =
+            format!("cannot group objects of {name}: the query has a limit, an offset or a cursor");
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
     check(table, query)

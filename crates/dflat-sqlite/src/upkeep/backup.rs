@@ -43,7 +43,7 @@ pub(crate) fn backup(
     let to = resolve(to)?;
     let what = || format!("cannot back up to {}", to.display());
     let taken = |by: &Path| {
-        let message = format!("{}: there is a {}", what(), by.display());
+        let message = format!("{}: {} exists already", what(), by.display());
         Error::new(ErrorKind::InvalidArgument, message)
     };
     if let Some(by) = in_the_way(&to) {

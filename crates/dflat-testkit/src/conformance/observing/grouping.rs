@@ -69,7 +69,9 @@ pub fn query_with_a_window_has_no_groups(open: Open) {
     let windows: [fn(Fetch<'_, Item>) -> Fetch<'_, Item>; 2] = [|f| f.limit(3), |f| f.offset(1)];
     for window in windows {
         let groups = || window(w.fetch::<Item>()).group_by(Item::RANK);
-        assert_eq!(groups().all().unwrap_err().kind(), ErrorKind::InvalidArgument);
+        let error = groups().all().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().ends_with("has a limit, an offset or a cursor"), "{error}");
         let refused = w.subscribe(groups(), |_| ()).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
     }

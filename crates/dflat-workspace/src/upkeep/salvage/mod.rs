@@ -73,7 +73,7 @@ pub fn salvage(
     callback::forbid_blocking("salvage")?;
     if let Some(by) = dflat_sqlite::in_the_way(to) {
         let (to, by) = (to.display(), by.display());
-        let message = format!("cannot salvage into {to}: there is a {by}");
+        let message = format!("cannot salvage into {to}: {by} exists already");
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
     let source = SqliteBackend::open(from, source_options(from))?;
