@@ -1,6 +1,6 @@
 //! The code of `docs/concurrency.md` runs.
 
-use dflat::{ErrorKind, Result, TransactionContext, Workspace};
+use dflat::{ErrorKind, Object, Predicate, Result, TransactionContext, UpdatedObject, Workspace};
 
 use crate::live_queries::squeeze;
 use crate::post::{Post, PostChangeRequest, PostData};
@@ -124,6 +124,63 @@ fn examples_of_the_concurrency_page_run() -> Result<()> {
         })?;
     assert_eq!(workspace.fetch::<Post>().all()?.len(), 103 + count);
     Ok(())
+}
+
+#[test]
+fn calls_that_the_page_lists_change_objects() -> Result<()> {
+    let workspace = Workspace::in_memory();
+    workspace.perform_changes_blocking([Post::TABLE], |tx| {
+        let data = PostData::default();
+        let post = tx.submit(PostChangeRequest::creation(data))?;
+        let post = post.into_object().expect("it was inserted");
+
+        let mut data = post.to_data();
+        data.priority = 1;
+        let upserted = tx.submit(PostChangeRequest::upsert(data))?;
+        assert!(matches!(upserted, UpdatedObject::Updated(_)));
+
+        let mut request = PostChangeRequest::change(tx, &post)?.expect("it is stored");
+        request.tag = Some("a".to_owned());
+        let changed = tx.submit(request)?.into_object().expect("it is stored");
+        assert_eq!((changed.priority(), changed.tag()), (1, Some("a")));
+
+        let condition = Post::PRIORITY.eq(1);
+        let changed = tx.update_where(condition, |post| post.priority = 2)?;
+        assert_eq!(changed, 1);
+
+        let request = PostChangeRequest::deletion(tx, &post)?.expect("it is stored");
+        let deleted = tx.submit(request)?;
+        assert!(matches!(deleted, UpdatedObject::Deleted(_)));
+        assert!(PostChangeRequest::change(tx, &post)?.is_none());
+        assert!(PostChangeRequest::deletion(tx, &post)?.is_none());
+
+        let restored = tx.submit(PostChangeRequest::restoration(&post))?;
+        let restored = restored.into_object().expect("it was inserted");
+        assert_eq!(restored.to_data(), post.to_data());
+
+        let condition = Post::PRIORITY.eq(2);
+        let deleted = tx.delete_where(condition)?;
+        assert_eq!(deleted, 0);
+        let deleted = tx.delete_where(Predicate::<Post>::all([]))?;
+        assert_eq!(deleted, 1);
+        Ok(())
+    })
+}
+
+#[test]
+fn every_call_that_the_page_lists_is_in_this_file() {
+    let source = squeeze(include_str!("concurrency_page.rs"));
+    let mut calls = 0;
+    for row in PAGE.lines().filter(|line| line.starts_with("| ")) {
+        let cell = row.rsplit(" | ").next().unwrap_or_default();
+        let Some((code, _)) = cell.strip_prefix('`').and_then(|cell| cell.split_once('`')) else {
+            continue;
+        };
+        let code = squeeze(&code.replace("\\|", "|"));
+        assert!(source.contains(&code), "compiled nowhere: {code}");
+        calls += 1;
+    }
+    assert_eq!(calls, 8);
 }
 
 #[test]
