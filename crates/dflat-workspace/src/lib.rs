@@ -19,6 +19,7 @@
 mod file;
 #[cfg(feature = "serde")]
 mod json;
+mod observe;
 mod read;
 mod stats;
 mod transaction;
@@ -32,6 +33,7 @@ pub use dflat_model::{Query, Table};
 pub use file::FileOptions;
 #[cfg(feature = "serde")]
 pub use json::{JsonType, JsonValue};
+pub use observe::{is_silent_count, is_silent_result};
 pub use read::{Access, Explanation, Fetch, KeyUse, OwnedSource, Rows, Source};
 pub use stats::Stats;
 pub use transaction::{CopyProgress, Operation, TableCopy, TransactionContext};

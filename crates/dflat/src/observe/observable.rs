@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use dflat_engine::engine::{Engine, Subject};
 use dflat_engine::fetch::{Fetched, PREDICATE_DEPTH_MAX};
-use dflat_engine::observe::{
-    Event, Interest, ObjectEvent, ResultUpdate, ShapedQuery, list_difference,
-};
+use dflat_engine::observe::{Event, Interest, ObjectEvent, ResultUpdate, ShapedQuery};
 use dflat_model::{Expression, Query, Table};
+use dflat_workspace::{is_silent_count, is_silent_result};
 
 use super::Update;
 use super::reading::{Reading, Selected, Whole};
@@ -109,11 +108,7 @@ impl<T: Object> Observable for LiveCount<'_, T> {
             convert: Box::new(move |event, initial| match event {
                 Event::Count(count, commits) => {
                     let before = std::mem::replace(&mut last, count.as_ref().ok().copied());
-                    let silent = match (before, last) {
-                        (None, Some(_)) => commits == 0 && !initial,
-                        // Several changes can cancel each other out.
-                        (before, count) => count.is_some() && before == count,
-                    };
+                    let silent = is_silent_count(before, last, commits, initial);
                     (!silent).then_some(count)
                 }
                 Event::Object(_) | Event::Result(_) | Event::Groups(..) => None,
@@ -249,15 +244,10 @@ fn observed<T: Object, R: Reading>(
         let commit = fetched.seq.0;
         let (result, kept) = reading.read(fetched, &query);
         let previous = last.replace(kept);
-        let silent = match (&previous, &last) {
-            (Some(before), Some(kept)) if commits > 1 => {
-                // Several changes can cancel each other out.
-                let (before, objects) = (R::objects(before), R::objects(kept));
-                let difference = list_difference(query.interest(), &T::TABLE, before, objects);
-                difference.is_empty()
-            }
-            (previous, _) => previous.is_none() && commits == 0 && !initial,
-        };
+        let before = previous.as_ref().map(|kept| R::objects(kept).as_slice());
+        let after = last.as_ref().map_or(&[][..], |kept| R::objects(kept));
+        let live = (&T::TABLE, &query);
+        let silent = is_silent_result(live, before, after, commits, initial);
         let previous = previous.map(|kept| reading.read_again(kept, &query));
         (!silent).then_some(Ok(Update {
             result,
