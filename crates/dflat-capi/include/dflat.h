@@ -116,6 +116,15 @@ dflat_code dflat_error_value(const dflat_error *failure, int64_t *value);
 /* Releases an error. */
 dflat_code dflat_error_release(dflat_error *failure);
 
+/* Bytes or a text that the library has made for the caller. */
+typedef struct dflat_buffer dflat_buffer;
+
+/* The bytes of a buffer, which belong to it. */
+dflat_code dflat_buffer_bytes(const dflat_buffer *buffer, dflat_bytes *bytes);
+
+/* Releases a buffer. */
+dflat_code dflat_buffer_release(dflat_buffer *buffer);
+
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
 /* A stored type: its table, primary key, indexes and the layout of its payloads. */
@@ -500,6 +509,10 @@ typedef struct dflat_value {
     dflat_text text;
 } dflat_value;
 
+/* How a query would be run now, as a line of text. The caller releases the buffer. */
+dflat_code dflat_explain(dflat_source source, const dflat_query *query, dflat_buffer **text,
+                         dflat_error **error);
+
 /* The object with a primary key, given by its values in the order of the schema; no object if there
  * is none. The caller releases it.
  * Errors: DFLAT_INVALID_ARGUMENT for another number of values; otherwise as dflat_fetch. */
@@ -509,6 +522,319 @@ dflat_code dflat_get(dflat_source source, const dflat_table *table, const dflat_
 /* The object in a row, as dflat_get. Row ids have a meaning within one file only. */
 dflat_code dflat_find(dflat_source source, const dflat_table *table, int64_t row_id,
                       dflat_view *view, dflat_error **error);
+
+/* ---- Live queries ---------------------------------------------------------------------------- */
+
+/* A subscription. Its callback is called on threads of the library, one call at a time, in the order
+ * of commits. */
+typedef struct dflat_subscription dflat_subscription;
+
+/* The function of dflat_object_callback. `event` is DFLAT_UPDATED with the new values, or
+ * DFLAT_DELETED without an object, after which no call follows. The object belongs to the library
+ * and ends with the call, unless it is retained. */
+typedef void (*dflat_object_callback_call)(void *context, int32_t event, dflat_view view);
+
+/* A callback for the changes of an object. */
+typedef struct dflat_object_callback {
+    void *context;
+    dflat_object_callback_call call;
+    void (*drop)(void *context);
+} dflat_object_callback;
+
+/* Subscribes to an object, as it was read at any time: if it has changed since, the callback is
+ * called soon.
+ * Errors: DFLAT_SHUT_DOWN. */
+dflat_code dflat_subscribe_object(const dflat_workspace *workspace, const dflat_table *table,
+                                  dflat_object object, dflat_object_callback callback,
+                                  dflat_subscription **subscription, dflat_error **error);
+
+/* A new result of a query and its difference from the one before. It is lent to a callback and ends
+ * with the call. */
+typedef struct dflat_delivery dflat_delivery;
+
+/* The function of dflat_result_callback. On success, `failure` is NULL; else `delivery` is NULL, and
+ * the subscription goes on. Both belong to the library. */
+typedef void (*dflat_result_callback_call)(void *context, dflat_code code,
+                                           const dflat_error *failure,
+                                           const dflat_delivery *delivery);
+
+/* A callback for the results of a query. */
+typedef struct dflat_result_callback {
+    void *context;
+    dflat_result_callback_call call;
+    void (*drop)(void *context);
+} dflat_result_callback;
+
+/* The callback gets changes only, and not the state at the beginning. */
+enum { DFLAT_SUBSCRIBE_WITHOUT_INITIAL = 1 };
+
+/* Subscribes to the result of a query. `known` is a result of this query that the caller has, or
+ * NULL: the first delivery has the difference from it, and there is none if it is current.
+ * Errors: DFLAT_INVALID_ARGUMENT if `known` is a result of another query; DFLAT_SHUT_DOWN. */
+dflat_code dflat_subscribe_query(const dflat_workspace *workspace, const dflat_query *query,
+                                 const dflat_result *known, uint32_t flags,
+                                 dflat_result_callback callback,
+                                 dflat_subscription **subscription, dflat_error **error);
+
+/* The function of dflat_count_callback; as that of dflat_result_callback, with a number. */
+typedef void (*dflat_count_callback_call)(void *context, dflat_code code,
+                                          const dflat_error *failure, uint64_t count);
+
+/* A callback for the number of a query's objects. */
+typedef struct dflat_count_callback {
+    void *context;
+    dflat_count_callback_call call;
+    void (*drop)(void *context);
+} dflat_count_callback;
+
+/* Subscribes to the number of a query's objects. */
+dflat_code dflat_subscribe_count(const dflat_workspace *workspace, const dflat_query *query,
+                                 uint32_t flags, dflat_count_callback callback,
+                                 dflat_subscription **subscription, dflat_error **error);
+
+/* Ends a subscription. When this returns, no call of its callback runs and none follows: it waits
+ * for a call that runs, but not in a handler or a callback. */
+dflat_code dflat_subscription_cancel(const dflat_subscription *subscription, dflat_error **error);
+
+/* Returns the error that ended the subscription, or DFLAT_OK. */
+dflat_code dflat_subscription_outcome(const dflat_subscription *subscription, dflat_error **error);
+
+/* Releases a subscription, and ends it without waiting for a call that runs. */
+dflat_code dflat_subscription_release(dflat_subscription *subscription);
+
+/* The result of a delivery, which the caller releases. */
+dflat_code dflat_delivery_result(const dflat_delivery *delivery, dflat_result **result,
+                                 dflat_error **error);
+
+/* Ascending positions in a list. */
+typedef struct dflat_positions {
+    const uint64_t *first;
+    size_t count;
+} dflat_positions;
+
+/* The move of an object, from a position in the old list to one in the new list. */
+typedef struct dflat_move {
+    uint64_t from;
+    uint64_t to;
+} dflat_move;
+
+/* Moves, by ascending new positions. */
+typedef struct dflat_moves {
+    const dflat_move *first;
+    size_t count;
+} dflat_moves;
+
+/* The positions by which a new list differs from an old one. To change a list in place, remove the
+ * deleted and moved objects from the back to the front, insert the inserted and moved ones from the
+ * front to the back, and replace the updated ones. */
+typedef struct dflat_difference {
+    /* Positions in the old list of objects that the new list lacks. */
+    dflat_positions deleted;
+    /* Positions in the new list of objects that the old list lacks. */
+    dflat_positions inserted;
+    dflat_moves moved;
+    /* Positions in the new list of objects with new values; moved objects may be among them. */
+    dflat_positions updated;
+} dflat_difference;
+
+/* The difference from the result delivered before; from an empty one for the first delivery. The
+ * positions belong to the delivery. */
+dflat_code dflat_delivery_difference(const dflat_delivery *delivery, dflat_difference *difference,
+                                     dflat_error **error);
+
+/* The number of the commit whose state the result shows, and how many commits have changed the
+ * result since the delivery before. Each place may be NULL. */
+dflat_code dflat_delivery_commit(const dflat_delivery *delivery, uint64_t *commit,
+                                 uint64_t *commits, dflat_error **error);
+
+/* ---- Dictionary ------------------------------------------------------------------------------ */
+
+/* The kinds of the dictionary's values. */
+enum {
+    DFLAT_ENTRY_BOOL = 1,
+    DFLAT_ENTRY_INT64 = 2,
+    /* `integer` with the bits of a `uint64_t`. */
+    DFLAT_ENTRY_UINT64 = 3,
+    DFLAT_ENTRY_FLOAT = 4,
+    DFLAT_ENTRY_DOUBLE = 5,
+    DFLAT_ENTRY_TEXT = 6,
+    /* `bytes` in an encoding that programs agree on. */
+    DFLAT_ENTRY_CODABLE = 7,
+    /* `bytes` of a FlatBuffers payload; `text` is the version of its schema. */
+    DFLAT_ENTRY_FLATBUFFERS = 8
+};
+
+/* A value of the dictionary. Which members count depends on the kind. */
+typedef struct dflat_entry_value {
+    int32_t kind;
+    int64_t integer;
+    double number;
+    dflat_text text;
+    dflat_bytes bytes;
+} dflat_entry_value;
+
+/* A value that was read. */
+typedef struct dflat_entry dflat_entry;
+
+/* The function of dflat_entry_callback. `value` is NULL for a key without a value. `is_initial` is 1
+ * for a value at the beginning, and 0 for a change. All belong to the library and end with the
+ * call. */
+typedef void (*dflat_entry_callback_call)(void *context, dflat_text key,
+                                          const dflat_entry_value *value, int32_t is_initial);
+
+/* A callback for keys and values. */
+typedef struct dflat_entry_callback {
+    void *context;
+    dflat_entry_callback_call call;
+    void (*drop)(void *context);
+} dflat_entry_callback;
+
+/* The table that a transaction must name to use the dictionary. The caller releases it. */
+dflat_code dflat_dictionary_table(dflat_table **table, dflat_error **error);
+
+/* The value of a key in a namespace, which may be empty; NULL if it has none. With a transaction,
+ * the value that it sees; else `transaction` is NULL. The caller releases the entry. */
+dflat_code dflat_dictionary_get(const dflat_workspace *workspace, dflat_transaction *transaction,
+                                dflat_text space, dflat_text key, dflat_entry **entry,
+                                dflat_error **error);
+
+/* Sets the value of a key; NULL removes it. Without a transaction, the value is set in memory at
+ * once and written soon, and the call waits for a transaction that uses the key.
+ * Errors: DFLAT_WOULD_DEADLOCK in a handler or a callback if a transaction uses the key;
+ * DFLAT_SHUT_DOWN; DFLAT_UNDECLARED_TYPE. */
+dflat_code dflat_dictionary_set(const dflat_workspace *workspace, dflat_transaction *transaction,
+                                dflat_text space, dflat_text key, const dflat_entry_value *value,
+                                dflat_error **error);
+
+/* Calls `callback` with each key that begins with a text and its value, before this function
+ * returns. */
+dflat_code dflat_dictionary_each(const dflat_workspace *workspace, dflat_text space,
+                                 dflat_text prefix, dflat_entry_callback callback,
+                                 dflat_error **error);
+
+/* The subscription is one to all keys that begin with the text, and not to one key. */
+enum { DFLAT_DICTIONARY_PREFIX = 1 };
+
+/* Subscribes to a key. The calls with the present values are made before this function returns;
+ * later ones on the thread that changes a value. */
+dflat_code dflat_dictionary_subscribe(const dflat_workspace *workspace, dflat_text space,
+                                      dflat_text key, uint32_t flags,
+                                      dflat_entry_callback callback,
+                                      dflat_subscription **subscription, dflat_error **error);
+
+/* Removes all values of a namespace. */
+dflat_code dflat_dictionary_remove_all(const dflat_workspace *workspace, dflat_text space,
+                                       dflat_error **error);
+
+/* Blocks until all values set before are as durable as a commit.
+ * Errors: DFLAT_WOULD_DEADLOCK in a handler or a callback; that of a write that failed. */
+dflat_code dflat_dictionary_synchronize(const dflat_workspace *workspace, dflat_error **error);
+
+/* The value of an entry. Its text and bytes belong to the entry. */
+dflat_code dflat_entry_read(const dflat_entry *entry, dflat_entry_value *value);
+
+/* Releases an entry. */
+dflat_code dflat_entry_release(dflat_entry *entry);
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+/* The JSON of a payload, in the form of `flatc --json`. The caller releases the buffer.
+ * Errors: DFLAT_INVALID_ARGUMENT if the payload is malformed. */
+dflat_code dflat_json_write(const dflat_table *table, dflat_bytes payload, dflat_buffer **json,
+                            dflat_error **error);
+
+/* The payload of an object in JSON. The caller releases the buffer.
+ * Errors: DFLAT_INVALID_ARGUMENT if the text is no JSON of this type; the message has the place. */
+dflat_code dflat_json_read(const dflat_table *table, dflat_text json, dflat_buffer **payload,
+                           dflat_error **error);
+
+/* ---- Upkeep ---------------------------------------------------------------------------------- */
+
+/* Starts to build the indexes of tables that are not ready, and returns at once. */
+dflat_code dflat_indexes_build(const dflat_workspace *workspace, const dflat_table *const *tables,
+                               size_t tables_count, dflat_error **error);
+
+/* Calls the completion once when no index is being built, perhaps before this function returns. */
+dflat_code dflat_indexes_then(const dflat_workspace *workspace, dflat_completion completion,
+                              dflat_error **error);
+
+/* The function of dflat_progress_callback: what is done, and all there is to do, as far as it is
+ * known. Another result than 0 ends the work with DFLAT_CANCELLED. */
+typedef int32_t (*dflat_progress_callback_call)(void *context, uint64_t done, uint64_t total);
+
+/* A callback for the progress of work. It is called on the thread of the caller; `call` may be
+ * NULL. */
+typedef struct dflat_progress_callback {
+    void *context;
+    dflat_progress_callback_call call;
+    void (*drop)(void *context);
+} dflat_progress_callback;
+
+/* Copies the current state into a new file. Blocks until the copy is complete.
+ * Errors: DFLAT_INVALID_ARGUMENT if the path exists or the workspace is in memory; DFLAT_CANCELLED;
+ * DFLAT_WOULD_DEADLOCK; those of reading and writing. */
+dflat_code dflat_workspace_backup(const dflat_workspace *workspace, dflat_text path,
+                                  dflat_progress_callback progress, dflat_error **error);
+
+/* Checks the file for damage: its pages, the rows and indexes of these tables, and the dictionary.
+ * `problems` is their number. `text` has the problems, one a line; it may be NULL. */
+dflat_code dflat_workspace_check(const dflat_workspace *workspace,
+                                 const dflat_table *const *tables, size_t tables_count,
+                                 dflat_progress_callback progress, uint64_t *problems,
+                                 dflat_buffer **text, dflat_error **error);
+
+/* Repairs the file as far as possible. `problems` is the number of problems that are left, and
+ * `text` has those before the repair; it may be NULL.
+ * Errors: DFLAT_CORRUPT if the file cannot be repaired in place. */
+dflat_code dflat_workspace_repair(const dflat_workspace *workspace,
+                                  const dflat_table *const *tables, size_t tables_count,
+                                  dflat_progress_callback progress, uint64_t *problems,
+                                  dflat_buffer **text, dflat_error **error);
+
+/* Gives up to so many unused pages of the file back to the file system. */
+dflat_code dflat_workspace_reclaim(const dflat_workspace *workspace, uint32_t pages,
+                                   dflat_error **error);
+
+/* Removes the bytes of deleted objects from the file and its log. */
+dflat_code dflat_workspace_purge(const dflat_workspace *workspace, dflat_error **error);
+
+/* Writes the whole file anew, without unused space. */
+dflat_code dflat_workspace_compact(const dflat_workspace *workspace, dflat_error **error);
+
+/* Closes the file until dflat_workspace_resume: no lock on it is held, and transactions and reads
+ * wait.
+ * Errors: DFLAT_BUSY if a snapshot or a transaction does not end in time. */
+dflat_code dflat_workspace_suspend(const dflat_workspace *workspace, dflat_error **error);
+
+/* Ends a suspension, if there is one. */
+dflat_code dflat_workspace_resume(const dflat_workspace *workspace, dflat_error **error);
+
+/* Counts since the file was opened in this process. */
+enum {
+    DFLAT_STATISTIC_TRANSACTIONS = 1,
+    DFLAT_STATISTIC_FAILED_TRANSACTIONS = 2,
+    DFLAT_STATISTIC_RETRIES = 3,
+    DFLAT_STATISTIC_CONFLICTS = 4,
+    DFLAT_STATISTIC_GROUPS = 5,
+    DFLAT_STATISTIC_GROUPED_TRANSACTIONS = 6,
+    DFLAT_STATISTIC_DELIVERIES = 7,
+    DFLAT_STATISTIC_LOOK_UPS = 8,
+    DFLAT_STATISTIC_LOOK_UPS_SAVED = 9,
+    DFLAT_STATISTIC_FOLLOWED_COMMITS = 10,
+    DFLAT_STATISTIC_RENEWALS = 11,
+    /* The bytes of the write-ahead log now. */
+    DFLAT_STATISTIC_LOG_BYTES = 12,
+    /* 1 if a reader keeps the log longer than its limit. */
+    DFLAT_STATISTIC_LOG_IS_PINNED = 13,
+    DFLAT_STATISTIC_LOG_WAITS = 14,
+    /* 1 if commits of other processes are delivered without a call of this process. */
+    DFLAT_STATISTIC_FOLLOWS_PROCESSES = 15
+};
+
+/* One of these counts.
+ * Errors: DFLAT_INVALID_ARGUMENT for another number. */
+dflat_code dflat_workspace_statistic(const dflat_workspace *workspace, int32_t statistic,
+                                     uint64_t *value, dflat_error **error);
 
 #ifdef __cplusplus
 }

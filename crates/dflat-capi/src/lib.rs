@@ -14,16 +14,17 @@
 
 mod boundary;
 
+mod buffer;
 mod callbacks;
+mod dictionary;
 mod error;
-mod fetch;
+mod json;
 mod object;
+mod observe;
 mod options;
 mod perform;
-mod query;
-mod snapshot;
+mod read;
 mod table;
 mod transaction;
-mod value;
-mod view;
+mod upkeep;
 mod workspace;

@@ -5,20 +5,14 @@ use std::sync::Arc;
 use dflat_engine::Result;
 use dflat_engine::dictionary::HeldKeys;
 use dflat_engine::engine::PerformOptions;
-use dflat_model::Table;
 
 use crate::boundary::{Callback, In, List, export, invalid};
 use crate::callbacks::{CompletionCall, HandlerCall, complete, handle};
-use crate::table::TableHandle;
+use crate::table::{TableHandle, named};
 use crate::workspace::WorkspaceHandle;
 
 const WRITE_FIRST: u32 = 1;
 const RETRY: u32 = 2;
-
-fn named(first: List<'_, In<'_, TableHandle>>, count: usize) -> Result<Vec<Table>> {
-    let tables = first.get(count, "tables")?.iter();
-    tables.map(|table| Ok(table.get()?.0.clone())).collect()
-}
 
 fn options(flags: u32) -> Result<PerformOptions> {
     if flags & !(WRITE_FIRST | RETRY) != 0 {

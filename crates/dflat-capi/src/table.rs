@@ -1,9 +1,10 @@
 //! Tables: descriptors of stored types.
 
+use dflat_engine::Result;
 use dflat_model::{AutoKey, Table, TableDescriptor};
 
 use crate::boundary::{
-    Bytes, Given, In, Kind, Out, OutHandle, Owned, export, export_release, invalid,
+    Bytes, Given, In, Kind, List, Out, OutHandle, Owned, export, export_release, invalid,
 };
 
 /// A table for the caller.
@@ -12,6 +13,12 @@ pub(crate) struct TableHandle(pub(crate) Table);
 impl Kind for TableHandle {
     const TAG: u64 = 0xDF1A_7002;
     const NAME: &'static str = "dflat_table";
+}
+
+/// The tables of a list.
+pub(crate) fn named(first: List<'_, In<'_, TableHandle>>, count: usize) -> Result<Vec<Table>> {
+    let tables = first.get(count, "tables")?.iter();
+    tables.map(|table| Ok(table.get()?.0.clone())).collect()
 }
 
 export! {

@@ -12,7 +12,7 @@ use crate::boundary::{
 };
 use crate::callbacks::{HandlerCall, TransactionHandle, call_handler, outcome};
 use crate::object::{borrow, give, lent_view};
-use crate::query::QueryHandle;
+use crate::read::QueryHandle;
 use crate::table::TableHandle;
 
 /// The function of `dflat_object_handler`.
@@ -115,7 +115,7 @@ export! {
         count: Out<'_, u64>,
     ) {
         count.set(0);
-        let query = query.get()?;
+        let query = &query.get()?.0;
         let deleted = transaction.get()?.0.delete_where(&query.table, query.query.clone())?;
         count.set(deleted as u64);
     }
@@ -128,7 +128,7 @@ export! {
     ) {
         count.set(0);
         write.begin("write")?;
-        let query = query.get()?;
+        let query = &query.get()?.0;
         let written = transaction.get()?.0.write_each(
             &query.table,
             query.query.clone(),

@@ -123,6 +123,18 @@ impl<T: Kind> OutHandle<'_, T> {
         Ok(())
     }
 
+    /// Writes NULL, unless the caller does not want the result.
+    pub(crate) fn begin_if_wanted(self) {
+        self.write(std::ptr::null_mut());
+    }
+
+    /// Makes a handle and gives it to the caller, unless the caller does not want it.
+    pub(crate) fn set_if_wanted(self, value: impl FnOnce() -> T) {
+        if !self.0.is_null() {
+            self.set(value());
+        }
+    }
+
     /// Makes a handle, and gives it to the caller.
     pub(crate) fn set(self, value: T) {
         self.write(new(value));

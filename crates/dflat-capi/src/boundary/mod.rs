@@ -14,7 +14,7 @@ mod handle;
 mod lent;
 mod live;
 
-pub(crate) use argument::{Bytes, Given, List, Out, Text};
+pub(crate) use argument::{Bytes, Given, Given64, GivenMoves, List, Out, RawMove, Text};
 pub(crate) use callback::Callback;
 pub(crate) use code::{OK, invalid};
 pub(crate) use error::ErrorHandle;

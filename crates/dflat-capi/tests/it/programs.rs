@@ -118,3 +118,14 @@ fn the_tour_holds_in_c() {
 fn each_error_has_its_code() {
     run("errors", &[]);
 }
+
+// Promise: c-interface#I5
+#[test]
+fn live_queries_deliver_differences_until_they_are_cancelled() {
+    run("live", &[]);
+}
+
+#[test]
+fn dictionary_json_and_upkeep_hold_in_c() {
+    run("values", &[]);
+}

@@ -58,7 +58,9 @@ fn declared() -> Functions {
         }
         let arguments = arguments.trim_end_matches(')').split(',');
         let arguments = arguments.filter(|argument| *argument != "void");
-        functions.insert(name.to_owned(), arguments.map(str::to_owned).collect());
+        // `dflat_text` is another name of `dflat_bytes`.
+        let arguments = arguments.map(|argument| argument.replace("dflat_text", "dflat_bytes"));
+        functions.insert(name.to_owned(), arguments.collect());
     }
     functions
 }
@@ -98,24 +100,24 @@ fn in_c(rust: &str) -> String {
     if let Some(result) = inside("Out<'_,") {
         return match result {
             "*const RawView" => "const dflat_view**".to_owned(),
-            "Given" => "dflat_text*".to_owned(),
             _ => format!("{}*", in_c(result).trim_end()),
         };
     }
     if let Some(call) = inside("Callback<") {
         return match call {
             "HandlerCall" => "dflat_handler ".to_owned(),
+            call if call.ends_with("Callback") => format!("{} ", handle(call)),
             _ => format!("{} ", handle(&call.replace("Call", "Handler")))
                 .replace("completion_handler", "completion"),
         };
     }
     let plain = match rust {
-        "Bytes<'_>" => "dflat_bytes",
-        "Text<'_>" => "dflat_text",
-        "Given" => "dflat_bytes",
+        "Bytes<'_>" | "Text<'_>" | "Given" => "dflat_bytes",
         "RawObject" => "dflat_object",
         "RawView" => "dflat_view",
         "RawValue<'_>" => "dflat_value",
+        "RawDifference" => "dflat_difference",
+        "RawEntryValue<'_>" | "GivenEntryValue" => "dflat_entry_value",
         "RawSource<'_>" => "dflat_source",
         "i32" => "int32_t",
         "u32" => "uint32_t",

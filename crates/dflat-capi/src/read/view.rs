@@ -4,11 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use dflat_engine::fetch::Fetched;
 
+use super::query::PreparedQuery;
 use crate::boundary::{In, Kind, Out, OutHandle, Owned, RawView, Views, export, export_release};
 
 /// The objects of a query, for the caller.
 pub(crate) struct ResultHandle {
     pub(crate) fetched: Fetched,
+    query: Arc<PreparedQuery>,
     /// Made when they are asked for.
     views: OnceLock<Views>,
 }
@@ -19,9 +21,23 @@ impl Kind for ResultHandle {
 }
 
 impl ResultHandle {
-    pub(crate) const fn new(fetched: Fetched) -> Self {
+    pub(crate) const fn new(fetched: Fetched, query: Arc<PreparedQuery>) -> Self {
         let views = OnceLock::new();
-        Self { fetched, views }
+        Self {
+            fetched,
+            query,
+            views,
+        }
+    }
+
+    /// Another handle on the same objects.
+    pub(crate) fn another(&self) -> Self {
+        Self::new(self.fetched.clone(), Arc::clone(&self.query))
+    }
+
+    /// Whether it is a result of a query.
+    pub(crate) fn is_of(&self, query: &PreparedQuery) -> bool {
+        self.query.is_same(query)
     }
 
     fn views(&self) -> &[RawView] {
@@ -57,9 +73,7 @@ export! {
         retained: OutHandle<'_, ResultHandle>,
     ) {
         retained.begin()?;
-        let fetched = &result.get()?.fetched;
-        let objects = Arc::clone(&fetched.objects);
-        retained.set(ResultHandle::new(Fetched { objects, ..*fetched }));
+        retained.set(result.get()?.another());
     }
 }
 

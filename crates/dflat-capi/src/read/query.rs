@@ -1,15 +1,37 @@
 //! Queries that are decoded once and run often.
 
+use std::sync::{Arc, OnceLock};
+
+use dflat_engine::observe::ShapedQuery;
 use dflat_model::{Query, Table};
 
 use crate::boundary::{Bytes, In, Kind, OutHandle, Owned, export, export_release, invalid};
 use crate::table::TableHandle;
 
-/// A query on a table, for the caller.
-pub(crate) struct QueryHandle {
+/// A query on a table, which is used often.
+pub(crate) struct PreparedQuery {
     pub(crate) table: Table,
     pub(crate) query: Query,
+    /// The form in which subscriptions share it, made when it is asked for.
+    shaped: OnceLock<ShapedQuery>,
 }
+
+impl PreparedQuery {
+    /// The query in the form in which subscriptions share it.
+    pub(crate) fn shaped(&self) -> ShapedQuery {
+        let shaped = self.shaped.get_or_init(|| self.query.clone().into());
+        shaped.clone()
+    }
+
+    /// Whether both are the same query on the same table.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+            || (self.table.is_stored_as(&other.table) && self.query == other.query)
+    }
+}
+
+/// A query for the caller.
+pub(crate) struct QueryHandle(pub(crate) Arc<PreparedQuery>);
 
 impl Kind for QueryHandle {
     const TAG: u64 = 0xDF1A_7003;
@@ -17,8 +39,13 @@ impl Kind for QueryHandle {
 }
 
 impl QueryHandle {
-    pub(crate) const fn new(table: Table, query: Query) -> Self {
-        Self { table, query }
+    pub(crate) fn new(table: Table, query: Query) -> Self {
+        let shaped = OnceLock::new();
+        Self(Arc::new(PreparedQuery {
+            table,
+            query,
+            shaped,
+        }))
     }
 }
 
@@ -53,7 +80,7 @@ export! {
         windowed: OutHandle<'_, QueryHandle>,
     ) {
         windowed.begin()?;
-        let whole = query.get()?;
+        let whole = &query.get()?.0;
         let mut inner = whole.query.clone();
         inner.offset = usize::try_from(offset).unwrap_or(usize::MAX);
         inner.limit = limit(objects_max);

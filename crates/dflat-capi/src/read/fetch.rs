@@ -1,17 +1,20 @@
 //! Reading: in a workspace, a snapshot or a transaction.
 
+use std::sync::Arc;
+
 use dflat_engine::Result;
 use dflat_model::RowId;
 use dflat_workspace::{Fetch, Source};
 
+use super::query::QueryHandle;
+use super::snapshot::SnapshotHandle;
+use super::value::{self, RawValue};
+use super::view::ResultHandle;
 use crate::boundary::{In, Lent, List, Out, OutHandle, RawView, export, invalid};
+use crate::buffer::BufferHandle;
 use crate::callbacks::TransactionHandle;
 use crate::object::give;
-use crate::query::QueryHandle;
-use crate::snapshot::SnapshotHandle;
 use crate::table::TableHandle;
-use crate::value::{self, RawValue};
-use crate::view::ResultHandle;
 use crate::workspace::WorkspaceHandle;
 
 /// The state to read: `dflat_source`. One member is not NULL.
@@ -39,7 +42,7 @@ impl<'a> RawSource<'a> {
 
 /// The query in a source, to be run.
 fn fetch<'a>(source: RawSource<'a>, query: In<'a, QueryHandle>) -> Result<Fetch<'a>> {
-    let query = query.get()?;
+    let query = &query.get()?.0;
     let mut fetch = Fetch::new(source.get()?, query.table.clone());
     fetch.query = query.query.clone();
     Ok(fetch)
@@ -52,12 +55,23 @@ export! {
         result: OutHandle<'_, ResultHandle>,
     ) {
         result.begin()?;
-        result.set(ResultHandle::new(fetch(source, query)?.all()?));
+        let fetched = fetch(source, query)?.all()?;
+        result.set(ResultHandle::new(fetched, Arc::clone(&query.get()?.0)));
     }
 
     fn dflat_count(source: RawSource<'_>, query: In<'_, QueryHandle>, count: Out<'_, u64>) {
         count.begin("count", 0)?;
         count.set(fetch(source, query)?.count()? as u64);
+    }
+
+    fn dflat_explain(
+        source: RawSource<'_>,
+        query: In<'_, QueryHandle>,
+        text: OutHandle<'_, BufferHandle>,
+    ) {
+        text.begin()?;
+        let plan = fetch(source, query)?.explain()?.to_string();
+        text.set(BufferHandle(plan.into_bytes()));
     }
 
     fn dflat_get(

@@ -1,0 +1,146 @@
+//! Upkeep of a file: indexes, copies, checks and statistics.
+
+use std::ffi::c_void;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use dflat_engine::Result;
+use dflat_sqlite::Progress;
+use dflat_workspace::{CheckReport, Stats};
+
+use crate::boundary::{Callback, In, List, Out, OutHandle, Text, export, invalid};
+use crate::buffer::BufferHandle;
+use crate::callbacks::{CompletionCall, complete};
+use crate::table::{TableHandle, named};
+use crate::workspace::WorkspaceHandle;
+
+/// The function of `dflat_progress_callback`: what is done, and all there is to do. Another result
+/// than 0 ends the work.
+type ProgressCallback = extern "C" fn(*mut c_void, u64, u64) -> i32;
+
+fn report(callback: &Callback<ProgressCallback>, progress: Progress) -> ControlFlow<()> {
+    match callback.function() {
+        Some((call, context)) if call(context, progress.done, progress.total) != 0 => {
+            ControlFlow::Break(())
+        }
+        _ => ControlFlow::Continue(()),
+    }
+}
+
+/// The problems, one a line.
+fn text_of(report: &CheckReport) -> BufferHandle {
+    let lines = report.problems.iter();
+    let lines = lines.map(|problem| format!("{}\n", problem.message));
+    BufferHandle(lines.collect::<String>().into_bytes())
+}
+
+/// A statistic by its number.
+fn statistic_of(stats: &Stats, statistic: i32) -> Result<u64> {
+    Ok(match statistic {
+        1 => stats.transactions,
+        2 => stats.failed_transactions,
+        3 => stats.retries,
+        4 => stats.conflicts,
+        5 => stats.groups,
+        6 => stats.grouped_transactions,
+        7 => stats.deliveries,
+        8 => stats.look_ups,
+        9 => stats.look_ups_saved,
+        10 => stats.followed_commits,
+        11 => stats.renewals,
+        12 => stats.log_bytes,
+        13 => stats.log_is_pinned.into(),
+        14 => stats.log_waits,
+        15 => stats.follows_processes.into(),
+        _ => return Err(invalid(format!("statistic: {statistic} is no statistic"))),
+    })
+}
+
+export! {
+    fn dflat_indexes_build(
+        workspace: In<'_, WorkspaceHandle>,
+        tables: List<'_, In<'_, TableHandle>>,
+        tables_count: usize,
+    ) {
+        let tables = named(tables, tables_count)?;
+        workspace.get()?.0.engine().build_indexes(&tables)?;
+    }
+
+    fn dflat_indexes_then(
+        workspace: In<'_, WorkspaceHandle>,
+        completion: Callback<CompletionCall>,
+    ) {
+        let ready = Box::new(move |outcome| complete(&completion, outcome));
+        workspace.get()?.0.engine().when_indexes_are_ready(ready);
+    }
+
+    fn dflat_workspace_backup(
+        workspace: In<'_, WorkspaceHandle>,
+        path: Text<'_>,
+        progress: Callback<ProgressCallback>,
+    ) {
+        let path = Path::new(path.get("path")?);
+        workspace.get()?.0.backup(path, &mut |state| report(&progress, state))?;
+    }
+
+    fn dflat_workspace_check(
+        workspace: In<'_, WorkspaceHandle>,
+        tables: List<'_, In<'_, TableHandle>>,
+        tables_count: usize,
+        progress: Callback<ProgressCallback>,
+        problems: Out<'_, u64>,
+        text: OutHandle<'_, BufferHandle>,
+    ) {
+        problems.begin("problems", 0)?;
+        text.begin_if_wanted();
+        let tables = named(tables, tables_count)?;
+        let found = workspace.get()?.0.check(tables, &mut |state| report(&progress, state))?;
+        problems.set(found.problems_count);
+        text.set_if_wanted(|| text_of(&found));
+    }
+
+    fn dflat_workspace_repair(
+        workspace: In<'_, WorkspaceHandle>,
+        tables: List<'_, In<'_, TableHandle>>,
+        tables_count: usize,
+        progress: Callback<ProgressCallback>,
+        problems: Out<'_, u64>,
+        text: OutHandle<'_, BufferHandle>,
+    ) {
+        problems.begin("problems", 0)?;
+        text.begin_if_wanted();
+        let tables = named(tables, tables_count)?;
+        let repaired = workspace.get()?.0.repair(tables, &mut |state| report(&progress, state))?;
+        problems.set(repaired.after.problems_count);
+        text.set_if_wanted(|| text_of(&repaired.before));
+    }
+
+    fn dflat_workspace_reclaim(workspace: In<'_, WorkspaceHandle>, pages: u32) {
+        workspace.get()?.0.reclaim(pages)?;
+    }
+
+    fn dflat_workspace_purge(workspace: In<'_, WorkspaceHandle>) {
+        workspace.get()?.0.purge()?;
+    }
+
+    fn dflat_workspace_compact(workspace: In<'_, WorkspaceHandle>) {
+        workspace.get()?.0.compact()?;
+    }
+
+    fn dflat_workspace_suspend(workspace: In<'_, WorkspaceHandle>) {
+        workspace.get()?.0.suspend()?;
+    }
+
+    fn dflat_workspace_resume(workspace: In<'_, WorkspaceHandle>) {
+        workspace.get()?.0.resume();
+    }
+
+    fn dflat_workspace_statistic(
+        workspace: In<'_, WorkspaceHandle>,
+        statistic: i32,
+        value: Out<'_, u64>,
+    ) {
+        value.begin("value", 0)?;
+        value.set(statistic_of(&workspace.get()?.0.stats(), statistic)?);
+    }
+}
