@@ -176,6 +176,28 @@ impl SqliteBackend {
         backup::backup(self.connections(), to, progress)
     }
 
+    /// The bytes of the descriptor that the file keeps for a table: that of the newest code which
+    /// has written to the table. `None` if the file has none.
+    ///
+    /// # Errors
+    /// The errors of reading the file; `ShutDown` after `close`.
+    pub fn stored_descriptor(&self, table: &str) -> Result<Option<Vec<u8>>> {
+        self.connections().pool().begin_upkeep()?;
+        let opened = self.connections().open_reader();
+        let stored = opened.and_then(|connection| {
+            let Some(mut connection) = connection else {
+                return Ok(None);
+            };
+            let stored = connection.stored_schema(table);
+            connection.check_untorn()?;
+            stored.map_err(|error| {
+                error.into_error(format_args!("cannot read the descriptor of {table}"))
+            })
+        });
+        self.connections().pool().end_upkeep();
+        stored
+    }
+
     pub(crate) fn connections(&self) -> &Connections {
         self.upkeep.connections()
     }

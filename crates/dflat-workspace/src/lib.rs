@@ -34,7 +34,7 @@ pub use file::FileOptions;
 #[cfg(feature = "serde")]
 pub use json::{JsonType, JsonValue};
 pub use observe::{is_silent_count, is_silent_result};
-pub use read::{Access, Explanation, Fetch, KeyUse, OwnedSource, Rows, Source};
+pub use read::{Access, Explanation, Fetch, KeyUse, OwnedSource, Rows, Source, domain_of};
 pub use stats::Stats;
 pub use transaction::{CopyProgress, Operation, TableCopy, TransactionContext};
 #[cfg(feature = "sqlite")]

@@ -9,14 +9,14 @@ use crate::ffi::{Param, SqliteError};
 use crate::layout::control::ControlStatement;
 
 impl FileConnection {
-    /// The stored schema of a table.
-    pub(crate) fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>, SqliteError> {
+    /// The stored schema of a table, by the table's name.
+    pub(crate) fn stored_schema(&mut self, table: &str) -> Result<Option<Vec<u8>>, SqliteError> {
         if !self.exists(ControlStatement::FindTable, "dflat__schema")? {
             return Ok(None);
         }
         let statement = self.control_statement(ControlStatement::FindSchema)?;
         let mut found = None;
-        let name = Param::Value(ValueRef::Text(&table.name));
+        let name = Param::Value(ValueRef::Text(table));
         self.raw.query(statement, [name], |row| {
             found = row.blob(0)?.map(<[u8]>::to_vec);
             Ok(ControlFlow::Break(()))

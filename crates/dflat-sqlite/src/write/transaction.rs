@@ -213,7 +213,7 @@ impl WriteTransaction for SqliteTransaction {
     fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>> {
         self.read(|connection| {
             connection
-                .stored_schema(table)
+                .stored_schema(&table.name)
                 .map_err(|error| schema_error(error, table))
         })
     }

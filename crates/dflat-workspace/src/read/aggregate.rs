@@ -4,10 +4,41 @@ use std::sync::Arc;
 
 use dflat_engine::fetch::{self, Group, Grouping, Total, value_of};
 use dflat_engine::storage::{Row, View};
-use dflat_model::{Direction, Domain, Expression, Nulls, Order, Predicate, Value, ValueRef};
+use dflat_model::{
+    Direction, Domain, Expression, FieldKind, Nulls, Order, Predicate, Scalar, Value, ValueRef,
+};
 
 use super::Fetch;
 use crate::{Error, ErrorKind, Result};
+
+/// The type of numbers in which the values of an expression are summed; `None` for texts.
+#[must_use]
+pub fn domain_of(expression: &Expression) -> Option<Domain> {
+    match expression {
+        Expression::Field(field) => match field.kind {
+            FieldKind::Scalar(scalar) => Some(domain_of_scalar(scalar)),
+            FieldKind::Text => None,
+        },
+        Expression::Literal(value) => match value {
+            Value::Int(_) | Value::Null => Some(Domain::Signed),
+            Value::UInt(_) => Some(Domain::Unsigned),
+            Value::Float(_) => Some(Domain::Float),
+            Value::Text(_) => None,
+        },
+        Expression::Arithmetic { domain, .. } => Some(*domain),
+        Expression::Length(_) | Expression::Count(_) | Expression::Position { .. } => {
+            Some(Domain::Unsigned)
+        }
+    }
+}
+
+const fn domain_of_scalar(scalar: Scalar) -> Domain {
+    match scalar {
+        Scalar::Bool | Scalar::U8 | Scalar::U16 | Scalar::U32 | Scalar::U64 => Domain::Unsigned,
+        Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64 => Domain::Signed,
+        Scalar::F32 | Scalar::F64 => Domain::Float,
+    }
+}
 
 impl Fetch<'_> {
     /// The number of objects of the query, its limit applied. An order adds no cost.

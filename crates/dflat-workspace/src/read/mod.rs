@@ -11,6 +11,7 @@ use dflat_engine::storage::{Row, Snapshot};
 use dflat_model::{Expression, Query, RowId, Table};
 
 use crate::Result;
+pub use aggregate::domain_of;
 pub use explain::{Access, Explanation, KeyUse};
 pub use rows::Rows;
 pub use source::{OwnedSource, Source};

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use dflat_engine::storage::CloseOptions;
 use dflat_workspace::{ErrorKind, FileOptions, Workspace, salvage};
 
 use crate::posts::{fill, table, titles};
@@ -79,4 +80,26 @@ fn a_salvage_whose_progress_breaks_leaves_no_file() {
     let error = salvage(&path, &saved, [table], give_up).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     assert!(!saved.exists());
+}
+
+#[test]
+fn file_keeps_the_descriptors_of_its_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("posts.db");
+    let workspace = Workspace::open(&path, &FileOptions::default()).unwrap();
+    assert!(workspace.stored_table("post").unwrap().is_none());
+    let table = table("1");
+    fill(&workspace, &table, 1);
+    let stored = workspace.stored_table(&table.name).unwrap().unwrap();
+    assert_eq!(*stored, *table);
+    assert!(workspace.stored_table("other").unwrap().is_none());
+    workspace.shutdown_with(CloseOptions::default()).unwrap();
+    let error = workspace.stored_table(&table.name).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ShutDown);
+    assert!(
+        Workspace::in_memory()
+            .stored_table("post")
+            .unwrap()
+            .is_none()
+    );
 }
