@@ -220,6 +220,13 @@ dflat_code dflat_workspace_open(dflat_text path, const dflat_options *options,
 /* Makes a workspace that keeps its objects in memory. */
 dflat_code dflat_workspace_in_memory(dflat_workspace **workspace, dflat_error **error);
 
+/* The table that the file keeps, by the name of the storage table, such as `post` or
+ * `namespace__post_v1_1` (docs/storage-format.md): the descriptor of the newest code that has
+ * written to it. It assigns no keys.
+ * Errors: DFLAT_NOT_FOUND if the file has no such table; those of reading. */
+dflat_code dflat_workspace_table(const dflat_workspace *workspace, dflat_text name,
+                                 dflat_table **table, dflat_error **error);
+
 /* What a shutdown does with the file; to be joined by `|`. */
 enum {
     /* Leaves one file, without a write-ahead log beside it. */
@@ -433,6 +440,34 @@ dflat_code dflat_transaction_write_each(dflat_transaction *transaction, const df
 dflat_code dflat_query_new(const dflat_table *table, dflat_bytes encoded, dflat_query **query,
                            dflat_error **error);
 
+/* The kinds of a value. */
+enum {
+    DFLAT_NULL = 0,
+    /* `integer`: a number, a boolean (0 or 1) or the value of an enum. */
+    DFLAT_INTEGER = 1,
+    /* `integer` with the bits of a `uint64_t`. */
+    DFLAT_UNSIGNED = 2,
+    /* `number`. */
+    DFLAT_FLOAT = 3,
+    /* `text`. */
+    DFLAT_TEXT = 4
+};
+
+/* A value of a key or a parameter. The member that `kind` names counts. */
+typedef struct dflat_value {
+    int32_t kind;
+    int64_t integer;
+    double number;
+    dflat_text text;
+} dflat_value;
+
+/* Makes a query of a condition and an order as text, in the language of the macro `query!`; each
+ * may be empty. `parameters` are the values of the placeholders `?1`, `?2` and so on.
+ * Errors: DFLAT_INVALID_ARGUMENT; the message has the column and the nearest name. */
+dflat_code dflat_query_parse(const dflat_table *table, dflat_text condition, dflat_text order,
+                             const dflat_value *parameters, size_t parameters_count,
+                             dflat_query **query, dflat_error **error);
+
 /* A copy of a query with another window: objects to skip, and the most objects to have;
  * UINT64_MAX for no limit. */
 dflat_code dflat_query_window(const dflat_query *query, uint64_t offset, uint64_t objects_max,
@@ -488,26 +523,23 @@ dflat_code dflat_result_release(dflat_result *result);
 dflat_code dflat_count(dflat_source source, const dflat_query *query, uint64_t *count,
                        dflat_error **error);
 
-/* The kinds of a value. */
+/* What is computed of the values of a field. */
 enum {
-    DFLAT_NULL = 0,
-    /* `integer`: a number, a boolean (0 or 1) or the value of an enum. */
-    DFLAT_INTEGER = 1,
-    /* `integer` with the bits of a `uint64_t`. */
-    DFLAT_UNSIGNED = 2,
-    /* `number`. */
-    DFLAT_FLOAT = 3,
-    /* `text`. */
-    DFLAT_TEXT = 4
+    /* NULL if no object has a value. The sum is exact, and rounded once if it is of floats. */
+    DFLAT_SUM = 1,
+    /* The mean, a float; NULL if no object has a value. */
+    DFLAT_MEAN = 2,
+    DFLAT_SMALLEST = 3,
+    DFLAT_LARGEST = 4
 };
 
-/* A value of a key. The member that `kind` names counts. */
-typedef struct dflat_value {
-    int32_t kind;
-    int64_t integer;
-    double number;
-    dflat_text text;
-} dflat_value;
+/* Computes one value of the objects of a query. `field` is a field or an expression as text. The
+ * content of a text is in `text`, which the caller releases; it is NULL for other values.
+ * Errors: DFLAT_INVALID_ARGUMENT if the sum does not fit, or the field has no numbers; otherwise as
+ * dflat_fetch. */
+dflat_code dflat_aggregate(dflat_source source, const dflat_query *query, int32_t aggregate,
+                           dflat_text field, dflat_value *value, dflat_buffer **text,
+                           dflat_error **error);
 
 /* How a query would be run now, as a line of text. The caller releases the buffer. */
 dflat_code dflat_explain(dflat_source source, const dflat_query *query, dflat_buffer **text,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use dflat_engine::storage::CloseOptions;
+use dflat_engine::{Error, ErrorKind};
 use dflat_workspace::Workspace;
 
 use crate::boundary::{
@@ -10,6 +11,7 @@ use crate::boundary::{
 };
 use crate::callbacks::{CompletionCall, complete};
 use crate::options::OptionsHandle;
+use crate::table::TableHandle;
 
 /// A workspace for the caller.
 pub(crate) struct WorkspaceHandle(pub(crate) Workspace);
@@ -47,6 +49,20 @@ export! {
     fn dflat_workspace_in_memory(workspace: OutHandle<'_, WorkspaceHandle>) {
         workspace.begin()?;
         workspace.set(WorkspaceHandle(Workspace::in_memory()));
+    }
+
+    fn dflat_workspace_table(
+        workspace: In<'_, WorkspaceHandle>,
+        name: Text<'_>,
+        table: OutHandle<'_, TableHandle>,
+    ) {
+        table.begin()?;
+        let name = name.get("name")?;
+        let stored = workspace.get()?.0.stored_table(name)?.ok_or_else(|| {
+            let message = format!("cannot read the descriptor of {name}: the file has none");
+            Error::new(ErrorKind::NotFound, message)
+        })?;
+        table.set(TableHandle(stored));
     }
 
     fn dflat_workspace_shutdown(workspace: In<'_, WorkspaceHandle>, flags: u32) {

@@ -34,6 +34,10 @@ const SEPARATE: [(&str, &str, &str); 4] = [
 const INSTRUCTIONS: &str = "cargo bench -p dflat-codegen -p dflat-engine -p dflat-bench \
                             --bench codec --bench predicates --bench counts -- --quick";
 
+/// The C programs of the tests of the C interface, which valgrind checks for invalid accesses and
+/// lost memory.
+const C_PROGRAMS: &str = "cargo test -p dflat-capi --test it programs::";
+
 /// The steps for the workspace at `root`, on this machine.
 ///
 /// # Errors
@@ -86,7 +90,12 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
         "picture",
         Invocation::new("cargo xtask picture --check"),
     ));
-    steps.push(instructions("instructions", INSTRUCTIONS));
+    steps.push(under_valgrind(
+        "instructions",
+        Invocation::new(INSTRUCTIONS),
+    ));
+    let c_programs = Invocation::new(C_PROGRAMS).with("DFLAT_CAPI_VALGRIND", "1");
+    steps.push(under_valgrind("C programs", c_programs));
     steps.push(Step {
         name: "archives",
         work: Work::Task("package", package::run),
@@ -147,10 +156,10 @@ fn program(name: &'static str, invocation: Invocation) -> Step {
     }
 }
 
-/// Counts instructions under valgrind, and compares them with the counts of a lower bound.
-fn instructions(name: &'static str, line: &str) -> Step {
+/// A step that needs valgrind.
+fn under_valgrind(name: &'static str, invocation: Invocation) -> Step {
     let work = if succeeds("valgrind", &["--version"]) {
-        Work::Program(Invocation::new(line))
+        Work::Program(invocation)
     } else {
         Work::Skip("valgrind is not installed".to_owned())
     };

@@ -41,7 +41,7 @@ impl<'a> RawSource<'a> {
 }
 
 /// The query in a source, to be run.
-fn fetch<'a>(source: RawSource<'a>, query: In<'a, QueryHandle>) -> Result<Fetch<'a>> {
+pub(super) fn fetch<'a>(source: RawSource<'a>, query: In<'a, QueryHandle>) -> Result<Fetch<'a>> {
     let query = &query.get()?.0;
     let mut fetch = Fetch::new(source.get()?, query.table.clone());
     fetch.query = query.query.clone();

@@ -3,6 +3,7 @@
 mod fetch;
 mod query;
 mod snapshot;
+mod text;
 mod value;
 mod view;
 

@@ -2,9 +2,9 @@
 
 use dflat_engine::Result;
 use dflat_engine::fetch::KeyParts;
-use dflat_model::ValueRef;
+use dflat_model::{Value, ValueRef};
 
-use crate::boundary::{List, Text, invalid};
+use crate::boundary::{Given, List, Text, invalid};
 
 /// A value: `dflat_value`. Which member counts depends on the kind.
 #[repr(C)]
@@ -17,7 +17,8 @@ pub(crate) struct RawValue<'a> {
 }
 
 impl<'a> RawValue<'a> {
-    fn get(&self) -> Result<ValueRef<'a>> {
+    /// The value.
+    pub(crate) fn get(&self) -> Result<ValueRef<'a>> {
         Ok(match self.kind {
             0 => ValueRef::Null,
             1 => ValueRef::Int(self.integer),
@@ -27,6 +28,43 @@ impl<'a> RawValue<'a> {
             4 => ValueRef::Text(self.text.get("dflat_value")?),
             kind => return Err(invalid(format!("dflat_value: {kind} is no kind of value"))),
         })
+    }
+}
+
+/// A value for the caller, with the same members. A text is in a buffer.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct GivenValue {
+    kind: i32,
+    integer: i64,
+    number: f64,
+    text: Given,
+}
+
+impl GivenValue {
+    /// No value.
+    pub(crate) const NULL: Self = Self {
+        kind: 0,
+        integer: 0,
+        number: 0.0,
+        text: Given::text(""),
+    };
+
+    /// A value; the content of a text is left out.
+    pub(crate) fn of(value: &Value) -> Self {
+        let (kind, integer, number) = match value {
+            Value::Null => (0, 0, 0.0),
+            Value::Int(value) => (1, *value, 0.0),
+            Value::UInt(value) => (2, value.cast_signed(), 0.0),
+            Value::Float(value) => (3, 0, *value),
+            Value::Text(_) => (4, 0, 0.0),
+        };
+        Self {
+            kind,
+            integer,
+            number,
+            ..Self::NULL
+        }
     }
 }
 

@@ -158,6 +158,66 @@ static void use_json(void) {
     CHECK(buffer == NULL);
 }
 
+static void find_by_text(void) {
+    dflat_query *query;
+    dflat_result *result;
+    const dflat_view *views;
+    size_t count;
+    dflat_value parameters[2], value;
+    dflat_buffer *buffer;
+    dflat_bytes bytes;
+    dflat_error *failure = NULL;
+    memset(parameters, 0, sizeof parameters);
+    parameters[0].kind = DFLAT_INTEGER;
+    parameters[0].integer = 7;
+    parameters[1].kind = DFLAT_TEXT;
+    parameters[1].text = text("from");
+    OK(dflat_query_parse(table, text("priority == ?1 && title.starts_with(?2)"),
+                         text("title desc"), parameters, 2, &query, &error));
+    OK(dflat_fetch(in_workspace(workspace), query, &result, &error));
+    OK(dflat_result_views(result, &views, &count, &error));
+    CHECK(count == 1 && has_title(views[0], "from JSON"));
+    dflat_result_release(result);
+    OK(dflat_aggregate(in_workspace(workspace), query, DFLAT_SUM, text("priority"), &value, &buffer,
+                       &error));
+    CHECK(value.kind == DFLAT_INTEGER && value.integer == 7 && buffer == NULL);
+    OK(dflat_aggregate(in_workspace(workspace), query, DFLAT_MEAN, text("priority"), &value,
+                       &buffer, &error));
+    CHECK(value.kind == DFLAT_FLOAT && value.number == 7);
+    OK(dflat_aggregate(in_workspace(workspace), query, DFLAT_LARGEST, text("title"), &value,
+                       &buffer, &error));
+    CHECK(value.kind == DFLAT_TEXT && dflat_buffer_bytes(buffer, &bytes) == DFLAT_OK);
+    CHECK(is_text(bytes, "from JSON"));
+    dflat_buffer_release(buffer);
+    EXPECT(DFLAT_INVALID_ARGUMENT,
+           dflat_aggregate(in_workspace(workspace), query, DFLAT_SUM, text("title"), &value,
+                           &buffer, &error));
+    EXPECT(DFLAT_INVALID_ARGUMENT,
+           dflat_aggregate(in_workspace(workspace), query, 99, text("title"), &value, &buffer,
+                           &error));
+    dflat_query_release(query);
+    CHECK(dflat_query_parse(table, text("prioritty > 1"), text(""), NULL, 0, &query, &failure) ==
+          DFLAT_INVALID_ARGUMENT);
+    CHECK(query == NULL && dflat_error_message(failure, &bytes) == DFLAT_OK);
+    CHECK(is_text(bytes, "cannot read a condition of Post: column 1: `Post` has no field "
+                         "`prioritty`; did you mean `priority`?"));
+    dflat_error_release(failure);
+    EXPECT(DFLAT_INVALID_ARGUMENT,
+           dflat_query_parse(table, text("priority == ?1"), text(""), NULL, 0, &query, &error));
+}
+
+/* The file has the descriptor. */
+static void find_table(void) {
+    dflat_table *stored;
+    dflat_text name;
+    OK(dflat_workspace_table(workspace, text("post"), &stored, &error));
+    OK(dflat_table_name(stored, &name, &error));
+    CHECK(is_text(name, "Post"));
+    dflat_table_release(stored);
+    EXPECT(DFLAT_NOT_FOUND, dflat_workspace_table(workspace, text("no"), &stored, &error));
+    CHECK(stored == NULL);
+}
+
 static void completed(void *context, dflat_code code, const dflat_error *failure) {
     counted *own = context;
     CHECK(failure == NULL);
@@ -258,6 +318,8 @@ int main(int argc, char **argv) {
     OK(dflat_workspace_open(text(argv[1]), NULL, &workspace, &error));
     use_dictionary();
     use_json();
+    find_by_text();
+    find_table();
     keep_up(argv[1]);
     dflat_workspace *memory;
     OK(dflat_workspace_in_memory(&memory, &error));

@@ -4,8 +4,12 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use dflat_engine::engine::PerformOptions;
+use dflat_engine::object::Writer;
+use dflat_engine::storage::CloseOptions;
 use dflat_model::{Comparison, Expression, Predicate, Query, Table, Value};
 use dflat_schema::{MemoryLoader, compile, describe};
+use dflat_workspace::{FileOptions, Operation, Workspace};
 
 /// The table of a schema's root type.
 fn table(schema: &str) -> Table {
@@ -99,4 +103,30 @@ fn table_with_more() -> Table {
 /// A type whose key the library assigns.
 fn table_of_numbers() -> Table {
     table("table Number { id: ulong (primary); } root_type Number;")
+}
+
+/// Writes a file with posts, whose priorities are 0, 100, 200 and 300.
+pub(crate) fn write_file(path: &Path) {
+    let workspace = Workspace::open(path, &FileOptions::default()).unwrap();
+    let table = posts();
+    let options = PerformOptions::default();
+    let insert = |tx: dflat_workspace::TransactionContext| {
+        for number in 0..4 {
+            let mut writer = Writer::new();
+            let slot = writer.begin();
+            assert!(writer.begin_table(slot));
+            let title = writer.slot(4);
+            writer.scalar(10, number * 100);
+            writer.end_table();
+            writer.text(title, &format!("post {number}"));
+            writer.leave();
+            let payload = writer.finish().unwrap();
+            tx.submit(&table, Operation::Create { payload }, None)?;
+        }
+        Ok(())
+    };
+    workspace
+        .perform_blocking([table.clone()], options, insert)
+        .unwrap();
+    workspace.shutdown_with(CloseOptions::default()).unwrap();
 }

@@ -114,6 +114,7 @@ fn the_tour_holds_in_c() {
 
 // Promise: c-interface#I2
 // Promise: c-interface#I4
+// Promise: c-interface#I6
 #[test]
 fn each_error_has_its_code() {
     run("errors", &[]);
@@ -128,4 +129,33 @@ fn live_queries_deliver_differences_until_they_are_cancelled() {
 #[test]
 fn dictionary_json_and_upkeep_hold_in_c() {
     run("values", &[]);
+}
+
+#[test]
+fn calls_in_random_order_leave_nothing_behind() {
+    let steps = match std::env::var_os("DFLAT_CAPI_VALGRIND") {
+        Some(_) => "300",
+        None => "3000",
+    };
+    for seed in 1..=2_u32 {
+        run("random", &[&seed.to_string(), steps]);
+    }
+}
+
+/// A language that has nothing but the library and the header.
+#[test]
+fn python_finds_changes_and_follows_posts_by_ctypes_alone() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no python3");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("posts.db");
+    posts::write_file(&file);
+    let mut python = Command::new("python3");
+    python.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/posts.py"));
+    python.env("DFLAT_LIBRARY", libraries().join("libdflat_capi.so"));
+    let output = succeed(python.arg(&file));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text, "urgent: ['post 3', 'post 2']\nurgent: ['post 2']\n");
 }

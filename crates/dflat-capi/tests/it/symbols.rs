@@ -115,7 +115,7 @@ fn in_c(rust: &str) -> String {
         "Bytes<'_>" | "Text<'_>" | "Given" => "dflat_bytes",
         "RawObject" => "dflat_object",
         "RawView" => "dflat_view",
-        "RawValue<'_>" => "dflat_value",
+        "RawValue<'_>" | "GivenValue" => "dflat_value",
         "RawDifference" => "dflat_difference",
         "RawEntryValue<'_>" | "GivenEntryValue" => "dflat_entry_value",
         "RawSource<'_>" => "dflat_source",
