@@ -2,7 +2,7 @@
 
 use crate::{
     Element, Expression, Field, FieldKind, FieldLayout, Predicate, Query, ROOT_TYPE, Scalar, Shape,
-    Step, TypeDescriptor, TypeId, Value, ValueRef, VectorField, VectorMember,
+    Step, TableDescriptor, TypeDescriptor, TypeId, Value, ValueRef, VectorField, VectorMember,
 };
 
 /// The value that a path leads to.
@@ -17,14 +17,15 @@ enum PathEnd {
 #[derive(Clone, Copy)]
 struct Scope<'t> {
     types: &'t [TypeDescriptor],
+    primary_key: &'t [Field],
     start: Element,
 }
 
 impl Query {
-    /// Whether all paths are valid from a schema's root table, and have the right types.
+    /// Whether all paths are valid from the root table of a type, and have the right types.
     #[must_use]
-    pub fn is_about(&self, types: &[TypeDescriptor]) -> bool {
-        let scope = Scope::root(types);
+    pub fn is_about(&self, table: &TableDescriptor) -> bool {
+        let scope = Scope::root(table);
         let predicate = self.predicate.as_ref();
         predicate.is_none_or(|predicate| scope.has(predicate))
             && self.order.iter().all(|order| scope.computes(&order.key))
@@ -32,17 +33,20 @@ impl Query {
 }
 
 impl Predicate {
-    /// Whether all paths are valid from a schema's root table, and have the right types.
+    /// Whether all paths are valid from the root table of a type, and have the right types.
     #[must_use]
-    pub fn is_about(&self, types: &[TypeDescriptor]) -> bool {
-        Scope::root(types).has(self)
+    pub fn is_about(&self, table: &TableDescriptor) -> bool {
+        Scope::root(table).has(self)
     }
 }
 
 impl<'t> Scope<'t> {
-    const fn root(types: &'t [TypeDescriptor]) -> Self {
-        let start = Element::Table(ROOT_TYPE);
-        Self { types, start }
+    fn root(table: &'t TableDescriptor) -> Self {
+        Self {
+            types: &table.types,
+            primary_key: &table.primary_key,
+            start: Element::Table(ROOT_TYPE),
+        }
     }
 
     fn has(self, predicate: &Predicate) -> bool {
@@ -93,6 +97,11 @@ impl<'t> Scope<'t> {
                 let Some(PathEnd::Value(Element::Table(id))) = self.follow(before) else {
                     return false;
                 };
+                let is_absent_key =
+                    |found: &Value| matches!(found, Value::Text(text) if text.is_empty());
+                if self.is_key_text(id, *voffset) && is_absent_key(&field.default) {
+                    return true;
+                }
                 let layout = self.table_field(id, *voffset);
                 layout.map(|layout| layout.default.as_ref())
             }
@@ -111,6 +120,16 @@ impl<'t> Scope<'t> {
             let (expected, found) = (known(expected), known(field.default.as_ref()));
             expected.as_ref().order(found.as_ref()).is_eq()
         })
+    }
+
+    /// Whether a field is a string of the primary key. If it is absent, generated code reads the
+    /// empty string, although the layout has no default.
+    fn is_key_text(self, id: TypeId, voffset: u16) -> bool {
+        id == ROOT_TYPE
+            && self
+                .primary_key
+                .iter()
+                .any(|key| key.kind == FieldKind::Text && *key.steps == [Step::Field(voffset)])
     }
 
     fn table_field(self, id: TypeId, voffset: u16) -> Option<&'t FieldLayout> {

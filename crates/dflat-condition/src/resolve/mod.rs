@@ -54,7 +54,7 @@ impl<'a> Resolver<'a> {
     ) -> Self {
         Self {
             text,
-            types: Types(&table.types),
+            types: Types(table),
             type_name: table.type_name.rsplit('.').next().unwrap_or_default(),
             parameters,
             scope: Scope::Object,

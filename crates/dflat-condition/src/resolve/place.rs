@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use dflat_model::{
-    Element, Expression, Field, FieldKind, Scalar, Shape, Step, TypeDescriptor, TypeId, Value,
-    VectorField, VectorMember,
+    Element, Expression, Field, FieldKind, ROOT_TYPE, Scalar, Shape, Step, TableDescriptor,
+    TypeDescriptor, TypeId, Value, VectorField, VectorMember,
 };
 
 /// Something inside an object that a name leads to.
@@ -85,11 +85,11 @@ impl Path {
 
 /// The types of a descriptor.
 #[derive(Clone, Copy)]
-pub(super) struct Types<'a>(pub(super) &'a [TypeDescriptor]);
+pub(super) struct Types<'a>(pub(super) &'a TableDescriptor);
 
 impl<'a> Types<'a> {
     pub(super) fn get(self, id: TypeId) -> Option<&'a TypeDescriptor> {
-        self.0.get(usize::from(id.0))
+        self.0.types.get(usize::from(id.0))
     }
 
     /// The name of a type without its namespace.
@@ -165,8 +165,14 @@ impl<'a> Types<'a> {
                     return Ok(None);
                 };
                 let path = path.then(&field.name, Step::Field(field.voffset));
+                // Generated code reads an absent string of the key as the empty string.
+                let is_key = id == ROOT_TYPE && self.is_key_text(field.voffset);
+                let default = match &field.default {
+                    Value::Null if is_key => Value::text(""),
+                    default => default.clone(),
+                };
                 Ok(match field.shape {
-                    Shape::Single(element) => self.place(path, element, field.default.clone()),
+                    Shape::Single(element) => self.place(path, element, default),
                     Shape::Vector(element) => self.vector(path, element),
                 })
             }
@@ -188,6 +194,12 @@ impl<'a> Types<'a> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Whether a field of the root table is a string of the primary key.
+    fn is_key_text(self, voffset: u16) -> bool {
+        let mut key = self.0.primary_key.iter();
+        key.any(|key| key.kind == FieldKind::Text && *key.steps == [Step::Field(voffset)])
     }
 
     fn vector(self, path: Path, element: Element) -> Option<Place> {

@@ -124,7 +124,7 @@ pub fn check_text(text: &str) {
             if bytes.len() <= dflat_model::BYTES_MAX {
                 assert_eq!(read.as_ref(), Ok(resolved), "{text}");
             }
-            assert!(resolved.is_about(&Sample::TABLE.types), "{text}");
+            assert!(resolved.is_about(&Sample::TABLE), "{text}");
         }
         check(text, resolved);
     }

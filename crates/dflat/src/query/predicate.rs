@@ -147,7 +147,7 @@ impl<R: Object> Predicate<R> {
             Error::new(ErrorKind::InvalidArgument, message)
         };
         let inner = Data::from_bytes(bytes).map_err(|error| refuse(error.to_string()))?;
-        if !inner.is_about(&R::TABLE.types) {
+        if !inner.is_about(&R::TABLE) {
             return Err(refuse("it names fields that are not there".to_owned()));
         }
         let depth = inner.depth();
