@@ -8,11 +8,13 @@ const LISTED_MAX: usize = 12;
 /// Whether two names are equal but for case and underscores: those of a schema, and those that
 /// generated code makes of them.
 pub(crate) fn same(left: &str, right: &str) -> bool {
-    let letters = |name: &str| -> Vec<char> {
-        let kept = name.chars().filter(|c| *c != '_');
-        kept.flat_map(char::to_lowercase).collect()
-    };
-    left == right || letters(left) == letters(right)
+    left == right || letters(left).eq(letters(right))
+}
+
+/// The letters of a name in lower case, without underscores.
+fn letters(name: &str) -> impl Iterator<Item = char> {
+    let kept = name.chars().filter(|c| *c != '_');
+    kept.flat_map(char::to_lowercase)
 }
 
 /// The item with a name: the one of exactly this name, else the first whose name is the same but

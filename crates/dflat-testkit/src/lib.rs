@@ -93,6 +93,12 @@ pub mod diary {
     include!(concat!(env!("OUT_DIR"), "/diary.rs"));
 }
 
+/// The types of `schemas/post.fbs`, with which the guides explain queries.
+#[allow(missing_docs, clippy::use_self, reason = "generated")]
+pub mod post {
+    include!(concat!(env!("OUT_DIR"), "/post.rs"));
+}
+
 /// The types of `schemas/conformance`.
 #[allow(clippy::use_self, reason = "generated")]
 pub mod schema {

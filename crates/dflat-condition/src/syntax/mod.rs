@@ -16,7 +16,7 @@ pub use token::{Delimiter, Literal, Placeholder, Span, Token, TokenKind};
 pub use tree::{Arguments, Call, Node, NodeKind, OrderTerm};
 
 /// The limit on nested parts: parentheses, negations, chains of fields and of computations.
-pub const NESTING_MAX: usize = 100;
+pub const NESTING_MAX: usize = 64;
 
 /// Why tokens are no condition.
 #[derive(Clone, Debug, PartialEq, Eq)]

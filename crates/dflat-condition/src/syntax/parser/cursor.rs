@@ -2,6 +2,9 @@
 
 use crate::syntax::{Parsed, Span, SyntaxError, Token, TokenKind};
 
+/// The form of a negation.
+const NEGATION: &str = "a condition is negated by `!( )`";
+
 /// Where tokens come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -68,16 +71,22 @@ impl<'t> Parser<'t> {
 
     /// The spelling of an operator that other languages spell like the next token.
     pub(super) fn hint(&self) -> Option<&'static str> {
+        let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
+        let before = before.map(|token| &token.kind);
+        if matches!(before, Some(TokenKind::Word(word)) if word.eq_ignore_ascii_case("not")) {
+            return Some(NEGATION);
+        }
+        let follows_less = matches!(before, Some(TokenKind::Mark('<', _)));
         Some(match self.peek()? {
-            TokenKind::Mark('=', _) => "equality is `==`",
-            TokenKind::Mark('>', _) if self.at > 0 => "inequality is `!=`",
+            TokenKind::Mark('=', false) => "equality is `==`",
+            TokenKind::Mark('>', _) if follows_less => "inequality is `!=`",
             TokenKind::Mark(',', _) => "a list is in brackets, as in `[1, 2]`",
-            TokenKind::Mark('&', _) => "conditions are joined by `&&`",
-            TokenKind::Mark('|', _) => "conditions are joined by `||`",
+            TokenKind::Mark('&', false) => "conditions are joined by `&&`",
+            TokenKind::Mark('|', false) => "conditions are joined by `||`",
             TokenKind::Word(word) => match word.to_ascii_lowercase().as_str() {
                 "and" => "conditions are joined by `&&`",
                 "or" => "conditions are joined by `||`",
-                "not" => "a condition is negated by `!( )`",
+                "not" => NEGATION,
                 "is" => "a missing value is found by `.is_null`, and the others by `.is_not_null`",
                 "like" => "a pattern is an argument, as in `title.like(\"a%\")`",
                 "between" => "the bounds are arguments, as in `priority.between(1, 5)`",
