@@ -349,7 +349,10 @@ impl<'s> TableChecker<'s> {
             }
         };
         if !self.has(Key::Primary, row_id, &derived.key)? {
-            let message = format!("the stored primary key is not {:?}", derived.key);
+            let parts = self.table.primary_key.iter().zip(&derived.key);
+            let parts: Vec<String> = parts.map(|(f, value)| format!("{f} = {value}")).collect();
+            let key = parts.join(", ");
+            let message = format!("the key columns differ from the object's primary key {key}");
             found(self.problem(ProblemKind::Key, Some(row_id), message));
         }
         let parts = self.table.primary_key.iter().zip(&derived.key);
@@ -367,7 +370,9 @@ impl<'s> TableChecker<'s> {
             let index = &self.table.indexes[position];
             let message = match values {
                 Some(values) if !self.has(key, row_id, values)? => {
-                    format!("the index on {index} has no entry {values:?} for the row")
+                    let values: Vec<String> = values.iter().map(Value::to_string).collect();
+                    let entry = values.join(", ");
+                    format!("the index on {index} has no entry {entry} for the row")
                 }
                 None if self.has(key, row_id, &[])? => {
                     format!("the index on {index} must not have an entry for the row")

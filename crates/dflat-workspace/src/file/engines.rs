@@ -48,7 +48,7 @@ pub(crate) fn on_file(
         }
         if let Some(name) = options.difference(&entry.options) {
             let message = format!(
-                "cannot open {}: it is open in this process with another {name}",
+                "cannot open {}: it is open in this process with another value of the option `{name}`",
                 path.display()
             );
             return Err(Error::new(ErrorKind::InvalidArgument, message));

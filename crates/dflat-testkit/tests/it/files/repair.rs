@@ -413,6 +413,24 @@ fn rows_after_a_gap_are_all_salvaged() {
     }
 }
 
+#[test]
+fn check_names_the_values_of_a_key_and_of_an_index() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    damaged(&path);
+    execute(&path, "UPDATE item SET __pk0 = 'x' WHERE rowid = 3;");
+    let workspace = Workspace::open(&path).unwrap();
+    let report = workspace.check([Item::TABLE]).unwrap();
+    let messages = report.problems.into_iter().map(|problem| problem.message);
+    let messages: Vec<String> = messages.collect();
+    for expected in [
+        "the key columns differ from the object's primary key id = \"item0002\"",
+        "the index on rank has no entry 1 for the row",
+    ] {
+        assert!(messages.iter().any(|m| m == expected), "{messages:?}");
+    }
+}
+
 // Promise: compatibility#P65
 #[test]
 fn check_lists_objects_without_required_values() {
