@@ -10,9 +10,15 @@ use dflat::Workspace;
 dflat::include_schema!("task");
 
 /// A guide, its program, and its schema here and on the page.
-const GUIDES: [(&str, &str, &str, &str); 10] = [
+const GUIDES: [(&str, &str, &str, &str); 12] = [
     ("async", env!("CARGO_BIN_EXE_awaiting"), "task", "task"),
     ("build", env!("CARGO_BIN_EXE_building"), "task", "task"),
+    (
+        "compatibility",
+        env!("CARGO_BIN_EXE_compatibility"),
+        "task",
+        "task",
+    ),
     (
         "concurrency",
         env!("CARGO_BIN_EXE_concurrency"),
@@ -50,6 +56,12 @@ const GUIDES: [(&str, &str, &str, &str); 10] = [
         "task",
     ),
     ("queries", env!("CARGO_BIN_EXE_queries"), "task", "task"),
+    (
+        "query-format",
+        env!("CARGO_BIN_EXE_query-format"),
+        "task",
+        "task",
+    ),
     ("schema", env!("CARGO_BIN_EXE_schema"), "message", "message"),
 ];
 

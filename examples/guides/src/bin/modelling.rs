@@ -25,12 +25,12 @@ fn main() -> Result<()> {
     if let Some(parent) = milk.parent() {
         println!("{:?}", workspace.get::<Task>(parent)?);
     }
-    let parts = workspace.fetch::<Task>().filter(Task::PARENT.eq(1_u64));
+    let parts = workspace.fetch::<Task>().filter(Task::PARENT.eq(1));
     println!("{:?}", parts.select(Task::TITLE)?);
 
     // A deletion takes the parts along in the same transaction.
     let deleted = workspace.perform_changes_blocking([Task::TABLE], |tx| {
-        tx.delete_where(Task::ID.eq(1) | Task::PARENT.eq(1_u64))
+        tx.delete_where(Task::ID.eq(1) | Task::PARENT.eq(1))
     })?;
     println!("{deleted} deleted");
     workspace.shutdown()
