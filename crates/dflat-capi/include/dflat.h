@@ -473,6 +473,32 @@ dflat_code dflat_query_parse(const dflat_table *table, dflat_text condition, dfl
 dflat_code dflat_query_window(const dflat_query *query, uint64_t offset, uint64_t objects_max,
                               dflat_query **windowed, dflat_error **error);
 
+/* A copy of a query whose result begins after an object of it, also if that was deleted since: for
+ * results that are larger than memory, read window by window. With a snapshot as source, all
+ * windows are of one state.
+ * Errors of reads with it: DFLAT_INVALID_ARGUMENT if the object is one of another order. */
+dflat_code dflat_query_after(const dflat_query *query, dflat_object object, dflat_query **next,
+                             dflat_error **error);
+
+/* Ends reads on other threads. */
+typedef struct dflat_cancellation dflat_cancellation;
+
+/* Makes a cancellation. */
+dflat_code dflat_cancellation_new(dflat_cancellation **cancellation, dflat_error **error);
+
+/* Lets reads with this cancellation fail with DFLAT_CANCELLED, those that run and later ones. */
+dflat_code dflat_cancellation_cancel(const dflat_cancellation *cancellation, dflat_error **error);
+
+/* Releases a cancellation. */
+dflat_code dflat_cancellation_release(dflat_cancellation *cancellation);
+
+/* A copy of a query whose reads fail with DFLAT_DEADLINE_EXCEEDED after so many milliseconds, or
+ * when they are cancelled. UINT64_MAX is no limit, and `cancellation` may be NULL. Subscriptions
+ * have no such limit. */
+dflat_code dflat_query_bounded(const dflat_query *query, uint64_t milliseconds_max,
+                               const dflat_cancellation *cancellation, dflat_query **bounded,
+                               dflat_error **error);
+
 /* Releases a query. */
 dflat_code dflat_query_release(dflat_query *query);
 

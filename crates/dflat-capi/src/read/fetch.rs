@@ -45,6 +45,7 @@ pub(super) fn fetch<'a>(source: RawSource<'a>, query: In<'a, QueryHandle>) -> Re
     let query = &query.get()?.0;
     let mut fetch = Fetch::new(source.get()?, query.table.clone());
     fetch.query = query.query.clone();
+    fetch.control = query.control();
     Ok(fetch)
 }
 

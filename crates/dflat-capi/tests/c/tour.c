@@ -140,6 +140,57 @@ static void read_all(const dflat_workspace *workspace, const dflat_table *table)
     dflat_query_release(query);
 }
 
+/* Reads windows of three, one after the other. */
+static void read_windows(const dflat_workspace *workspace, const dflat_table *table) {
+    dflat_query *query, *windowed, *next;
+    dflat_result *result;
+    const dflat_view *views;
+    size_t count, read = 0;
+    OK(dflat_query_new(table, NO_BYTES, &query, &error));
+    OK(dflat_query_window(query, 0, 3, &windowed, &error));
+    for (;;) {
+        OK(dflat_fetch(in_workspace(workspace), windowed, &result, &error));
+        OK(dflat_result_views(result, &views, &count, &error));
+        if (count == 0) {
+            break;
+        }
+        for (size_t i = 0; i < count; i++) {
+            CHECK(priority_of(views[i]) == (int32_t)read++);
+        }
+        OK(dflat_query_after(windowed, views[count - 1].object, &next, &error));
+        dflat_result_release(result);
+        dflat_query_release(windowed);
+        windowed = next;
+    }
+    CHECK(read == 10);
+    dflat_result_release(result);
+    dflat_query_release(windowed);
+    dflat_query_release(query);
+}
+
+/* Reads that take too long, and reads that are cancelled. */
+static void read_bounded(const dflat_workspace *workspace, const dflat_table *table) {
+    dflat_query *query, *bounded;
+    dflat_cancellation *cancellation;
+    dflat_result *result;
+    uint64_t count;
+    OK(dflat_query_new(table, NO_BYTES, &query, &error));
+    OK(dflat_query_bounded(query, 0, NULL, &bounded, &error));
+    EXPECT(DFLAT_DEADLINE_EXCEEDED,
+           dflat_fetch(in_workspace(workspace), bounded, &result, &error));
+    dflat_query_release(bounded);
+    OK(dflat_cancellation_new(&cancellation, &error));
+    OK(dflat_query_bounded(query, UINT64_MAX, cancellation, &bounded, &error));
+    OK(dflat_count(in_workspace(workspace), bounded, &count, &error));
+    CHECK(count == 10);
+    OK(dflat_cancellation_cancel(cancellation, &error));
+    EXPECT(DFLAT_CANCELLED, dflat_fetch(in_workspace(workspace), bounded, &result, &error));
+    CHECK(result == NULL);
+    dflat_cancellation_release(cancellation);
+    dflat_query_release(bounded);
+    dflat_query_release(query);
+}
+
 static void read_one(const dflat_workspace *workspace, const dflat_table *table) {
     dflat_view view;
     dflat_text name;
@@ -202,6 +253,8 @@ int main(int argc, char **argv) {
     dflat_options_release(options);
     perform(workspace, table, fill, NULL, DFLAT_OK);
     read_all(other, table);
+    read_windows(workspace, table);
+    read_bounded(workspace, table);
     read_one(workspace, table);
     OK(dflat_snapshot_new(workspace, &snapshot, &error));
     dflat_view before = get(in_workspace(workspace), table, "post 3");
