@@ -1,5 +1,5 @@
-/* Every error that a program can cause, by its code; the transactions that go on after one; and
- * arguments that cannot be used. */
+/* The errors that a program can cause without another process, by their codes; the transactions
+ * that go on after one; and arguments that cannot be used. */
 #include "support.h"
 
 static dflat_workspace *workspace;
@@ -108,7 +108,7 @@ static void in_transactions(void) {
     CHECK(dflat_perform_and_wait(workspace, &tables, 1, 0, handler_of(&own), NULL) == DFLAT_USER);
 }
 
-/* A row of newer code is read, and not updated by code that would lose its values. */
+/* Inserts a post by newer code, whose table has one field more. */
 static int32_t insert_newer(void *context, dflat_transaction *transaction, dflat_error **error) {
     counted *own = context;
     payload made = post("newer", 1);
@@ -196,6 +196,51 @@ static void with_files(const char *path) {
            dflat_workspace_open(text(path), options, &opened, &error));
     CHECK(opened == NULL);
     dflat_options_release(options);
+}
+
+static int32_t insert_one(void *context, dflat_transaction *transaction, dflat_error **error) {
+    counted *own = context;
+    return create(transaction, own->table, "to be damaged", 1, error);
+}
+
+/* Damages the payload of a post in a file. */
+static void damage(const char *path, const payload *found) {
+    static uint8_t bytes[1 << 20];
+    FILE *file = fopen(path, "rb");
+    size_t length, at;
+    CHECK(file != NULL);
+    length = fread(bytes, 1, sizeof bytes, file);
+    CHECK(fclose(file) == 0 && length < sizeof bytes);
+    for (at = 0; at + found->length <= length; at++) {
+        if (memcmp(bytes + at, found->data, found->length) == 0) {
+            break;
+        }
+    }
+    CHECK(at + found->length <= length);
+    bytes[at] = 255;
+    file = fopen(path, "wb");
+    CHECK(file != NULL && fwrite(bytes, 1, length, file) == length && fclose(file) == 0);
+}
+
+/* A file that is only read, and one with a damaged row. */
+static void with_another_file(const char *path) {
+    char name[512];
+    dflat_workspace *opened;
+    dflat_options *options;
+    payload made = post("to be damaged", 1);
+    snprintf(name, sizeof name, "%s.damaged", path);
+    OK(dflat_workspace_open(text(name), NULL, &opened, &error));
+    perform(opened, table, insert_one, NULL, DFLAT_OK);
+    OK(dflat_workspace_shutdown(opened, DFLAT_SHUTDOWN_TRUNCATE, &error));
+    dflat_workspace_release(opened);
+    OK(dflat_options_new(&options, &error));
+    OK(dflat_options_set(options, DFLAT_OPTION_READ_ONLY, 1, &error));
+    OK(dflat_workspace_open(text(name), options, &opened, &error));
+    perform(opened, table, insert_one, NULL, DFLAT_READ_ONLY);
+    dflat_workspace_release(opened);
+    dflat_options_release(options);
+    damage(name, &made);
+    open_and_read(name, 0, DFLAT_CORRUPT);
 }
 
 /* Every function refuses what it can detect: NULL, handles of another kind, wrong numbers. */
@@ -342,6 +387,7 @@ int main(int argc, char **argv) {
     in_transactions();
     with_other_tables();
     with_files(argv[1]);
+    with_another_file(argv[1]);
     with_wrong_callbacks();
     with_options();
     dflat_table *kept_table = other_table;
