@@ -461,8 +461,8 @@ typedef struct dflat_value {
     dflat_text text;
 } dflat_value;
 
-/* Makes a query of a condition and an order as text, in the language of the macro `query!`; each
- * may be empty. `parameters` are the values of the placeholders `?1`, `?2` and so on.
+/* Makes a query of a condition and an order as text, in the language of docs/condition-language.md;
+ * each may be empty. `parameters` are the values of the placeholders `?1`, `?2` and so on.
  * Errors: DFLAT_INVALID_ARGUMENT; the message has the column and the nearest name. */
 dflat_code dflat_query_parse(const dflat_table *table, dflat_text condition, dflat_text order,
                              const dflat_value *parameters, size_t parameters_count,

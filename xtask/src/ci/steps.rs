@@ -171,7 +171,9 @@ fn features(packages: &[Package]) -> Vec<Step> {
         return Vec::new();
     }
     let bare = "cargo check -p dflat --no-default-features";
-    let system = Invocation::new(&format!("{bare} --features system-sqlite"));
+    let system = Invocation::new(
+        "cargo check -p dflat -p dflat-capi --no-default-features --features system-sqlite",
+    );
     let work = if succeeds("pkg-config", &["--exists", "sqlite3"]) {
         Work::Program(system)
     } else {
