@@ -1,11 +1,12 @@
 //! Repository tasks: what continuous integration runs, and the checks that no other tool makes.
 //!
 //! Everything here is a function from text to findings, so that each check has unit tests; only
-//! [`workspace`] reads files, and [`ci`] and [`package`] start programs. The library is separate
-//! from the program so that `cargo test --workspace` runs the checks too.
+//! [`workspace`] reads files, and [`ci`], [`package`] and [`c_library`] start programs. The library
+//! is separate from the program so that `cargo test --workspace` runs the checks too.
 
 #![allow(clippy::print_stdout, reason = "a program for people at a terminal")]
 
+pub mod c_library;
 pub mod ci;
 pub mod cost;
 pub mod finding;

@@ -9,7 +9,7 @@ use xtask::ci::memcheck::{self, Checker};
 use xtask::ci::options::Options;
 use xtask::ci::{self, STEP_DURATION_MAX, Step, long, quick, steps};
 use xtask::tidy::{self, Mode};
-use xtask::{Result, cost, package, picture, workspace};
+use xtask::{Result, c_library, cost, package, picture, workspace};
 
 const HELP: &str = "\
 Repository tasks.
@@ -24,6 +24,7 @@ Tasks:
   tidy           floors, files, sentences, public items, unsafe code, dependencies
   licences       the licences of all dependencies
   package        the published crates, packed and compiled from what was packed
+  c-library      the C library with its header, installed into a folder
   cost           the crates and the time of a program's first build with Dflat
   picture        the terminal of the example `inbox`, as the picture in README.md
   install-tools  the programs that some tests use: flatc and strace (Debian, as root)
@@ -104,6 +105,9 @@ fn run(words: &[&str]) -> Result<()> {
         ["tidy", "--bless"] => steps::report("tidy", &tidy::run(&root, Mode::Bless)?),
         ["licences"] => steps::check_licences(&root),
         ["package"] => package::run(&root),
+        ["c-library", "--help" | "-h"] => print(c_library::HELP),
+        ["c-library", folder] => c_library::run(&root, folder, false),
+        ["c-library", folder, "--system-sqlite"] => c_library::run(&root, folder, true),
         ["picture", "--help" | "-h"] => print(picture::HELP),
         ["picture"] => picture::run(&root, false),
         ["picture", "--check"] => picture::run(&root, true),
