@@ -10,7 +10,7 @@ use dflat::Workspace;
 dflat::include_schema!("task");
 
 /// A guide, its program, and its schema here and on the page.
-const GUIDES: [(&str, &str, &str, &str); 12] = [
+const GUIDES: [(&str, &str, &str, &str); 13] = [
     ("async", env!("CARGO_BIN_EXE_awaiting"), "task", "task"),
     ("build", env!("CARGO_BIN_EXE_building"), "task", "task"),
     (
@@ -22,6 +22,12 @@ const GUIDES: [(&str, &str, &str, &str); 12] = [
     (
         "concurrency",
         env!("CARGO_BIN_EXE_concurrency"),
+        "task",
+        "task",
+    ),
+    (
+        "condition-language",
+        env!("CARGO_BIN_EXE_condition-language"),
         "task",
         "task",
     ),
