@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use dflat_codegen::{Options, Output};
-use dflat_schema::{Diagnostic, Severity, Sources};
+use dflat_schema::{DefinitionId, DefinitionKind, Diagnostic, Schema, Severity, Sources, describe};
 
 use crate::FileLoader;
 
@@ -25,6 +25,9 @@ pub struct Request {
 pub struct Outcome {
     /// The generated code, if there was no error.
     pub output: Option<Output>,
+    /// The descriptors of the stored types, in the order of their definitions; none with
+    /// `payload_only`.
+    pub descriptors: Vec<Descriptor>,
     /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
     /// The files that were read; diagnostics quote their lines.
@@ -33,6 +36,16 @@ pub struct Outcome {
     pub found: Vec<PathBuf>,
     /// The paths of files that do not exist, and would have been read otherwise.
     pub missing: Vec<PathBuf>,
+}
+
+/// The description of a stored type, for programs that learn of types when they run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Descriptor {
+    /// The full name of the type in the schema, such as `MyGame.Sample.Monster`.
+    pub type_name: String,
+    /// The descriptor as `TableDescriptor::to_bytes` of the crate `dflat-model` encodes it. How the
+    /// library assigns keys is not in the bytes.
+    pub bytes: Vec<u8>,
 }
 
 impl Outcome {
@@ -53,16 +66,34 @@ pub fn run(request: &Request) -> Outcome {
     };
     let compilation = dflat_schema::compile(&request.files, &loader, &options);
     let mut diagnostics = compilation.diagnostics;
+    let mut descriptors = Vec::new();
     let output = compilation.schema.and_then(|schema| {
+        if !request.options.payload_only {
+            descriptors = stored(&schema);
+        }
         dflat_codegen::generate(&schema, &request.options)
             .map_err(|errors| diagnostics.extend(errors))
             .ok()
     });
     Outcome {
         output,
+        descriptors,
         diagnostics,
         sources: compilation.sources,
         found: loader.found(),
         missing: loader.missing(),
     }
+}
+
+fn stored(schema: &Schema) -> Vec<Descriptor> {
+    let definitions = (0..).map(DefinitionId).zip(&schema.definitions);
+    let stored = definitions.filter(
+        |(_, definition)| matches!(&definition.kind, DefinitionKind::Table(table) if table.root),
+    );
+    stored
+        .map(|(id, definition)| Descriptor {
+            type_name: definition.full_name(),
+            bytes: describe(schema, id).to_bytes(),
+        })
+        .collect()
 }

@@ -36,17 +36,18 @@ pub(crate) fn claim(path: &Path, files: impl Iterator<Item = PathBuf>) -> Result
 /// # Errors
 ///
 /// Returns an error with the path if the folder cannot be created or the file cannot be written.
-pub fn write_if_changed(path: &Path, text: &str) -> Result<(), Error> {
-    if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
+pub fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Error> {
+    let content = content.as_ref();
+    if fs::read(path).is_ok_and(|old| old == content) {
         return Ok(());
     }
-    replace(path, text).map_err(|source| Error::Output {
+    replace(path, content).map_err(|source| Error::Output {
         path: path.to_owned(),
         source,
     })
 }
 
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or_else(|| Path::new(""));
     if !folder.as_os_str().is_empty() {
         fs::create_dir_all(folder)?;
@@ -55,7 +56,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     // The process id avoids a conflict between two compilers that write the same file.
     let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
     let written = fs::File::create(&temporary)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|mut file| file.write_all(content))
         .and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // The first error is more useful than an error of this removal.

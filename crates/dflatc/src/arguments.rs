@@ -32,6 +32,9 @@ Compile two schemas, with the files they include, to src/schema.rs:
 Fail if src/generated/post.rs is not the output for the current schema:
     dflatc compile --check -o src/generated schemas/post.fbs
 
+  Write the descriptor of each stored type, such as out/Post.descriptor, for other languages:
+    dflatc compile --descriptor -o out schemas/post.fbs
+
   Use the types of equipment.fbs from another crate:
     dflatc compile --external equipment.fbs=::equipment::schema schemas/monster.fbs
 
@@ -84,6 +87,10 @@ pub(crate) struct CompileArguments {
     /// The name of the output file, without `.rs` [default: the name of the first FILE].
     #[arg(long)]
     pub(crate) name: Option<String>,
+    /// Writes the descriptor of each stored type to TYPE.descriptor, and no Rust code; for programs
+    /// that learn of types when they run.
+    #[arg(long, conflicts_with_all = ["name", "payload_only", "external", "crate_path"])]
+    pub(crate) descriptor: bool,
     /// Writes nothing, and fails if the output file is not current; use it for committed code.
     #[arg(long, conflicts_with = "depfile")]
     pub(crate) check: bool,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dflat_build::{Request, run, write_if_changed};
+use dflat_build::{Outcome, Request, run, write_if_changed};
 use dflat_codegen::Options;
 
 use crate::arguments::{CheckArguments, CompileArguments, InputArguments};
@@ -22,25 +22,49 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
         Some(output) if !outcome.has_errors() => output,
         _ => return Err(Failure::Reported),
     };
-    let path = arguments.out_dir.join(&output.name);
-    if arguments.check {
-        return is_current(&path, &output.text);
-    }
-    let write = |path: &Path, text: &str| {
-        write_if_changed(path, text).map_err(|error| Failure::Message(error.to_string()))
+    let files: Vec<(String, &[u8])> = match arguments.descriptor {
+        true => descriptors(&outcome)?,
+        false => vec![(output.name.clone(), output.text.as_bytes())],
     };
-    write(&path, &output.text)?;
+    let files = files.into_iter();
+    let files: Vec<(PathBuf, &[u8])> = files
+        .map(|(name, content)| (arguments.out_dir.join(name), content))
+        .collect();
+    if arguments.check {
+        let mut files = files.iter();
+        return files.try_for_each(|(path, content)| is_current(path, content));
+    }
+    let write = |path: &Path, content: &[u8]| {
+        write_if_changed(path, content).map_err(|error| Failure::Message(error.to_string()))
+    };
+    for (path, content) in &files {
+        write(path, content)?;
+    }
     if let Some(depfile) = &arguments.depfile {
-        write(depfile, &dependencies(&path, &outcome.found))?;
+        let outputs: Vec<&Path> = files.iter().map(|(path, _)| path.as_path()).collect();
+        write(depfile, dependencies(&outputs, &outcome.found).as_bytes())?;
     }
     Ok(())
 }
 
-/// Returns an error if a file does not have this text.
-fn is_current(path: &Path, text: &str) -> Result<(), Failure> {
+/// The files with the descriptors of the stored types.
+fn descriptors(outcome: &Outcome) -> Result<Vec<(String, &[u8])>, Failure> {
+    if outcome.descriptors.is_empty() {
+        let message = "no type is stored: name one by `root_type`";
+        return Err(Failure::Message(message.to_owned()));
+    }
+    let files = outcome.descriptors.iter().map(|descriptor| {
+        let name = format!("{}.descriptor", descriptor.type_name);
+        (name, descriptor.bytes.as_slice())
+    });
+    Ok(files.collect())
+}
+
+/// Returns an error if a file does not have this content.
+fn is_current(path: &Path, content: &[u8]) -> Result<(), Failure> {
     let name = path.display();
     let why = match fs::read(path) {
-        Ok(found) if found == text.as_bytes() => return Ok(()),
+        Ok(found) if found == content => return Ok(()),
         Ok(_) => format!("{name} is not current"),
         Err(error) => format!("cannot read {name}: {error}"),
     };
@@ -78,7 +102,7 @@ fn request(arguments: &InputArguments, name: Option<String>) -> Request {
 }
 
 /// A dependency rule in the format of make and ninja.
-fn dependencies(output: &Path, inputs: &[PathBuf]) -> String {
+fn dependencies(outputs: &[&Path], inputs: &[PathBuf]) -> String {
     let escaped = |path: &Path| {
         let path = path.display().to_string();
         path.replace(' ', "\\ ")
@@ -86,5 +110,6 @@ fn dependencies(output: &Path, inputs: &[PathBuf]) -> String {
             .replace('$', "$$")
     };
     let inputs = inputs.iter().map(|input| format!(" {}", escaped(input)));
-    format!("{}:{}\n", escaped(output), inputs.collect::<String>())
+    let outputs: Vec<String> = outputs.iter().map(|output| escaped(output)).collect();
+    format!("{}:{}\n", outputs.join(" "), inputs.collect::<String>())
 }

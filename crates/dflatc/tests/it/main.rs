@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod build;
+mod descriptor;
 mod docs;
 mod evolution;
 mod order;
