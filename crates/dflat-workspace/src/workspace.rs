@@ -10,15 +10,11 @@ use dflat_engine::dictionary::Dictionary;
 use dflat_engine::engine::{Engine, EngineOptions};
 use dflat_engine::storage::{Backend, CloseOptions, MemoryBackend};
 #[cfg(feature = "sqlite")]
-use dflat_model::{Table, TableDescriptor};
-#[cfg(feature = "sqlite")]
 use dflat_sqlite::{IoReport, SqliteBackend};
 
 use crate::Result;
 #[cfg(feature = "sqlite")]
 use crate::file::{self, FileOptions};
-#[cfg(feature = "sqlite")]
-use crate::{Error, ErrorKind};
 
 /// A database of objects, in memory or on a file.
 ///
@@ -145,32 +141,6 @@ impl Workspace {
     #[must_use]
     pub fn sqlite(&self) -> Option<&Arc<SqliteBackend>> {
         self.owner.sqlite.as_ref()
-    }
-
-    /// The descriptor that the file keeps for a table, by the name of the storage table: that of
-    /// the newest code which has written to the table. It assigns no keys. `None` if the file has
-    /// none, or in memory.
-    ///
-    /// # Errors
-    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if its bytes are damaged, or a later version of the
-    ///   library wrote them.
-    /// - [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise the errors of reading
-    ///   the file.
-    #[cfg(feature = "sqlite")]
-    pub fn stored_table(&self, name: &str) -> Result<Option<Table>> {
-        self.engine()
-            .refuse_work(format_args!("read the descriptor of {name}"))?;
-        let Some(sqlite) = self.sqlite() else {
-            return Ok(None);
-        };
-        let Some(bytes) = sqlite.stored_descriptor(name)? else {
-            return Ok(None);
-        };
-        let decoded = TableDescriptor::from_bytes(&bytes).map_err(|error| {
-            let message = format!("cannot read the descriptor of {name}");
-            Error::with_source(ErrorKind::Corrupt, message, error)
-        })?;
-        Ok(Some(Table::new(decoded)))
     }
 
     /// The reads, writes and waits of each file since the file was opened in this process. `None`

@@ -5,6 +5,9 @@ pub(crate) const CHANGE_LOG: &str = "CREATE TABLE dflat__log (id INTEGER PRIMARY
      commits INTEGER NOT NULL, digest INTEGER NOT NULL, salt INTEGER NOT NULL, \
      place INTEGER NOT NULL, record BLOB NOT NULL)";
 
+const READ_SCHEMAS: &str = "SELECT CAST(name AS BLOB), descriptor FROM dflat__schema \
+     WHERE length(descriptor) <= ? ORDER BY name LIMIT ?";
+
 const CREATE_SCHEMAS: &str = "CREATE TABLE IF NOT EXISTS dflat__schema \
      (name TEXT PRIMARY KEY, descriptor BLOB NOT NULL) WITHOUT ROWID";
 
@@ -42,6 +45,8 @@ pub(crate) enum ControlStatement {
     /// Creates the table that keeps the newest schema of each table.
     CreateSchemas,
     FindSchema,
+    /// The schemas of all tables: their names and descriptors, up to a length and a number.
+    ReadSchemas,
     PutSchema,
     /// Whether the table of the change log has this definition.
     FindChangeLog,
@@ -110,6 +115,7 @@ impl ControlStatement {
             }
             Self::CreateSchemas => CREATE_SCHEMAS,
             Self::FindSchema => "SELECT descriptor FROM dflat__schema WHERE name = ?",
+            Self::ReadSchemas => READ_SCHEMAS,
             Self::PutSchema => {
                 "INSERT INTO dflat__schema (name, descriptor) VALUES (?, ?) \
                  ON CONFLICT (name) DO UPDATE SET descriptor = excluded.descriptor"

@@ -149,7 +149,7 @@ impl SqliteBackend {
     }
 
     /// Runs `work` with a connection of its own.
-    fn inspect(
+    pub(super) fn inspect(
         &self,
         work: impl FnOnce(&mut FileConnection) -> Result<u64, SqliteError>,
     ) -> Result<u64> {

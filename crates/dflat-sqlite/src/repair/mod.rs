@@ -2,3 +2,4 @@
 
 pub(crate) mod check;
 pub(crate) mod in_place;
+mod stored_descriptors;

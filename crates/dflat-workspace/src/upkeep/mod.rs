@@ -4,6 +4,7 @@ mod check;
 mod progress;
 mod repair;
 mod salvage;
+mod stored_tables;
 
 use std::path::Path;
 
@@ -16,6 +17,7 @@ use progress::OnProgress;
 use progress::with_progress;
 pub use repair::RepairReport;
 pub use salvage::{SalvageReport, salvage};
+pub use stored_tables::StoredTable;
 
 /// In memory, all of these methods succeed and do nothing, unless their documentation says
 /// otherwise. After shutdown, each of them fails with [`ShutDown`](ErrorKind::ShutDown).

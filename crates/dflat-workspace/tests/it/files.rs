@@ -103,3 +103,68 @@ fn file_keeps_the_descriptors_of_its_tables() {
             .is_none()
     );
 }
+
+#[test]
+fn tables_are_made_from_the_file_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, table) = (directory.path().join("a.db"), table("1"));
+    let workspace = open(&path);
+    assert!(workspace.stored_tables().unwrap().is_empty());
+    fill(&workspace, &table, 3);
+    workspace.shutdown_with(Default::default()).unwrap();
+
+    let again = open(&path);
+    let stored = again.stored_tables().unwrap();
+    let post = stored.iter().find(|stored| stored.name == table.name);
+    let read = post.unwrap().table.as_ref().unwrap();
+    assert_eq!(**read, *table);
+    assert_eq!(titles(&again, read), ["post 0", "post 1", "post 2"]);
+    let memory = Workspace::in_memory();
+    assert!(memory.stored_tables().unwrap().is_empty());
+}
+
+#[test]
+fn descriptions_that_cannot_be_used_are_errors_of_their_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, table) = (directory.path().join("a.db"), table("1"));
+    let workspace = open(&path);
+    fill(&workspace, &table, 1);
+    workspace.shutdown_with(Default::default()).unwrap();
+
+    let described = table.to_bytes();
+    let mut newer = described.clone();
+    newer[0] = 200;
+    let sql = rusqlite::Connection::open(&path).unwrap();
+    for (name, bytes) in [
+        ("a_newer", &newer),
+        ("b_other", &described),
+        ("c_bad", &vec![1, 9]),
+    ] {
+        sql.execute("INSERT INTO dflat__schema VALUES (?, ?)", (name, bytes))
+            .unwrap();
+    }
+    let large = "INSERT INTO dflat__schema VALUES ('d_large', zeroblob(2000000)), ('e_text', 'x')";
+    sql.execute(large, ()).unwrap();
+    drop(sql);
+
+    let again = open(&path);
+    let stored = again.stored_tables().unwrap();
+    let kinds = stored.iter().map(|stored| {
+        let refused = stored
+            .table
+            .as_ref()
+            .err()
+            .map(dflat_workspace::Error::kind);
+        (stored.name.as_str(), refused)
+    });
+    let kinds: Vec<_> = kinds.collect();
+    assert_eq!(
+        kinds,
+        [
+            ("a_newer", Some(ErrorKind::NewerSchema)),
+            ("b_other", Some(ErrorKind::Corrupt)),
+            ("c_bad", Some(ErrorKind::Corrupt)),
+            (&*table.name, None),
+        ]
+    );
+}

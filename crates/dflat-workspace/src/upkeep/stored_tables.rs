@@ -1,0 +1,73 @@
+//! The types that a file knows.
+
+use dflat_model::{DecodeError, TableDescriptor};
+
+use crate::{Error, ErrorKind, Result, Table, Workspace};
+
+/// A table of a file, as the file describes its type.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct StoredTable {
+    /// The name of the table in the file, such as `post`.
+    pub name: String,
+    /// The type, or why its description cannot be used.
+    pub table: Result<Table>,
+}
+
+impl Workspace {
+    /// The type that the file describes for a table, by the name of the table in the file. `None`
+    /// if the file does not describe it, or in memory. See [`stored_tables`](Self::stored_tables).
+    ///
+    /// # Errors
+    /// - [`NewerSchema`](ErrorKind::NewerSchema) for a description of a later release, and
+    ///   [`Corrupt`](ErrorKind::Corrupt) for one that cannot be used otherwise.
+    /// - [`ShutDown`](ErrorKind::ShutDown) after shutdown; otherwise the errors of reading the
+    ///   file.
+    pub fn stored_table(&self, name: &str) -> Result<Option<Table>> {
+        self.engine()
+            .refuse_work(format_args!("read the descriptor of {name}"))?;
+        let stored = match self.sqlite() {
+            Some(sqlite) => sqlite.stored_descriptor(name)?,
+            None => None,
+        };
+        stored.map(|bytes| described(name, &bytes)).transpose()
+    }
+
+    /// The tables that the file describes, in order of name, for programs without a schema.
+    ///
+    /// The newest program of this library that wrote to a table has described its type. A table
+    /// that only other programs wrote to has no description. How keys are assigned is not
+    /// described, so [`auto_key`](TableDescriptor::auto_key) is `None`. In memory there are none.
+    ///
+    /// Each description is checked as untrusted bytes: its size and nesting are limited, and its
+    /// types fit together. If a description cannot be used, its entry has the error
+    /// [`NewerSchema`](ErrorKind::NewerSchema) for a version of a later release, and
+    /// [`Corrupt`](ErrorKind::Corrupt) otherwise. Descriptions of more than 1 MiB are left out.
+    ///
+    /// # Errors
+    /// The errors of reading, and [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a
+    /// callback.
+    pub fn stored_tables(&self) -> Result<Vec<StoredTable>> {
+        self.on_sqlite("list the tables", |sqlite| {
+            let stored = sqlite.stored_descriptors()?.into_iter();
+            let tables = stored.map(|(name, bytes)| {
+                let table = described(&name, &bytes);
+                StoredTable { name, table }
+            });
+            Ok(tables.collect())
+        })
+    }
+}
+
+fn described(name: &str, bytes: &[u8]) -> Result<Table> {
+    let refuse = |kind, why: &str| {
+        let message = format!("cannot read the description of the table {name}: {why}");
+        Err(Error::new(kind, message))
+    };
+    match TableDescriptor::from_bytes(bytes) {
+        Ok(descriptor) if descriptor.name == name => Ok(Table::new(descriptor)),
+        Ok(_) => refuse(ErrorKind::Corrupt, "it describes another table"),
+        Err(error @ DecodeError::Version(_)) => refuse(ErrorKind::NewerSchema, &error.to_string()),
+        Err(error) => refuse(ErrorKind::Corrupt, &error.to_string()),
+    }
+}
