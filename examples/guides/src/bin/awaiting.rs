@@ -5,7 +5,7 @@ dflat::include_schema!("task");
 /// Adds a task, as a handler of a server would.
 async fn add(workspace: Workspace, id: u64) -> Result<()> {
     let added = workspace.perform_changes([Task::TABLE], move |tx| {
-        tx.submit(TaskChangeRequest::creation(TaskData {
+        tx.submit(TaskChangeRequest::upsert(TaskData {
             id,
             title: Some(format!("task {id}")),
             done: id.is_multiple_of(2),
