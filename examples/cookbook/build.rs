@@ -1,7 +1,15 @@
 //! Compiles the schemas, and two versions of one.
 
 fn main() {
-    let schemas = ["note", "person", "membership", "job", "entry", "drawing"];
+    let schemas = [
+        "note",
+        "person",
+        "membership",
+        "job",
+        "entry",
+        "drawing",
+        "visit",
+    ];
     dflat_build::Builder::new()
         .name("cookbook")
         .compile(schemas.map(|name| format!("schemas/{name}.fbs")));

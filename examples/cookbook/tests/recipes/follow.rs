@@ -167,8 +167,7 @@ async fn serve(workspace: Workspace) -> Result<Vec<Note>> {
         }
     }
     written.await.map_err(dflat::Error::user)??;
-    let fetched = tokio::task::spawn_blocking(move || workspace.fetch::<Note>().all());
-    Ok(fetched.await.map_err(dflat::Error::user)??.to_vec())
+    Ok(workspace.fetch::<Note>().all_async().await?.to_vec())
 }
 
 #[test]

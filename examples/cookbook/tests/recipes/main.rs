@@ -7,12 +7,15 @@
     reason = "a failing test panics"
 )]
 
+mod assign;
+mod awaited;
 mod change;
 mod follow;
 mod keep;
 mod migrate;
 mod model;
 mod page;
+mod prelude;
 mod read;
 
 use cookbook::{Note, NoteChangeRequest, NoteData, State};

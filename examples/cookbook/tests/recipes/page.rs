@@ -3,24 +3,28 @@
 /// The least number of recipes on the page.
 const RECIPES_MIN: usize = 30;
 
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 11] = [
+    include_str!("assign.rs"),
+    include_str!("awaited.rs"),
     include_str!("change.rs"),
     include_str!("follow.rs"),
     include_str!("keep.rs"),
     include_str!("migrate.rs"),
     include_str!("model.rs"),
+    include_str!("prelude.rs"),
     include_str!("read.rs"),
     include_str!("main.rs"),
     include_str!("../../build.rs"),
 ];
 
-const SCHEMAS: [&str; 8] = [
+const SCHEMAS: [&str; 9] = [
     include_str!("../../schemas/note.fbs"),
     include_str!("../../schemas/person.fbs"),
     include_str!("../../schemas/membership.fbs"),
     include_str!("../../schemas/job.fbs"),
     include_str!("../../schemas/entry.fbs"),
     include_str!("../../schemas/drawing.fbs"),
+    include_str!("../../schemas/visit.fbs"),
     include_str!("../../schemas/contact.fbs"),
     include_str!("../../schemas/contact_v2.fbs"),
 ];

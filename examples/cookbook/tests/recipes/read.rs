@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cookbook::{Note, NoteChangeRequest, NoteData, State};
-use dflat::{Cancellation, Cursor, ErrorKind, FetchedResult, Object, Result, Workspace};
+use dflat::{Cancellation, Cursor, ErrorKind, FetchedResult, Object, Predicate, Result, Workspace};
 
 use crate::{some_notes, titles};
 
@@ -32,6 +32,25 @@ fn filters_that_are_not_set_select_all_notes() -> Result<()> {
         titles(&search(&workspace, None, None, Some("PP"))?),
         ["apples"]
     );
+    Ok(())
+}
+
+/// Finds the notes that have each of these words in their title or body.
+fn with_words(workspace: &Workspace, words: &str) -> Result<Vec<Note>> {
+    let has = |word| {
+        let body = Note::BODY.ignore_case().contains(word);
+        Note::TITLE.ignore_case().contains(word) | body
+    };
+    let has_each = Predicate::all(words.split_whitespace().map(has));
+    Ok(workspace.fetch::<Note>().filter(has_each).all()?.to_vec())
+}
+
+#[test]
+fn notes_with_each_word_are_found() -> Result<()> {
+    let workspace = some_notes()?;
+    assert_eq!(with_words(&workspace, "")?.len(), 3);
+    assert_eq!(titles(&with_words(&workspace, "re rep")?), ["report"]);
+    assert!(with_words(&workspace, "report bread")?.is_empty());
     Ok(())
 }
 
