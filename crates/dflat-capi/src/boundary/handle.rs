@@ -2,7 +2,8 @@
 //!
 //! Each handle begins with a tag, so that a handle of another kind is refused. The addresses of all
 //! handles are known, so that a handle that was released before is refused by the functions that
-//! release, unless a new handle has got its address.
+//! release, unless a new handle has got its address. The caller may use and release a handle on any
+//! thread, so the values of handles are `Send` and `Sync`.
 #![expect(unsafe_code, reason = "the caller keeps boxes by their pointers")]
 
 use std::collections::HashMap;
@@ -63,7 +64,7 @@ impl<T> Clone for In<'_, T> {
 impl<T> Copy for In<'_, T> {}
 
 /// Lends a value to a callback as a handle, which the callback cannot release.
-pub(crate) fn lend_handle<T: Kind, R>(value: T, call: impl FnOnce(In<'_, T>) -> R) -> R {
+pub(crate) fn lend_handle<T: Kind + Send + Sync, R>(value: T, call: impl FnOnce(In<'_, T>) -> R) -> R {
     let tag = T::TAG;
     let mut handle = Handle { tag, value };
     let returned = call(In(std::ptr::from_ref(&handle).cast(), PhantomData));
@@ -71,7 +72,7 @@ pub(crate) fn lend_handle<T: Kind, R>(value: T, call: impl FnOnce(In<'_, T>) -> 
     returned
 }
 
-impl<'a, T: Kind> In<'a, T> {
+impl<'a, T: Kind + Send + Sync> In<'a, T> {
     /// No handle.
     pub(crate) const NONE: Self = Self(std::ptr::null(), PhantomData);
 
@@ -95,7 +96,7 @@ impl<'a, T: Kind> In<'a, T> {
             return Err(of_another_kind::<T>());
         }
         // SAFETY: as above, and the tag shows that the handle is one of a `T`. Handles are not
-        // written to after they were made.
+        // written to after they were made, and a `T` may be used on any thread.
         Ok(Some(unsafe { &(*handle).value }))
     }
 }
@@ -112,7 +113,7 @@ impl<T> Clone for OutHandle<'_, T> {
 
 impl<T> Copy for OutHandle<'_, T> {}
 
-impl<T: Kind> OutHandle<'_, T> {
+impl<T: Kind + Send + Sync> OutHandle<'_, T> {
     /// Refuses NULL, and writes NULL, which the place keeps if the call fails.
     pub(crate) fn begin(self) -> Result<()> {
         if self.0.is_null() || !self.0.is_aligned() {
@@ -150,7 +151,7 @@ impl<T: Kind> OutHandle<'_, T> {
 }
 
 /// Makes a handle, which `Owned::take` takes back.
-pub(super) fn new<T: Kind>(value: T) -> *mut c_void {
+pub(super) fn new<T: Kind + Send + Sync>(value: T) -> *mut c_void {
     let tag = T::TAG;
     let handle = Box::into_raw(Box::new(Handle { tag, value }));
     with_handles(|handles| handles.insert(handle.addr(), tag));
@@ -169,7 +170,7 @@ impl<T> Clone for Owned<T> {
 
 impl<T> Copy for Owned<T> {}
 
-impl<T: Kind> Owned<T> {
+impl<T: Kind + Send + Sync> Owned<T> {
     /// A handle that a callback gave.
     pub(super) const fn of(pointer: *mut c_void) -> Self {
         Self(pointer, PhantomData)
