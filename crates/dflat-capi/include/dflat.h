@@ -223,7 +223,8 @@ dflat_code dflat_workspace_in_memory(dflat_workspace **workspace, dflat_error **
 /* The table that the file keeps, by the name of the storage table, such as `post` or
  * `namespace__post_v1_1` (docs/storage-format.md): the descriptor of the newest code that has
  * written to it. It assigns no keys.
- * Errors: DFLAT_NOT_FOUND if the file has no such table; those of reading. */
+ * Errors: DFLAT_NOT_FOUND if the file does not describe it; DFLAT_NEWER_SCHEMA for a description of a
+ * later release; DFLAT_CORRUPT; those of reading. */
 dflat_code dflat_workspace_table(const dflat_workspace *workspace, dflat_text name,
                                  dflat_table **table, dflat_error **error);
 

@@ -64,7 +64,10 @@ impl<T> Clone for In<'_, T> {
 impl<T> Copy for In<'_, T> {}
 
 /// Lends a value to a callback as a handle, which the callback cannot release.
-pub(crate) fn lend_handle<T: Kind + Send + Sync, R>(value: T, call: impl FnOnce(In<'_, T>) -> R) -> R {
+pub(crate) fn lend_handle<T: Kind + Send + Sync, R>(
+    value: T,
+    call: impl FnOnce(In<'_, T>) -> R,
+) -> R {
     let tag = T::TAG;
     let mut handle = Handle { tag, value };
     let returned = call(In(std::ptr::from_ref(&handle).cast(), PhantomData));
