@@ -88,14 +88,17 @@ fn replay(target: &str, check: fn(&[u8])) {
     }
 }
 
+/// As in `cargo fuzz`: the text ends before the first byte that is not UTF-8.
+fn text_of(bytes: &[u8]) -> &str {
+    let end = str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+    str::from_utf8(&bytes[..end]).unwrap()
+}
+
 #[test]
 fn kept_fuzz_inputs_never_panic() {
     replay("payload", payload::check_bytes);
     replay("file", file::check_bytes);
     replay("record", record::check_bytes);
-    replay("schema", |bytes| {
-        // As in `cargo fuzz`: the text ends before the first byte that is not UTF-8.
-        let end = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
-        schema::check_text(str::from_utf8(&bytes[..end]).unwrap());
-    });
+    replay("schema", |bytes| schema::check_text(text_of(bytes)));
+    replay("condition", |bytes| condition::check_text(text_of(bytes)));
 }
