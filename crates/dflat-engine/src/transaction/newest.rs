@@ -72,6 +72,11 @@ impl NewestSchemas {
         Ok(newest)
     }
 
+    /// Whether the schema of a table is known without a read.
+    pub(super) fn knows(&self, table: &Table) -> bool {
+        self.find(table).is_some()
+    }
+
     fn find(&self, table: &Table) -> Option<&LearnedSchema> {
         self.known.iter().find(|known| known.table.is_same(table))
     }

@@ -373,6 +373,9 @@ fn loses(error: &Error) -> bool {
 /// Prepares a table for writing with the schema of the newest code that has written to it. Returns
 /// that schema if it is not `table`.
 fn prepare_newest(table: &Table, access: &mut WriteAccess<'_>) -> Result<Option<Table>> {
+    // A known schema is that of a transaction that was committed, or is about to be, and that has
+    // created the storage.
+    *access.has_created |= !access.schemas.knows(table);
     let newest = access.schemas.learn(access.writer, table)?;
     let stored_as = newest.as_ref().unwrap_or(table);
     access.coverage = prepare(access.writer, access.prepared, stored_as)?;

@@ -215,7 +215,7 @@ impl Shared {
         let Some(writing) = &mut open.writing else {
             return;
         };
-        (writing.prepared, writing.must_be_replayed) = (0, true);
+        (writing.has_created, writing.must_be_replayed) = (false, true);
         if writing.lost.is_none() {
             writing.lost = group_outcome.failure(&writing.tables);
         }

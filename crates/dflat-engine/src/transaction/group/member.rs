@@ -32,8 +32,8 @@ pub(super) struct WritingMember {
     /// As the basis of a [`Member`]; `None` until this member has read or written.
     pub(super) basis: Option<StateId>,
     pub(super) durability: Durability,
-    /// Number of tables that were prepared before this member.
-    pub(super) prepared: usize,
+    /// Whether it may have created storage or stored a schema, in the backend's open transaction.
+    pub(super) has_created: bool,
     /// Its writes were undone, and must be written again before it goes on. While this is true, no
     /// transaction of the backend is open.
     pub(super) must_be_replayed: bool,
@@ -49,7 +49,7 @@ impl WritingMember {
             changes: WriteSet::default(),
             basis,
             durability,
-            prepared: 0,
+            has_created: false,
             must_be_replayed: false,
             lost: None,
         }

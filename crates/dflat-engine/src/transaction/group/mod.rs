@@ -131,7 +131,7 @@ impl Groups {
         if let Some(writer) = &mut open.writer {
             writing.lost = writing.set_base(writer.as_mut()).err();
         }
-        (writing.prepared, writing.must_be_replayed) = (open.prepared.len(), open.writer.is_none());
+        writing.must_be_replayed = open.writer.is_none();
         open.writing = Some(writing);
         open.follow(tables, seen);
     }
@@ -232,7 +232,7 @@ impl Groups {
             None => {
                 let seq = self.shared.expected(&open);
                 open.recent.note(&writing.changes, seq);
-                let alone = writing.changes.has_ranges();
+                let has_ranges = writing.changes.has_ranges();
                 open.join(Member {
                     tables: writing.tables,
                     changes: writing.changes,
@@ -241,9 +241,9 @@ impl Groups {
                     failed: None,
                     completion,
                 });
-                if alone {
+                if has_ranges || open.rows >= ROWS_MAX {
                     // Order: committed before other transactions write, because this transaction
-                    // can't be written again.
+                    // can't be written again, or at a large cost only.
                     self.shared.commit(&mut open);
                 }
             }
@@ -293,9 +293,7 @@ impl Groups {
             .zip(open.first)
             .is_some_and(|(now, first)| now - first >= AGE_MAX);
         let wait = (more || open.waiting > 0) && !old && open.members.len() < MEMBERS_MAX;
-        if open.rows >= ROWS_MAX {
-            self.shared.commit_finished(&mut open);
-        } else if !open.members.is_empty() {
+        if !open.members.is_empty() {
             // The transaction that has the write access settles when it releases the access.
             if open.writing.is_some() || wait {
                 open.watched = open.watched || self.shared.watchdog.watch(&self.shared);

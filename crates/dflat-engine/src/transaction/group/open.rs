@@ -353,9 +353,8 @@ impl OpenGroup {
         };
         // Storage that was created for this member is undone only with the backend's transaction.
         // Before the first member, everything is undone with the backend's transaction.
-        let is_reversible = self.prepared.len() == writing.prepared
-            && !self.dirty.is_empty()
-            && !writing.changes.has_ranges();
+        let is_reversible =
+            !writing.has_created && !self.dirty.is_empty() && !writing.changes.has_ranges();
         is_reversible
             && writer.is_whole()
             && replay(
@@ -414,6 +413,7 @@ impl OpenGroup {
                 prepared: &mut self.prepared,
                 coverage: IndexCoverage::default(),
                 changes: &mut writing.changes,
+                has_created: &mut writing.has_created,
                 used_row_ids: &self.used_row_ids,
                 schemas: &mut self.schemas,
                 arenas: &mut self.arenas,
@@ -435,6 +435,8 @@ pub(in super::super) struct WriteAccess<'o> {
     /// How far the indexes of the written table are built.
     pub(in super::super) coverage: IndexCoverage,
     pub(in super::super) changes: &'o mut WriteSet,
+    /// Whether storage may have been created, or a schema stored, for the transaction.
+    pub(in super::super) has_created: &'o mut bool,
     pub(in super::super) used_row_ids: &'o UsedRowIds,
     pub(in super::super) schemas: &'o mut NewestSchemas,
     pub(in super::super) arenas: &'o mut ObjectArenas,
