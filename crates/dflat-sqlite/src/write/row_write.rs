@@ -363,12 +363,12 @@ const SMALL_PAYLOAD_BYTES: usize = 1 << 20;
 pub(crate) fn check_size(
     table: &Table,
     row: &RowWrite<'_>,
-    bytes_max: impl FnOnce() -> usize,
+    bytes_max: impl FnOnce() -> Result<usize>,
 ) -> Result<(), WriteError> {
     if row.payload.len() < SMALL_PAYLOAD_BYTES {
         return Ok(());
     }
-    let (bytes, max) = (largest_row(row), bytes_max());
+    let (bytes, max) = (largest_row(row), bytes_max()?);
     if bytes <= max {
         return Ok(());
     }

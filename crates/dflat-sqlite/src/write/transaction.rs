@@ -102,8 +102,10 @@ impl SqliteTransaction {
 
     /// Refuses a row that is larger than SQLite stores. The transaction is not lost.
     fn check_size(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<(), WriteError> {
-        let connection = self.connection()?;
-        check_size(table, row, || connection.raw.row_bytes_max())
+        check_size(table, row, || {
+            // Almost no row is so large that the connection is asked.
+            Ok(self.connection()?.raw.row_bytes_max())
+        })
     }
 
     /// Whether another process follows the file. The first call asks the system.
