@@ -15,6 +15,7 @@ mod newest;
 mod replay;
 mod row;
 mod scheduler;
+mod stored_row;
 mod submit;
 mod tables;
 mod turns;

@@ -1,17 +1,17 @@
 //! Carries out one change inside a transaction.
 
-use dflat_model::{AutoKey, Field, RowId, Table};
+use dflat_model::{AutoKey, RowId, Table};
 
 use super::context::{Change, Outcome, Transaction, TransactionObject};
 use super::group::{SizeLimit, WriteAccess};
 use super::row::{
-    Prepared, auto_key_of, changed_key, index_entries, key_parts, prepare, present_entries,
-    refuse_missing_key, shown, with_auto_key,
+    Prepared, auto_key_of, key_parts, present_entries, refuse_missing_key, shown, with_auto_key,
 };
+use super::stored_row::{insert_with_unused_id, named, prepare_newest, refused, write_over};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
 use crate::object::{Knowledge, Object, changes_scalars_alone, equal, verify};
-use crate::storage::{Key, RowWrite, WriteError};
+use crate::storage::RowWrite;
 
 impl Transaction {
     /// Carries out a change.
@@ -368,87 +368,4 @@ fn loses(error: &Error) -> bool {
             | ErrorKind::NewerSchema
             | ErrorKind::InvalidArgument
     )
-}
-
-/// Prepares a table for writing with the schema of the newest code that has written to it. Returns
-/// that schema if it is not `table`.
-fn prepare_newest(table: &Table, access: &mut WriteAccess<'_>) -> Result<Option<Table>> {
-    // A known schema is that of a transaction that was committed, or is about to be, and that has
-    // created the storage.
-    *access.has_created |= !access.schemas.knows(table);
-    let newest = access.schemas.learn(access.writer, table)?;
-    let stored_as = newest.as_ref().unwrap_or(table);
-    access.coverage = prepare(access.writer, access.prepared, stored_as)?;
-    if newest.is_none() {
-        Prepared::note_newest(access.prepared, table);
-    }
-    Ok(newest)
-}
-
-/// Inserts a row with a row id that no object ever had, committed or not.
-fn insert_with_unused_id(
-    access: &mut WriteAccess<'_>,
-    table: &Table,
-    row: &RowWrite<'_>,
-) -> Result<RowId, WriteError> {
-    let row_id = access.writer.insert(table, row)?;
-    let Some(fresh) = access.used_row_ids.instead_of(table, row_id) else {
-        return Ok(row_id);
-    };
-    access.writer.delete(table, row_id)?;
-    access.writer.restore(table, fresh, row)?;
-    Ok(fresh)
-}
-
-/// Replaces the stored payload of an object, and its key and index entries if they differ.
-fn write_over(
-    table: &Table,
-    row_id: RowId,
-    (before, payload): (&[u8], &[u8]),
-    access: &mut WriteAccess<'_>,
-) -> Result<()> {
-    let key = changed_key(table, before, payload)?;
-    let mut entries = index_entries(table, payload)?;
-    let old_entries = index_entries(table, before)?;
-    let mut old = old_entries.iter();
-    entries.retain(|entry| old.next().is_none_or(|old| old.values != entry.values));
-    access.coverage.leave(&mut entries, Some(row_id));
-    let key = key.as_deref();
-    let row = RowWrite {
-        key,
-        payload,
-        entries: &entries,
-    };
-    let written = access.writer.update(table, row_id, &row);
-    written.map_err(|error| refused("update", table, payload, error))
-}
-
-fn named(operation: &str, table: &Table, error: Error) -> Error {
-    error.context(format_args!("cannot {operation} {}", table.type_name))
-}
-
-/// The error of a write, with the operation, the type and the value that conflicts.
-fn refused(operation: &str, table: &Table, payload: &[u8], error: WriteError) -> Error {
-    let conflict = match error {
-        WriteError::Failed(error) => return named(operation, table, error),
-        WriteError::Conflict(conflict) => conflict,
-    };
-    let fields: &[Field] = match conflict.key {
-        Key::Primary => &table.primary_key,
-        Key::Index(position) => {
-            let index = table.indexes.get(position);
-            index.map_or(&[], |index| &index.fields)
-        }
-    };
-    let what = match conflict.key {
-        Key::Primary => "primary key",
-        Key::Index(_) if fields.len() > 1 => "unique values",
-        Key::Index(_) => "unique value",
-    };
-    let message = format!(
-        "cannot {operation} {}: another object has the {what} {}",
-        table.type_name,
-        shown(fields, payload)
-    );
-    Error::new(ErrorKind::AlreadyExists, message)
 }
