@@ -171,6 +171,8 @@ fn features(packages: &[Package]) -> Vec<Step> {
         return Vec::new();
     }
     let bare = "cargo check -p dflat --no-default-features";
+    // Alone, the package is built without the feature `uuid`.
+    let without_uuids = "cargo test -p dflat --test compile_fail keys_that_are_uuids";
     let system = Invocation::new(
         "cargo check -p dflat -p dflat-capi --no-default-features --features system-sqlite",
     );
@@ -182,6 +184,7 @@ fn features(packages: &[Package]) -> Vec<Step> {
     let name = "system SQLite";
     vec![
         program("no features", Invocation::new(bare)),
+        program("no UUIDs", Invocation::new(without_uuids)),
         Step { name, work },
     ]
 }

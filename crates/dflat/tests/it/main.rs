@@ -12,6 +12,7 @@ mod concurrency_page;
 #[cfg(feature = "sqlite")]
 mod durability_page;
 mod ease;
+mod features;
 mod live_queries;
 mod macros;
 mod payload;

@@ -1,0 +1,6 @@
+#![allow(dead_code)]
+
+#[path = "../../../../dflat-codegen/tests/data/diary/rust.rs"]
+mod diary;
+
+fn main() {}
