@@ -41,7 +41,7 @@ impl<T: Object> Fetch<'_, T> {
     /// As [`all`](Self::all).
     ///
     /// # Cost
-    /// As [`all`](Self::all), and the way to another thread and back: some microseconds.
+    /// As [`all`](Self::all), and the way to another thread and back.
     pub fn all_async(self) -> AsyncCall<FetchedResult<T>> {
         self.later(|fetch| fetch.all())
     }
