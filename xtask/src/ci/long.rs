@@ -56,7 +56,8 @@ const STEPS: [(&str, &str, Option<Variable>); 10] = [
     ),
     (
         "calls",
-        "cargo test --profile long -p dflat-testkit --test it -- fault_calls each_call_that_fails",
+        "cargo test --profile long -p dflat-testkit --test it -- fault_calls each_call_that_fails \
+         failed_call_of_a_commit",
         Some(("DFLAT_FAULTS_ALL", "1")),
     ),
     (

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use dflat::{Durability, Reclaim, Workspace};
@@ -20,6 +20,8 @@ pub struct Device {
     durability: Durability,
     /// The length of the log above which checkpoints are made in the background.
     log_bytes_max: u64,
+    /// Whether workspaces write change records.
+    keeps_records: AtomicBool,
     acknowledged: AtomicU64,
     /// The number of calls that met a fault that was healed since.
     met: AtomicU64,
@@ -40,6 +42,7 @@ impl Device {
             durability,
             // No checkpoint in the background, so that the calls are the same in each run.
             log_bytes_max: u64::MAX,
+            keeps_records: AtomicBool::new(false),
             acknowledged: AtomicU64::new(0),
             met: AtomicU64::new(0),
             until_healed: OnceLock::new(),
@@ -63,6 +66,11 @@ impl Device {
         self.directory.path().join("test.db")
     }
 
+    /// Lets workspaces that are opened later write change records.
+    pub fn keep_records(&self) {
+        self.keeps_records.store(true, Ordering::Release);
+    }
+
     /// Opens the database.
     ///
     /// # Errors
@@ -76,6 +84,7 @@ impl Device {
             // Completions wait for the subscribers even on a busy machine.
             .subscriber_patience(patience())
             .io_stats(true)
+            .change_log(self.keeps_records.load(Ordering::Acquire))
             .open()
     }
 

@@ -61,6 +61,7 @@
 //! | backfill | B | B | B | B | - |
 //! | checkpoint | some: C | some: C | some: C | some: C | - |
 //! | vacuum, check, repair, suspend, backup | some: M | some: M | some: M | some: M | some: M |
+//! | commits with change records, which another engine follows | some: N | some: N | - | some: N | - |
 //! | the copy of a backup | K | K | K | K | K |
 //!
 //! The letters are these tests:
@@ -79,6 +80,7 @@
 //! | M | `failed_maintenance_loses_no_commit` in `fault_calls.rs`, which also closes to one file |
 //! | D | `values_survive_each_call_that_fails` in `dictionary.rs` |
 //! | B | `failed_call_of_index_building_loses_no_commit` in `fault_building.rs` |
+//! | N | `failed_call_of_a_commit_with_records_loses_no_commit_and_no_delivery` in `records.rs` |
 //! | K | `backup_is_complete_or_absent` in `backup.rs` |
 //!
 //! `-`: this work makes no call that the work of the first row does not make.

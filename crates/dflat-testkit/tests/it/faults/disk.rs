@@ -18,10 +18,14 @@ fn put(workspace: &Workspace, id: i32, length: usize) -> dflat::Result<()> {
 }
 
 /// A small file system, which is unmounted when this is dropped.
-struct Small(PathBuf);
+pub(crate) struct Small(PathBuf);
 
 impl Small {
-    fn mount(at: &Path) -> Option<Self> {
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn mount(at: &Path) -> Option<Self> {
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", "size=3m,mode=700", "tmpfs"]);
         let done = mount.arg(at).output().ok()?;

@@ -7,4 +7,5 @@ mod fault_free;
 mod fault_power;
 mod kill;
 mod kill_building;
+mod records;
 mod short_lived;

@@ -13,14 +13,14 @@ use dflat_testkit::random::Random;
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 use rusqlite::Connection;
 
-type Rows = BTreeMap<i64, Vec<u8>>;
+pub(crate) type Rows = BTreeMap<i64, Vec<u8>>;
 
 fn open(path: &Path) -> Workspace {
     Workspace::builder(path).change_log(true).open().unwrap()
 }
 
 /// The rows of the items.
-fn rows(path: &Path) -> Rows {
+pub(crate) fn rows(path: &Path) -> Rows {
     let sql = Connection::open(path).unwrap();
     let mut rows = sql.prepare("SELECT rowid, p FROM item").unwrap();
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
@@ -29,7 +29,7 @@ fn rows(path: &Path) -> Rows {
 }
 
 /// The records from the first to the last.
-fn records(path: &Path) -> Vec<Vec<u8>> {
+pub(crate) fn records(path: &Path) -> Vec<Vec<u8>> {
     let sql = Connection::open(path).unwrap();
     let mut records = sql
         .prepare("SELECT record FROM dflat__log ORDER BY id")
@@ -38,15 +38,15 @@ fn records(path: &Path) -> Vec<Vec<u8>> {
     records.map(|record| record.unwrap()).collect()
 }
 
-/// Undoes the changes of a record. Returns how many rows it lists.
-fn undo(record: &[u8], rows: &mut Rows) -> usize {
+/// Undoes the changes of a record to the items. Returns how many rows it lists.
+pub(crate) fn undo(record: &[u8], rows: &mut Rows) -> usize {
     if record.is_empty() {
         return 0;
     }
     let record = ChangeRecord::decode(record).unwrap();
     let mut count = 0;
-    for table in &record.tables {
-        assert_eq!(table.table.name, "item");
+    let items = record.tables.iter();
+    for table in items.filter(|table| table.table.name == "item") {
         for row in table.rows() {
             let row = row.unwrap();
             let (id, key) = (row.row_id.0, row.key);
@@ -197,7 +197,7 @@ fn import_is_recorded_in_parts_of_bounded_size() {
 }
 
 /// Another process on the same file, as a backend without an engine.
-fn other(path: &Path) -> Arc<SqliteBackend> {
+pub(crate) fn other(path: &Path) -> Arc<SqliteBackend> {
     let options = SqliteOptions {
         change_log: true,
         ..SqliteOptions::default()
@@ -206,7 +206,7 @@ fn other(path: &Path) -> Arc<SqliteBackend> {
 }
 
 /// Changes a row as another process, with this record.
-fn commit(other: &Arc<SqliteBackend>, payload: &[u8], record: Option<&[u8]>) {
+pub(crate) fn commit(other: &Arc<SqliteBackend>, payload: &[u8], record: Option<&[u8]>) {
     let mut tx = Arc::clone(other).begin(Durability::Normal).unwrap();
     let row = RowWrite {
         key: None,

@@ -1,7 +1,7 @@
 //! Files of Dflat for Swift, files of older code, damaged files, and copies of files.
 
 mod backup;
-mod change_log;
+pub(crate) mod change_log;
 mod defects;
 mod dictionary;
 mod fixtures;
