@@ -2,8 +2,9 @@
 //!
 //! The plan decides which fields are generated and of which kind, the order of inline values, where
 //! recursion needs a box, where a long chain of types hides a type, which types are nested in
-//! others, which types another run generates, and how objects are stored.
+//! others, which types have `Eq`, which types another run generates, and how objects are stored.
 mod chain;
+mod equality;
 mod external;
 mod recursion;
 
@@ -56,6 +57,8 @@ pub(crate) struct Type<'s> {
     pub(crate) nested: bool,
     /// The storage of its objects, if they are stored.
     pub(crate) stored: Option<TableDescriptor>,
+    /// Whether its values have `Eq`: none of them holds a float.
+    pub(crate) total: bool,
     pub(crate) kind: Kind<'s>,
 }
 
@@ -170,6 +173,7 @@ impl<'s> Plan<'s> {
             chains: Chains::of(schema),
         };
         let nested = nested(schema);
+        let total = equality::total(schema);
         let ids = (0..).map(DefinitionId);
         let types = ids.zip(&schema.definitions).map(|(id, definition)| {
             let stored = match &definition.kind {
@@ -180,6 +184,7 @@ impl<'s> Plan<'s> {
                 definition,
                 external: origins[definition.span.file.0 as usize],
                 nested: nested[id.0 as usize],
+                total: total[id.0 as usize],
                 stored: stored.then(|| dflat_schema::describe(schema, id)),
                 kind: kind(schema, &ownership, id),
             }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::layout::{Expr, atom, call};
+use super::lints::local_lint;
 use super::names::Member;
 use super::tables::Named;
 use super::text::Text;
@@ -26,7 +27,7 @@ impl Scope<'_> {
                         let view = format!("view: {base}Ref<'_>");
                         text.function("fn decode", &[&view], "Self", |text| {
                             let table = atom("view").field("0");
-                            text.value(&self.link().method("decode", [table]));
+                            text.value(&self.link("Self").method("decode", [table]));
                         });
                     } else {
                         self.decode_fields("fn decode", fields, text);
@@ -34,6 +35,13 @@ impl Scope<'_> {
                 });
                 text.item(|text| {
                     self.allow_literals(fields, text);
+                    let names = locals(fields)
+                        .into_iter()
+                        .flat_map(|(slot, codes)| [slot, codes]);
+                    let lint = local_lint(&names.collect::<Vec<_>>());
+                    lint.into_iter().for_each(|lint| lint.print(text));
+                    let lint = self.underscore_lint("clippy::used_underscore_binding");
+                    lint.into_iter().for_each(|lint| lint.print(text));
                     let encoder = format!("encoder: &mut {codegen}::Encoder<'_>");
                     text.function("fn encode", &["&self", &encoder], "", |text| {
                         self.encode(plan, fields, text);
@@ -47,6 +55,8 @@ impl Scope<'_> {
     pub(super) fn decode_fields(self, head: &str, fields: &[Named<'_>], text: &mut Text) {
         let name = if fields.is_empty() { "_" } else { "view" };
         let view = format!("{name}: {}Ref<'_>", self.base());
+        let lint = self.underscore_lint("clippy::used_underscore_items");
+        lint.into_iter().for_each(|lint| lint.print(text));
         text.function(head, &[&view], "Self", |text| {
             let value = |(member, field): &Named<'_>| {
                 (member.field.clone(), self.decode(member, field.value))
@@ -195,8 +205,7 @@ fn slot_call(voffset: u16, present: Expr, field: &FieldPlan<'_>) -> Expr {
 
 /// The local variables for the slot of each field, and of its type codes.
 fn locals(fields: &[Named<'_>]) -> Vec<(String, String)> {
-    let mut taken: BTreeSet<String> = fields.iter().map(|(m, _)| m.field.clone()).collect();
-    taken.insert("encoder".to_owned());
+    let mut taken = BTreeSet::new();
     let mut free = |mut name: String| {
         while !taken.insert(name.clone()) {
             name.push('_');
@@ -205,10 +214,7 @@ fn locals(fields: &[Named<'_>]) -> Vec<(String, String)> {
     };
     let mut locals = Vec::new();
     for (member, _) in fields {
-        let slot = match member.field.as_str() {
-            "encoder" => free("encoder_slot".to_owned()),
-            field => field.to_owned(),
-        };
+        let slot = free(format!("{}_slot", member.plain));
         locals.push((slot, free(format!("{}_codes", member.plain))));
     }
     locals

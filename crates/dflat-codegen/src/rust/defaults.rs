@@ -4,8 +4,15 @@ use dflat_model::Scalar;
 use dflat_schema::{Default as FieldDefault, DefinitionId};
 
 use super::layout::{Expr, atom, call};
-use super::{NONE, Scope, scalar_type};
+use super::lints::Lint;
+use super::{NONE, Scope, literals};
 use crate::plan::{FieldPlan, Kind, Value, default_value};
+
+/// The lint on numbers such as 3.14.
+pub(super) const NEAR_CONSTANT: Lint = Lint {
+    lint: "clippy::approx_constant",
+    reason: "a default of the schema",
+};
 
 impl Scope<'_> {
     /// The result of an accessor, and the value of an owned field, if the field is absent. For a
@@ -104,7 +111,7 @@ impl Scope<'_> {
         if found.bit_flags {
             return match position.and_then(|position| members.get(position)) {
                 Some(member) => format!("{path}::{}", member.constant),
-                None => format!("{path}::from_bits({number})"),
+                None => format!("{path}::from_bits({})", literals::integer(number)),
             };
         }
         let position = position.unwrap_or_else(|| default_value(found));
@@ -119,8 +126,8 @@ impl Scope<'_> {
         let value = format!("{}::Value", self.codegen());
         let null = || atom(format!("{value}::Null"));
         let integer = |number: i128| match i64::try_from(number) {
-            Ok(number) => atom(format!("{value}::Int({number})")),
-            Err(_) => atom(format!("{value}::UInt({number})")),
+            Ok(number) => atom(format!("{value}::Int({})", literals::integer(number))),
+            Err(_) => atom(format!("{value}::UInt({})", literals::integer(number))),
         };
         match (field.value, &field.source.default) {
             (
@@ -144,7 +151,7 @@ impl Scope<'_> {
                 };
                 atom(format!(
                     "{value}::Float({})",
-                    float_literal(Scalar::F64, widened)
+                    literals::float(Scalar::F64, widened)
                 ))
             }
             _ => null(),
@@ -152,11 +159,9 @@ impl Scope<'_> {
     }
 
     /// The lint to allow for the literals of a field.
-    pub(super) fn literal_lints(self, field: &FieldPlan<'_>) -> Option<&'static str> {
+    pub(super) fn literal_lints(self, field: &FieldPlan<'_>) -> Option<Lint> {
         match field.source.default {
-            FieldDefault::Float(value) if is_near_constant(value) => {
-                Some("clippy::approx_constant")
-            }
+            FieldDefault::Float(value) if is_near_constant(value) => Some(NEAR_CONSTANT),
             _ => None,
         }
     }
@@ -165,25 +170,10 @@ impl Scope<'_> {
 fn scalar_literal(scalar: Scalar, default: &FieldDefault) -> String {
     match default {
         FieldDefault::Integer(value) if scalar == Scalar::Bool => (*value != 0).to_string(),
-        FieldDefault::Integer(value) if scalar.is_float() => float_literal(scalar, *value as f64),
-        FieldDefault::Integer(value) => value.to_string(),
-        FieldDefault::Float(value) => float_literal(scalar, *value),
+        FieldDefault::Integer(value) if scalar.is_float() => literals::float(scalar, *value as f64),
+        FieldDefault::Integer(value) => literals::integer(value),
+        FieldDefault::Float(value) => literals::float(scalar, *value),
         _ => "0".to_owned(),
-    }
-}
-
-/// The shortest literal that parses to the number.
-pub(super) fn float_literal(scalar: Scalar, value: f64) -> String {
-    let ty = scalar_type(scalar);
-    if value.is_nan() {
-        format!("{ty}::NAN")
-    } else if value.is_infinite() {
-        let sign = if value > 0.0 { "" } else { "NEG_" };
-        format!("{ty}::{sign}INFINITY")
-    } else if scalar == Scalar::F32 {
-        format!("{:?}", value as f32)
-    } else {
-        format!("{value:?}")
     }
 }
 

@@ -10,9 +10,9 @@ use dflat_model::{
     TableLayout, TypeDescriptor, UnionLayout, Value,
 };
 
-use super::defaults::{float_literal, is_near_constant};
+use super::defaults::{NEAR_CONSTANT, is_near_constant};
 use super::text::Text;
-use super::{NONE, SOME, scalar_kind};
+use super::{NONE, SOME, literals, scalar_kind};
 
 /// Prints `static DESCRIPTOR`.
 pub(super) fn print_descriptor(descriptor: &TableDescriptor, codegen: &str, text: &mut Text) {
@@ -24,7 +24,7 @@ pub(super) fn print_descriptor(descriptor: &TableDescriptor, codegen: &str, text
         .iter()
         .filter_map(|index| index.condition.as_ref());
     if descriptor.types.iter().any(has_near_constant) || conditions.any(compares_near_constant) {
-        text.line("#[allow(clippy::approx_constant)]");
+        NEAR_CONSTANT.print(text);
     }
     text.verbatim_line(&format!("static DESCRIPTOR: {ty} = {ty} {{"));
     text.body(|text| {
@@ -48,7 +48,7 @@ pub(super) fn print_types(types: &[TypeDescriptor], codegen: &str, text: &mut Te
     let ty = format!("{codegen}::TypeDescriptor");
     text.line("#[rustfmt::skip]");
     if types.iter().any(has_near_constant) {
-        text.line("#[allow(clippy::approx_constant)]");
+        NEAR_CONSTANT.print(text);
     }
     text.verbatim_line(&format!("static TYPES: &[{ty}] = &["));
     text.body(|text| types.iter().for_each(|ty| c.ty(ty, text)));
@@ -142,9 +142,9 @@ impl Constants<'_> {
     fn value(self, value: &Value) -> String {
         let value = match value {
             Value::Null => "Null".to_owned(),
-            Value::Int(value) => format!("Int({value})"),
-            Value::UInt(value) => format!("UInt({value})"),
-            Value::Float(value) => format!("Float({})", float_literal(Scalar::F64, *value)),
+            Value::Int(value) => format!("Int({})", literals::integer(value)),
+            Value::UInt(value) => format!("UInt({})", literals::integer(value)),
+            Value::Float(value) => format!("Float({})", literals::float(Scalar::F64, *value)),
             Value::Text(text) => format!("Text({})", self.text(text)),
         };
         format!("{}::Value::{value}", self.codegen)

@@ -97,6 +97,49 @@ fn escaped(content: &str) -> String {
     out
 }
 
+/// The lints by which clippy would change the lines of a comment.
+pub(crate) fn lints(lines: &[String]) -> Vec<&'static str> {
+    let mut lints = Vec::new();
+    let mut fenced = false;
+    let mut code = false;
+    for line in lines {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if !fenced {
+            // A word inside backticks may reach this test too: the lint is then allowed without
+            // need.
+            code |= line.split_whitespace().any(is_like_code);
+        }
+    }
+    if code {
+        lints.push("clippy::doc_markdown");
+    }
+    let first = lines.iter().take_while(|line| !line.is_empty());
+    if first.map(|line| line.len() + 1).sum::<usize>() > PARAGRAPH_MAX {
+        lints.push("clippy::too_long_first_doc_paragraph");
+    }
+    let quoted = |line: &String| {
+        ["['", "[\"", "\\['", "\\[\""]
+            .iter()
+            .any(|q| line.contains(q))
+    };
+    if lines.iter().any(quoted) {
+        lints.push("clippy::doc_link_with_quotes");
+    }
+    lints
+}
+
+/// The characters of a first paragraph above which its lint is allowed; clippy's limit is 200.
+const PARAGRAPH_MAX: usize = 150;
+
+/// Whether a word looks like a name in code.
+fn is_like_code(word: &str) -> bool {
+    let mut letters = word.chars().zip(word.chars().skip(1));
+    word.contains('_')
+        || word.contains("::")
+        || letters.any(|(a, b)| a.is_lowercase() && b.is_uppercase())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

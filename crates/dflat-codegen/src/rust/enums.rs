@@ -4,9 +4,10 @@ use dflat_schema::Enum;
 
 use super::facts::enum_value_docs;
 use super::layout::{Expr, atom, call};
+use super::lints::variant_lints;
 use super::names::Member;
 use super::text::Text;
-use super::{MUST_USE, NONE, OPTION, SOME, Scope, scalar_type};
+use super::{MUST_USE, NONE, OPTION, SOME, Scope, literals, scalar_type};
 use crate::plan::default_value;
 
 const DERIVES: &str =
@@ -22,14 +23,15 @@ impl Scope<'_> {
             text.line(DERIVES);
             text.line(format!("#[repr({base})]"));
             let variants: Vec<&str> = values.iter().map(|(m, _)| m.variant.as_str()).collect();
-            self.allow(variant_lints(name, &variants), text);
+            self.allow(&variant_lints(name, &variants), text);
             text.block(format!("pub enum {name}"), |text| {
                 for (position, (member, value)) in values.iter().enumerate() {
                     enum_value_docs(value, text);
                     if position == default_value(found) {
                         text.line("#[default]");
                     }
-                    text.line(format!("{} = {},", member.variant, value.value));
+                    let number = literals::integer(value.value);
+                    text.line(format!("{} = {number},", member.variant));
                 }
             });
         });
@@ -44,7 +46,7 @@ impl Scope<'_> {
             text.block("match base", |text| {
                 for (member, value) in &values {
                     let variant = atom(format!("Self::{}", member.variant));
-                    text.arm(&value.value.to_string(), &call(SOME, [variant]));
+                    text.arm(&literals::integer(value.value), &call(SOME, [variant]));
                 }
                 text.arm("_", &atom(NONE));
             });
@@ -191,16 +193,14 @@ impl Scope<'_> {
         for (member, value) in self.members().iter().zip(&found.values) {
             text.member(|text| {
                 enum_value_docs(value, text);
-                let constant = &member.constant;
-                text.line(format!(
-                    "pub const {constant}: Self = Self({});",
-                    value.value
-                ));
+                let (constant, number) = (&member.constant, literals::integer(value.value));
+                text.line(format!("pub const {constant}: Self = Self({number});"));
             });
         }
         text.member(|text| {
             text.line("/// All flags of the schema.");
             let all = found.values.iter().fold(0, |all, value| all | value.value);
+            let all = literals::integer(all);
             text.line(format!("pub const ALL: Self = Self({all});"));
         });
         text.member(|text| {
@@ -251,37 +251,5 @@ impl Scope<'_> {
                 text.function(&head, parameters, result, |text| text.line(value));
             });
         }
-    }
-}
-
-/// The lint to allow if all variants begin or end alike, or like the type.
-pub(super) fn variant_lints(name: &str, variants: &[&str]) -> &'static [&'static str] {
-    let like_type = variants
-        .iter()
-        .any(|variant| variant.starts_with(name) || variant.ends_with(name));
-    let Some((first, others)) = variants.split_first() else {
-        return &[];
-    };
-    let upper = |(_, c): &(usize, char)| c.is_ascii_uppercase();
-    let ends = first
-        .char_indices()
-        .skip(1)
-        .filter(upper)
-        .map(|(position, _)| position);
-    let ends = ends.chain([first.len()]);
-    let starts = first
-        .char_indices()
-        .filter(upper)
-        .map(|(position, _)| position);
-    let begin_alike = ends
-        .into_iter()
-        .any(|end| others.iter().all(|v| v.starts_with(&first[..end])));
-    let end_alike = starts
-        .into_iter()
-        .any(|start| others.iter().all(|v| v.ends_with(&first[start..])));
-    if variants.len() >= 3 && (like_type || begin_alike || end_alike) {
-        &["clippy::enum_variant_names"]
-    } else {
-        &[]
     }
 }

@@ -146,8 +146,12 @@ impl<'p> Scope<'p> {
                 (format!("{}::Field<R, {ty}>", self.dflat()), field)
             }
             Query::Enter(ty) => {
+                let (ty, result) = match ty == format!("{}Fields", self.base()) {
+                    true => ("Self".to_owned(), "Self".to_owned()),
+                    false => (ty.clone(), format!("{ty}<R>")),
+                };
                 let inner = call(format!("{ty}::new"), [path.method("then", [name, step])]);
-                (format!("{ty}<R>"), inner)
+                (result, inner)
             }
             Query::Members(ty) => {
                 let vector = path.method("vector", [name, step]);

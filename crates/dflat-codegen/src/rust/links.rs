@@ -11,9 +11,9 @@ impl Scope<'_> {
         self.plan().links.binary_search(&self.id).is_ok()
     }
 
-    /// The expression of the table's link.
-    pub(super) fn link(self) -> Expr {
-        let (owned, codegen) = (self.own_owned(), self.codegen());
+    /// The expression of the table's link, where `owned` is the name of its owned form.
+    pub(super) fn link(self, owned: &str) -> Expr {
+        let codegen = self.codegen();
         call(format!("<{owned} as {codegen}::Linked>::link"), [])
     }
 

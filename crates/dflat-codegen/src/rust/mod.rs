@@ -9,6 +9,8 @@ mod facts;
 mod fields;
 mod layout;
 mod links;
+mod lints;
+mod literals;
 mod names;
 mod objects;
 mod payloads;
@@ -23,6 +25,7 @@ use dflat_schema::{DefinitionId, Diagnostic, TimeUnit};
 use crate::Options;
 use crate::diagnostic::{RUST_PATH, error};
 use crate::plan::{Item, Kind, Plan, Type};
+use lints::{Lint, UNUSED};
 use names::{Member, Names};
 use text::Text;
 
@@ -119,13 +122,10 @@ impl Printer<'_> {
             text.item(|text| {
                 text.line(format!("/// The namespace `{namespace}` of the schema."));
                 let repeats = path.last().is_some_and(|outer| outer == name);
-                let lints: &[&str] = match (path.is_empty(), repeats) {
-                    (true, _) => &["dead_code", "unreachable_pub"],
-                    (false, true) => &["clippy::module_inception"],
-                    (false, false) => &[],
-                };
-                if !lints.is_empty() {
-                    text.line(format!("#[allow({})]", lints.join(", ")));
+                match (path.is_empty(), repeats) {
+                    (true, _) => text.line(UNUSED),
+                    (false, true) => Lint::name("clippy::module_inception").print(text),
+                    (false, false) => {}
                 }
                 path.push(name.clone());
                 text.block(format!("pub mod {name}"), |text| {
@@ -194,7 +194,11 @@ impl<'p> Scope<'p> {
 
     /// The type in which a value of this type holds another table in owned form.
     fn held(self, id: DefinitionId, boxed: bool) -> String {
-        let (owned, codegen) = (self.owned(id), self.codegen());
+        let codegen = self.codegen();
+        let owned = match id == self.id {
+            true => "Self".to_owned(),
+            false => self.owned(id),
+        };
         if self.plan().hides(self.id, id) {
             format!("{codegen}::Opaque<{owned}>")
         } else if boxed {
@@ -223,39 +227,6 @@ impl<'p> Scope<'p> {
             TimeUnit::Nanoseconds => "Nanoseconds",
         };
         format!("{}::{name}", self.dflat())
-    }
-
-    /// Prints an attribute that allows these lints, and those for unused items.
-    ///
-    /// In a program, unlike in a library, rustc reports public items that are not used, and
-    /// included text cannot begin with an attribute for its module. Inside the module of a
-    /// namespace, the module's attribute is enough.
-    fn allow(self, lints: &[&str], text: &mut Text) {
-        if self.module.is_empty() {
-            text.line("#[allow(dead_code, unreachable_pub)]");
-        }
-        if self.base().ends_with('_') {
-            // A type called `Self` keeps its underscore before suffixes such as `Ref`.
-            text.line("#[allow(non_camel_case_types)]");
-        }
-        // One attribute for each lint, because a long list would not fit a line.
-        for lint in lints {
-            text.line(format!("#[allow({lint})]"));
-        }
-    }
-
-    /// The lints to allow for accessors with these names.
-    fn accessor_lints(self) -> Vec<&'static str> {
-        let mut lints = Vec::new();
-        let named = |test: &dyn Fn(&str) -> bool| self.members().iter().any(|m| test(&m.method));
-        let prefixes = ["as_", "from_", "into_", "is_", "to_"];
-        if named(&|name| prefixes.iter().any(|prefix| name.starts_with(prefix))) {
-            lints.push("clippy::wrong_self_convention");
-        }
-        if named(&|name| name == "len") {
-            lints.push("clippy::len_without_is_empty");
-        }
-        lints
     }
 }
 

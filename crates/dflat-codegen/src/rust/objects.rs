@@ -166,9 +166,9 @@ impl<'p> Scope<'p> {
     fn key_values(self, key: &[Named<'_>], text: &mut Text) {
         let codegen = self.codegen();
         let names: Vec<String> = key.iter().map(|(member, _)| member.field.clone()).collect();
-        let parameter = format!("{}: Self::Key<'k>", tuple(&names, text));
-        let result = format!("{codegen}::KeyParts<'k>");
-        text.function("fn key_values<'k>", &[&parameter], &result, |text| {
+        let parameter = format!("{}: Self::Key<'_>", tuple(&names, text));
+        let result = format!("{codegen}::KeyParts<'_>");
+        text.function("fn key_values", &[&parameter], &result, |text| {
             let parts = key.iter().map(|(member, field)| {
                 let value = atom(&member.field);
                 let function = match field.value {

@@ -1,6 +1,7 @@
 //! Structs: plain, copied values.
 
 use super::layout::{Expr, atom, call};
+use super::lints::struct_bools;
 use super::names::Member;
 use super::text::Text;
 use super::{Scope, scalar_type};
@@ -20,15 +21,15 @@ impl Scope<'_> {
             text.docs_or(&self.ty().definition.docs, "A struct of the schema.");
             let default = if derived { "Default, " } else { "" };
             // Numbers of a UUID have an order and a hash.
-            let more = if plan.uuid {
-                ", Eq, PartialOrd, Ord, Hash"
-            } else {
-                ""
+            let more = match (plan.uuid, self.ty().total) {
+                (true, _) => ", Eq, PartialOrd, Ord, Hash",
+                (false, true) => ", Eq",
+                (false, false) => "",
             };
             text.line(format!(
                 "#[derive(Clone, Copy, Debug, {default}PartialEq{more})]"
             ));
-            self.allow(&[], text);
+            self.allow(&self.field_lints(struct_bools(&fields)), text);
             if fields.is_empty() {
                 text.line(format!("pub struct {name} {{}}"));
                 return;

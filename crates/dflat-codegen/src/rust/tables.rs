@@ -1,10 +1,17 @@
 //! FlatBuffers tables: the owned struct and the view.
 
 use super::layout::{Expr, atom, call};
+use super::lints::{Lint, table_bools};
 use super::names::Member;
 use super::text::Text;
 use super::{MUST_USE, OPTION, SOME, Scope, linked, scalar_type};
 use crate::plan::{FieldPlan, Item, TablePlan, Value};
+
+/// The lint on a constructor with many required values.
+const MANY_ARGUMENTS: Lint = Lint {
+    lint: "clippy::too_many_arguments",
+    reason: "required fields of the schema",
+};
 
 /// A field with its names.
 pub(super) type Named<'p> = (&'p Member, &'p FieldPlan<'p>);
@@ -69,8 +76,11 @@ impl<'p> Scope<'p> {
                 text.docs_or(docs, "A table of the schema as an owned struct.");
             }
             let default = if derived { "Default, " } else { "" };
-            text.line(format!("#[derive(Clone, Debug, {default}PartialEq)]"));
-            self.allow(&[], text);
+            let total = if self.ty().total { ", Eq" } else { "" };
+            text.line(format!(
+                "#[derive(Clone, Debug, {default}PartialEq{total})]"
+            ));
+            self.allow(&self.field_lints(table_bools(fields)), text);
             if fields.is_empty() {
                 return text.line(format!("pub struct {owned} {{}}"));
             }
@@ -117,10 +127,9 @@ impl<'p> Scope<'p> {
         let parameters: Vec<String> = parameters.collect();
         let parameters: Vec<&str> = parameters.iter().map(String::as_str).collect();
         text.item(|text| {
-            let lints = fields
-                .iter()
-                .find_map(|(_, field)| self.literal_lints(field));
-            self.allow(&Vec::from_iter(lints), text);
+            let mut literals = fields.iter();
+            let lints = literals.find_map(|(_, field)| self.literal_lints(field));
+            self.allow(lints.as_slice(), text);
             text.block(format!("impl {}", self.own_owned()), |text| {
                 text.item(|text| {
                     text.line(
@@ -128,7 +137,7 @@ impl<'p> Scope<'p> {
                     );
                     text.line(MUST_USE);
                     if parameters.len() > ARGUMENTS_MAX {
-                        text.line("#[allow(clippy::too_many_arguments)]");
+                        MANY_ARGUMENTS.print(text);
                     }
                     text.function("pub fn new", &parameters, "Self", |text| {
                         let value = |(member, field): &Named<'_>| {
@@ -193,7 +202,7 @@ impl<'p> Scope<'p> {
                     .find_map(|(_, field)| self.literal_lints(field)),
             );
             self.allow(&lints, text);
-            let borrows = |field: &Named<'_>| self.view_type(field.1.value, "'a").contains("'a");
+            let borrows = |field: &Named<'_>| self.view_result(field.1.value).contains("'a");
             let head = if fields.iter().any(borrows) {
                 format!("impl<'a> {base}Ref<'a>")
             } else {
@@ -209,14 +218,17 @@ impl<'p> Scope<'p> {
 
     /// The accessor of a field.
     pub(super) fn accessor(self, (member, field): Named<'_>, of: Receiver, text: &mut Text) {
-        let (receiver, lifetime) = match of {
-            Receiver::View => ("self", "'a"),
-            Receiver::Object => ("&self", "'_"),
+        let receiver = match of {
+            Receiver::View => "self",
+            Receiver::Object => "&self",
         };
         text.item(|text| {
             self.field_docs(field, text);
             text.line(MUST_USE);
-            let result = self.view_type(field.value, lifetime).replace("&'_ ", "&");
+            let result = match of {
+                Receiver::View => self.view_result(field.value),
+                Receiver::Object => self.view_type(field.value, "'_").replace("&'_ ", "&"),
+            };
             let head = format!("pub fn {}", member.method);
             text.function(&head, &[receiver], &result, |text| {
                 text.value(&match of {
@@ -263,6 +275,17 @@ impl<'p> Scope<'p> {
                 format!("{codegen}::Vec<{}>", self.held(id, false))
             }
             Value::Vector(item) => format!("{codegen}::Vec<{}>", self.item_type(item)),
+        }
+    }
+
+    /// The result of a view's accessor.
+    fn view_result(self, value: Value<'_>) -> String {
+        match value {
+            Value::Table { id, required, .. } if id == self.id => match required {
+                true => "Self".to_owned(),
+                false => format!("{OPTION}<Self>"),
+            },
+            _ => self.view_type(value, "'a"),
         }
     }
 
@@ -331,7 +354,7 @@ impl<'p> Scope<'p> {
 
     fn view_traits(self, fields: &[Named<'_>], text: &mut Text) {
         let view = format!("{}Ref<'_>", self.base());
-        let link = self.is_linked().then(|| self.link());
+        let link = self.is_linked().then(|| self.link(&self.own_owned()));
         text.item(|text| {
             text.implementation("::core::cmp::PartialEq", &view, |text| {
                 let other = if fields.is_empty() && link.is_none() {
@@ -401,7 +424,7 @@ impl<'p> Scope<'p> {
             .iter()
             .find_map(|(_, field)| self.literal_lints(field))
         {
-            text.line(format!("#[allow({lint})]"));
+            lint.print(text);
         }
     }
 }

@@ -7,8 +7,18 @@ use std::iter;
 
 use super::docs;
 use super::layout::{Expr, Shape, WIDTH_MAX, line_break, prefers_next_line};
+use super::lints::{Lint, allow_comment};
 
 const TAB: usize = 4;
+
+/// The lines above which a function allows the lint on their number. Clippy's own limit is higher,
+/// and programs may set a lower one.
+const LINES_MAX: usize = 60;
+
+const MANY_LINES: Lint = Lint {
+    lint: "clippy::too_many_lines",
+    reason: "lines for each field or value",
+};
 
 /// Rust text that is being written.
 #[derive(Debug, Default)]
@@ -107,11 +117,14 @@ impl Text {
     /// Writes the schema's comment, and a paragraph with the facts of the schema.
     pub(crate) fn docs(&mut self, written: &[String], facts: &str) {
         let lines = docs::lines(written);
+        for line in &lines {
+            self.line(format!("/// {line}").trim_end());
+        }
         if !lines.is_empty() {
-            self.comment(&lines);
             self.line("///");
         }
         self.line(format!("/// {facts}"));
+        allow_comment(&lines, self);
     }
 
     /// Writes the schema's comment, or else the sentence `otherwise`.
@@ -120,13 +133,10 @@ impl Text {
         if lines.is_empty() {
             self.line(format!("/// {otherwise}"));
         }
-        self.comment(&lines);
-    }
-
-    fn comment(&mut self, lines: &[String]) {
-        for line in lines {
+        for line in &lines {
             self.line(format!("/// {line}").trim_end());
         }
+        allow_comment(&lines, self);
     }
 
     /// Writes a function: its signature, which breaks if it does not fit a line, and its body.
@@ -137,6 +147,7 @@ impl Text {
         result: &str,
         body: impl FnOnce(&mut Self),
     ) {
+        let start = self.out.len();
         let arrow = if result.is_empty() { "" } else { " -> " };
         let flat = format!("{name}({}){arrow}{result} {{", parameters.join(", "));
         if self.indent + flat.len() <= WIDTH_MAX || parameters.is_empty() {
@@ -161,6 +172,11 @@ impl Text {
         }
         self.body(body);
         self.line("}");
+        if self.out[start..].lines().count() > LINES_MAX {
+            let indent = " ".repeat(self.indent);
+            let attribute = format!("{indent}{}\n", MANY_LINES.attribute());
+            self.out.insert_str(start, &attribute);
+        }
     }
 
     /// Writes `impl interface for target`, which breaks if it does not fit a line.
@@ -256,6 +272,20 @@ impl Text {
             (Some(same), None) => self.line(format!("{pattern} => {same},")),
             (None, None) => self.unfit(&format!("{pattern} => {},", expr.flat())),
         }
+    }
+
+    /// Writes `a | b => { .. }` of a match, with one pattern in each line if they do not fit one.
+    pub(crate) fn alternatives(&mut self, patterns: &[String], body: impl FnOnce(&mut Self)) {
+        let flat = patterns.join(" | ");
+        if self.indent + flat.len() + 5 <= WIDTH_MAX {
+            return self.block(format!("{flat} =>"), body);
+        }
+        let (last, others) = patterns.split_last().unwrap_or_else(|| unreachable!());
+        for (position, pattern) in others.iter().enumerate() {
+            let bar = if position == 0 { "" } else { "| " };
+            self.line(format!("{bar}{pattern}"));
+        }
+        self.block(format!("| {last} =>"), body);
     }
 
     /// Writes conditions joined by `&&` as the value of a block.

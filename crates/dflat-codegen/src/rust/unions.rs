@@ -2,12 +2,18 @@
 
 use dflat_schema::DefinitionId;
 
-use super::enums::variant_lints;
 use super::layout::{Expr, atom, call};
+use super::lints::{Lint, variant_lints};
 use super::names::Member;
 use super::text::Text;
 use super::{MUST_USE, NONE, OPTION, SOME, Scope, linked};
 use crate::plan::{Kind, MemberPlan, Target};
+
+/// The lint on sizes, which the generator does not know.
+const LARGE_VARIANT: Lint = Lint {
+    lint: "clippy::large_enum_variant",
+    reason: "sizes of the schema's types",
+};
 
 type Named<'p> = (&'p Member, &'p MemberPlan<'p>);
 
@@ -43,24 +49,20 @@ impl<'p> Scope<'p> {
     fn union_types(self, members: &[Named<'_>], text: &mut Text) {
         let (base, codegen) = (self.base(), self.codegen());
         let variants: Vec<&str> = members.iter().map(|(m, _)| m.variant.as_str()).collect();
-        let mut lints = variant_lints(base, &variants).to_vec();
+        let mut lints = variant_lints(base, &variants);
         let variant = |name: &str, member: &Named<'_>, ty: String, text: &mut Text| {
             let source = member.1.source;
             self.union_member_docs(source, text);
             text.line(format!("{name}({ty}),"));
         };
-        let sizes = if members.len() > 1 {
-            &["clippy::large_enum_variant"][..]
-        } else {
-            &[]
-        };
-        lints.extend(sizes);
+        lints.extend((members.len() > 1).then_some(LARGE_VARIANT));
         text.item(|text| {
             text.docs_or(
                 &self.ty().definition.docs,
                 "A union of the schema, as an owned enum.",
             );
-            text.line("#[derive(Clone, Debug, PartialEq)]");
+            let total = if self.ty().total { ", Eq" } else { "" };
+            text.line(format!("#[derive(Clone, Debug, PartialEq{total})]"));
             self.allow(&lints, text);
             text.block(format!("pub enum {base}"), |text| {
                 for member in members {
@@ -76,7 +78,11 @@ impl<'p> Scope<'p> {
         text.item(|text| {
             let linked = linked(base);
             text.line(format!("/// A view of {linked} inside an object."));
-            text.line("#[derive(Clone, Copy, Debug, PartialEq)]");
+            // The views of tables have no `Eq`.
+            let mut targets = members.iter().map(|member| member.1.target);
+            let total = self.ty().total && !targets.any(|t| matches!(t, Target::Table(_)));
+            let total = if total { ", Eq" } else { "" };
+            text.line(format!("#[derive(Clone, Copy, Debug, PartialEq{total})]"));
             self.allow(&lints, text);
             let view = self.union_view(self.id, "'a");
             text.block(format!("pub enum {view}"), |text| {
@@ -184,7 +190,15 @@ impl<'p> Scope<'p> {
                 atom("slot")
             };
             text.block("match self", |text| {
-                for (member, plan) in members {
+                for (position, (_, plan)) in members.iter().enumerate() {
+                    let same = |other: &&Named<'_>| other.1.target == plan.target;
+                    if members[..position].iter().any(|other| same(&other)) {
+                        continue;
+                    }
+                    // Members of one type have one arm.
+                    let alike = members.iter().filter(same);
+                    let patterns = alike.map(|(m, _)| format!("Self::{}(member)", m.variant));
+                    let patterns: Vec<String> = patterns.collect();
                     let some = |value: &str| call(SOME, [atom(value)]);
                     let encoder = atom("encoder");
                     let statement = match plan.target {
@@ -199,9 +213,7 @@ impl<'p> Scope<'p> {
                             encoder.method("message", [slot.clone(), some(value)])
                         }
                     };
-                    text.block(format!("Self::{}(member) =>", member.variant), |text| {
-                        text.statement(&statement);
-                    });
+                    text.alternatives(&patterns, |text| text.statement(&statement));
                 }
             });
         });

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
+use dflat_codegen::{Options, generate};
+use dflat_schema::{MemoryLoader, compile};
+
 use super::chains;
 use super::golden::{cases, data};
 
@@ -33,6 +36,38 @@ fn modules(visibility: &str) -> String {
     modules
 }
 
+/// The schemas of the tests that every backend must pass, and those that all crates share.
+fn shared(root: &Path, visibility: &str) -> String {
+    let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+    let mut modules = String::new();
+    for folder in [".", "conformance", "evolution"] {
+        let mut loader = MemoryLoader::new();
+        let mut names = Vec::new();
+        for entry in fs::read_dir(schemas.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "fbs") {
+                let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+                loader = loader.with_file(&name, &fs::read_to_string(&path).unwrap());
+                names.push(name);
+            }
+        }
+        names.sort();
+        for name in names {
+            let compilation = compile(&[name.clone()], &loader, &Default::default());
+            let schema = compilation.schema.unwrap();
+            let output = generate(&schema, &Options::default()).unwrap();
+            let path = root.join("shared").join(&output.name);
+            write(&path, &output.text);
+            let module = format!("shared_{}", name.trim_end_matches(".fbs"));
+            let _ = writeln!(
+                modules,
+                "/// The schema `{name}`.\n{visibility}mod {module} {{ include!({path:?}); }}"
+            );
+        }
+    }
+    modules
+}
+
 /// Creates a workspace with a library and a program of each edition, and the package of [`chains`],
 /// in the target folder.
 static WORKSPACE: LazyLock<PathBuf> = LazyLock::new(workspace);
@@ -50,13 +85,14 @@ fn workspace() -> PathBuf {
         );
         let folder = root.join(edition);
         write(&folder.join("Cargo.toml"), &manifest);
-        let lints = "#![deny(warnings, missing_docs, clippy::all, rust_2018_idioms, unreachable_pub)]\n#![forbid(unsafe_code)]\n";
+        let lints = "#![deny(warnings, missing_docs, clippy::all, clippy::pedantic, clippy::nursery, rust_2018_idioms, unreachable_pub)]\n#![forbid(unsafe_code)]\n";
         let lints = format!("{lints}extern crate dflat as storage;\n");
-        let library = format!("//! Generated code.\n{lints}{}", modules("pub "));
+        let public = modules("pub ") + &shared(&root, "pub ");
+        let library = format!("//! Generated code.\n{lints}{public}");
         write(&folder.join("src/lib.rs"), &library);
         let program = format!(
-            "//! Generated code that is not used.\n{lints}{}fn main() {{}}\n",
-            modules("")
+            "//! Generated code that is not used.\n{lints}{}#[allow(clippy::missing_const_for_fn)]\nfn main() {{}}\n",
+            modules("") + &shared(&root, "")
         );
         write(&folder.join("src/main.rs"), &program);
         members.push(format!("{edition:?}"));

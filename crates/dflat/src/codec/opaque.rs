@@ -115,6 +115,8 @@ impl<T> PartialEq for Opaque<T> {
     }
 }
 
+impl<T: Eq> Eq for Opaque<T> {}
+
 impl<T> fmt::Debug for Opaque<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.value.debug(f)

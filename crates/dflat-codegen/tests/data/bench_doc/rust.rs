@@ -134,7 +134,7 @@ impl<R> Vec3Fields<R> {
 ::dflat::__query_element!(struct Vec3, Vec3Fields);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct TextContent {
     /// `text`: `string`, may be missing.
@@ -185,9 +185,9 @@ impl ::dflat::codegen::Message for TextContent {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let text = encoder.slot(4, self.text.is_some());
+        let text_slot = encoder.slot(4, self.text.is_some());
         encoder.end_table();
-        encoder.text(text, self.text.as_deref());
+        encoder.text(text_slot, self.text.as_deref());
     }
 }
 
@@ -221,7 +221,7 @@ impl<R> TextContentFields<R> {
 ::dflat::__query_element!(table TextContent, TextContentFields);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct ImageContent {
     /// `images`: `[string]`, empty by default.
@@ -276,9 +276,9 @@ impl ::dflat::codegen::Message for ImageContent {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let images = encoder.slot(4, !self.images.is_empty());
+        let images_slot = encoder.slot(4, !self.images.is_empty());
         encoder.end_table();
-        encoder.texts(images, &self.images);
+        encoder.texts(images_slot, &self.images);
     }
 }
 
@@ -308,9 +308,9 @@ impl<R> ImageContentFields<R> {
 ::dflat::__query_element!(table ImageContent, ImageContentFields);
 
 /// A union of the schema, as an owned enum.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum Content {
     /// `TextContent`: `TextContent`, type code 1.
     TextContent(TextContent),
@@ -321,7 +321,7 @@ pub enum Content {
 /// A view of a [`Content`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum ContentRef<'a> {
     /// `TextContent`: `TextContent`, type code 1.
     TextContent(TextContentRef<'a>),
@@ -538,16 +538,19 @@ impl ::dflat::codegen::Message for BenchDocData {
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
         encoder.structure(4, self.pos.as_ref());
-        let title = encoder.slot(8, true);
-        let content = encoder.slot(12, self.content.is_some());
-        let tag = encoder.slot(14, self.tag.is_some());
+        let title_slot = encoder.slot(8, true);
+        let content_slot = encoder.slot(12, self.content.is_some());
+        let tag_slot = encoder.slot(14, self.tag.is_some());
         encoder.scalar(16, self.priority, 0);
         encoder.enumeration(6, self.color, Color::Red);
         encoder.union_code(12, self.content.as_ref());
         encoder.end_table();
-        encoder.text(title, ::core::option::Option::Some(self.title.as_str()));
-        encoder.union(content, self.content.as_ref());
-        encoder.text(tag, self.tag.as_deref());
+        encoder.text(
+            title_slot,
+            ::core::option::Option::Some(self.title.as_str()),
+        );
+        encoder.union(content_slot, self.content.as_ref());
+        encoder.text(tag_slot, self.tag.as_deref());
     }
 }
 
@@ -713,7 +716,7 @@ impl ::dflat::Object for BenchDoc {
     type Key<'k> = &'k str;
     type Data = BenchDocData;
 
-    fn key_values<'k>(title: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+    fn key_values(title: Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
         ::dflat::codegen::key([::dflat::codegen::text(title)])
     }
 

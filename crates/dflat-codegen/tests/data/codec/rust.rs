@@ -134,7 +134,7 @@ impl<R> Vec3Fields<R> {
 ::dflat::__query_element!(struct Vec3, Vec3Fields);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Weapon {
     /// `name`: `string`, may be missing.
@@ -195,10 +195,10 @@ impl ::dflat::codegen::Message for Weapon {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let name = encoder.slot(4, self.name.is_some());
+        let name_slot = encoder.slot(4, self.name.is_some());
         encoder.scalar(6, self.damage, 0);
         encoder.end_table();
-        encoder.text(name, self.name.as_deref());
+        encoder.text(name_slot, self.name.as_deref());
     }
 }
 
@@ -242,7 +242,7 @@ impl<R> WeaponFields<R> {
 ::dflat::__query_element!(table Weapon, WeaponFields);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Orb {
     /// `name`: `string`, may be missing.
@@ -303,10 +303,10 @@ impl ::dflat::codegen::Message for Orb {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let name = encoder.slot(4, self.name.is_some());
+        let name_slot = encoder.slot(4, self.name.is_some());
         encoder.enumeration(6, self.color, Color::Red);
         encoder.end_table();
-        encoder.text(name, self.name.as_deref());
+        encoder.text(name_slot, self.name.as_deref());
     }
 }
 
@@ -350,9 +350,9 @@ impl<R> OrbFields<R> {
 ::dflat::__query_element!(table Orb, OrbFields);
 
 /// A union of the schema, as an owned enum.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum Equipment {
     /// `Weapon`: `Weapon`, type code 1.
     Weapon(Weapon),
@@ -363,7 +363,7 @@ pub enum Equipment {
 /// A view of an [`Equipment`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum EquipmentRef<'a> {
     /// `Weapon`: `Weapon`, type code 1.
     Weapon(WeaponRef<'a>),
@@ -728,35 +728,36 @@ impl ::dflat::codegen::Message for MonsterData {
         }
     }
 
+    #[allow(clippy::similar_names, reason = "names of the schema")]
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
         encoder.scalar(16, self.id, 0);
         encoder.scalar(18, self.score, 0.0);
-        let name = encoder.slot(4, true);
+        let name_slot = encoder.slot(4, true);
         encoder.structure(6, self.pos.as_ref());
         encoder.optional_scalar(20, self.lives);
-        let inventory = encoder.slot(22, !self.inventory.is_empty());
-        let seen = encoder.slot(24, !self.seen.is_empty());
-        let tags = encoder.slot(26, !self.tags.is_empty());
-        let colors = encoder.slot(28, !self.colors.is_empty());
-        let path = encoder.slot(30, !self.path.is_empty());
-        let weapons = encoder.slot(32, !self.weapons.is_empty());
-        let weapon = encoder.slot(34, self.weapon.is_some());
-        let equipped = encoder.slot(38, self.equipped.is_some());
+        let inventory_slot = encoder.slot(22, !self.inventory.is_empty());
+        let seen_slot = encoder.slot(24, !self.seen.is_empty());
+        let tags_slot = encoder.slot(26, !self.tags.is_empty());
+        let colors_slot = encoder.slot(28, !self.colors.is_empty());
+        let path_slot = encoder.slot(30, !self.path.is_empty());
+        let weapons_slot = encoder.slot(32, !self.weapons.is_empty());
+        let weapon_slot = encoder.slot(34, self.weapon.is_some());
+        let equipped_slot = encoder.slot(38, self.equipped.is_some());
         encoder.scalar(8, self.mana, 150);
         encoder.scalar(10, self.hp, 100);
         encoder.enumeration(12, self.color, Color::Blue);
         encoder.scalar(14, self.friendly, true);
         encoder.union_code(38, self.equipped.as_ref());
         encoder.end_table();
-        encoder.text(name, ::core::option::Option::Some(self.name.as_str()));
-        encoder.scalars(inventory, &self.inventory);
-        encoder.scalars(seen, &self.seen);
-        encoder.texts(tags, &self.tags);
-        encoder.enumerations(colors, &self.colors);
-        encoder.structures(path, &self.path);
-        encoder.messages(weapons, &self.weapons);
-        encoder.message(weapon, self.weapon.as_ref());
-        encoder.union(equipped, self.equipped.as_ref());
+        encoder.text(name_slot, ::core::option::Option::Some(self.name.as_str()));
+        encoder.scalars(inventory_slot, &self.inventory);
+        encoder.scalars(seen_slot, &self.seen);
+        encoder.texts(tags_slot, &self.tags);
+        encoder.enumerations(colors_slot, &self.colors);
+        encoder.structures(path_slot, &self.path);
+        encoder.messages(weapons_slot, &self.weapons);
+        encoder.message(weapon_slot, self.weapon.as_ref());
+        encoder.union(equipped_slot, self.equipped.as_ref());
     }
 }
 
@@ -1048,7 +1049,7 @@ impl ::dflat::Object for Monster {
     type Key<'k> = &'k str;
     type Data = MonsterData;
 
-    fn key_values<'k>(name: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+    fn key_values(name: Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
         ::dflat::codegen::key([::dflat::codegen::text(name)])
     }
 

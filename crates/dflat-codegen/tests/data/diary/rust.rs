@@ -71,7 +71,7 @@ impl<R> IdFields<R> {
 ::dflat::__uuid!(Id, high, low, IdFields, high, low);
 
 /// The values of an [`Entry`] as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct EntryData {
     /// `id`: `ulong`, default `0`, the primary key, assigned in increasing order.
@@ -170,9 +170,9 @@ impl ::dflat::codegen::Message for EntryData {
         encoder.structure(8, self.author.as_ref());
         encoder.enumeration(10, self.created, ::dflat::Milliseconds::new(0));
         encoder.optional_enumeration(12, self.due);
-        let slug = encoder.slot(6, self.slug.is_some());
+        let slug_slot = encoder.slot(6, self.slug.is_some());
         encoder.end_table();
-        encoder.text(slug, self.slug.as_deref());
+        encoder.text(slug_slot, self.slug.as_deref());
     }
 }
 
@@ -296,7 +296,7 @@ impl ::dflat::Object for Entry {
     type Key<'k> = u64;
     type Data = EntryData;
 
-    fn key_values<'k>(id: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+    fn key_values(id: Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
         ::dflat::codegen::key([::dflat::codegen::number(id)])
     }
 
@@ -336,7 +336,7 @@ impl ::dflat::Payload for EntryData {
 ::dflat::__json!(table EntryData);
 
 /// The values of an [`Event`] as an owned struct.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct EventData {
     /// `id`: `string`, the primary key, assigned as a UUID v7.
@@ -420,9 +420,9 @@ impl ::dflat::codegen::Message for EventData {
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
         encoder.scalar(6, self.entry, 0);
         encoder.enumeration(8, self.at, ::dflat::Microseconds::new(5));
-        let id = encoder.slot(4, true);
+        let id_slot = encoder.slot(4, true);
         encoder.end_table();
-        encoder.text(id, ::core::option::Option::Some(self.id.as_str()));
+        encoder.text(id_slot, ::core::option::Option::Some(self.id.as_str()));
     }
 }
 
@@ -510,7 +510,7 @@ impl ::dflat::Object for Event {
     type Key<'k> = &'k str;
     type Data = EventData;
 
-    fn key_values<'k>(id: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+    fn key_values(id: Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
         ::dflat::codegen::key([::dflat::codegen::text(id)])
     }
 
@@ -550,7 +550,7 @@ impl ::dflat::Payload for EventData {
 ::dflat::__json!(table EventData);
 
 /// The values of a [`Tick`] as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct TickData {
     /// `at`: `long`, nanoseconds since 1970, default `0`, the primary key.
@@ -660,7 +660,7 @@ impl ::dflat::Object for Tick {
     type Key<'k> = ::dflat::Nanoseconds;
     type Data = TickData;
 
-    fn key_values<'k>(at: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+    fn key_values(at: Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
         ::dflat::codegen::key([::dflat::codegen::number(at)])
     }
 

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i8)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::enum_variant_names)]
+#[allow(clippy::enum_variant_names, reason = "names of the schema")]
 pub enum ValueType {
     /// `BoolValue`: 0.
     #[default]
@@ -248,23 +248,23 @@ impl ::dflat::codegen::Message for DictItemData {
         encoder.scalar(14, self.long_value, 0);
         encoder.scalar(16, self.unsigned_long_value, 0);
         encoder.scalar(20, self.double_value, 0.0);
-        let key = encoder.slot(4, true);
-        let namespace = encoder.slot(6, true);
-        let version = encoder.slot(8, self.version.is_some());
+        let key_slot = encoder.slot(4, true);
+        let namespace_slot = encoder.slot(6, true);
+        let version_slot = encoder.slot(8, self.version.is_some());
         encoder.scalar(18, self.float_value, 0.0);
-        let string_value = encoder.slot(22, self.string_value.is_some());
-        let codable = encoder.slot(24, !self.codable.is_empty());
+        let string_value_slot = encoder.slot(22, self.string_value.is_some());
+        let codable_slot = encoder.slot(24, !self.codable.is_empty());
         encoder.enumeration(10, self.value_type, ValueType::BoolValue);
         encoder.scalar(12, self.bool_value, false);
         encoder.end_table();
-        encoder.text(key, ::core::option::Option::Some(self.key.as_str()));
+        encoder.text(key_slot, ::core::option::Option::Some(self.key.as_str()));
         encoder.text(
-            namespace,
+            namespace_slot,
             ::core::option::Option::Some(self.namespace.as_str()),
         );
-        encoder.text(version, self.version.as_deref());
-        encoder.text(string_value, self.string_value.as_deref());
-        encoder.scalars(codable, &self.codable);
+        encoder.text(version_slot, self.version.as_deref());
+        encoder.text(string_value_slot, self.string_value.as_deref());
+        encoder.scalars(codable_slot, &self.codable);
     }
 }
 
@@ -469,7 +469,7 @@ impl ::dflat::Object for DictItem {
     type Key<'k> = (&'k str, &'k str);
     type Data = DictItemData;
 
-    fn key_values<'k>((key, namespace): Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+    fn key_values((key, namespace): Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
         ::dflat::codegen::key([
             ::dflat::codegen::text(key),
             ::dflat::codegen::text(namespace),

@@ -7,6 +7,7 @@
 ///   let not_a_test = 1;
 ///
 /// An enum of the schema: `byte`, `Red` by default.
+#[allow(clippy::doc_markdown, reason = "text of the schema")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i8)]
 #[allow(dead_code, unreachable_pub)]
@@ -206,20 +207,23 @@ impl ::dflat::codegen::Message for ThingData {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let name = encoder.slot(4, true);
-        let part = encoder.slot(8, self.part.is_some());
-        let any = encoder.slot(12, self.any.is_some());
+        let name_slot = encoder.slot(4, true);
+        let part_slot = encoder.slot(8, self.part.is_some());
+        let any_slot = encoder.slot(12, self.any.is_some());
         encoder.scalar(14, self.rank, 5);
-        let quote = encoder.slot(16, self.quote != "a `b`");
-        let code = encoder.slot(18, self.code.is_some());
+        let quote_slot = encoder.slot(16, self.quote != "a `b`");
+        let code_slot = encoder.slot(18, self.code.is_some());
         encoder.enumeration(6, self.color, Color::Red);
         encoder.union_code(12, self.any.as_ref());
         encoder.end_table();
-        encoder.text(name, ::core::option::Option::Some(self.name.as_str()));
-        encoder.message(part, self.part.as_ref());
-        encoder.union(any, self.any.as_ref());
-        encoder.text(quote, ::core::option::Option::Some(self.quote.as_str()));
-        encoder.text(code, self.code.as_deref());
+        encoder.text(name_slot, ::core::option::Option::Some(self.name.as_str()));
+        encoder.message(part_slot, self.part.as_ref());
+        encoder.union(any_slot, self.any.as_ref());
+        encoder.text(
+            quote_slot,
+            ::core::option::Option::Some(self.quote.as_str()),
+        );
+        encoder.text(code_slot, self.code.as_deref());
     }
 }
 
@@ -401,7 +405,7 @@ impl ::dflat::Object for Thing {
     type Key<'k> = &'k str;
     type Data = ThingData;
 
-    fn key_values<'k>(name: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+    fn key_values(name: Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
         ::dflat::codegen::key([::dflat::codegen::text(name)])
     }
 
@@ -441,7 +445,7 @@ impl ::dflat::Payload for ThingData {
 ::dflat::__json!(table ThingData);
 
 /// A part.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Part {
     /// How many.
@@ -591,7 +595,7 @@ impl<R> PosFields<R> {
 /// Anything.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum Any {
     /// A part of it.
     ///
@@ -604,7 +608,7 @@ pub enum Any {
 /// A view of an [`Any`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum AnyRef<'a> {
     /// A part of it.
     ///

@@ -57,7 +57,7 @@ pub mod my_game {
         ::dflat::__vector_element!(enum Color);
 
         /// A table of the schema as an owned struct.
-        #[derive(Clone, Debug, Default, PartialEq)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct Weapon {
             /// `name`: `string`, may be missing.
             pub name: ::core::option::Option<::dflat::codegen::String>,
@@ -115,10 +115,10 @@ pub mod my_game {
             }
 
             fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-                let name = encoder.slot(4, self.name.is_some());
+                let name_slot = encoder.slot(4, self.name.is_some());
                 encoder.scalar(6, self.damage, 0);
                 encoder.end_table();
-                encoder.text(name, self.name.as_deref());
+                encoder.text(name_slot, self.name.as_deref());
             }
         }
 
@@ -160,7 +160,7 @@ pub mod my_game {
         ::dflat::__query_element!(table Weapon, WeaponFields);
 
         /// A table of the schema as an owned struct.
-        #[derive(Clone, Debug, Default, PartialEq)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct Orb {
             /// `name`: `string`, may be missing, unique.
             pub name: ::core::option::Option<::dflat::codegen::String>,
@@ -218,10 +218,10 @@ pub mod my_game {
             }
 
             fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-                let name = encoder.slot(4, self.name.is_some());
+                let name_slot = encoder.slot(4, self.name.is_some());
                 encoder.enumeration(6, self.color, Color::Red);
                 encoder.end_table();
-                encoder.text(name, self.name.as_deref());
+                encoder.text(name_slot, self.name.as_deref());
             }
         }
 

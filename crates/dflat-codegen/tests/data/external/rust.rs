@@ -4,8 +4,8 @@
 #[allow(dead_code, unreachable_pub)]
 pub mod shop {
     /// A union of the schema, as an owned enum.
-    #[derive(Clone, Debug, PartialEq)]
-    #[allow(clippy::large_enum_variant)]
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
     pub enum Item {
         /// `Weapon`: `MyGame.Sample.Weapon`, type code 1.
         Weapon(crate::equipment::my_game::sample::Weapon),
@@ -15,7 +15,7 @@ pub mod shop {
 
     /// A view of an [`Item`] inside an object.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    #[allow(clippy::large_enum_variant)]
+    #[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
     pub enum ItemRef<'a> {
         /// `Weapon`: `MyGame.Sample.Weapon`, type code 1.
         Weapon(crate::equipment::my_game::sample::WeaponRef<'a>),
@@ -131,7 +131,7 @@ pub mod shop {
     ::dflat::__query_element!(union Item, ItemFields);
 
     /// The values of a [`Sale`] as an owned struct.
-    #[derive(Clone, Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct SaleData {
         /// `id`: `int`, default `0`, the primary key.
         pub id: i32,
@@ -261,13 +261,14 @@ pub mod shop {
             }
         }
 
+        #[allow(clippy::similar_names, reason = "names of the schema")]
         fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
             encoder.scalar(4, self.id, 0);
-            let weapon = encoder.slot(8, self.weapon.is_some());
-            let item = encoder.slot(12, self.item.is_some());
+            let weapon_slot = encoder.slot(8, self.weapon.is_some());
+            let item_slot = encoder.slot(12, self.item.is_some());
             let items_codes = encoder.slot(14, !self.items.is_empty());
-            let items = encoder.slot(16, !self.items.is_empty());
-            let weapons = encoder.slot(18, !self.weapons.is_empty());
+            let items_slot = encoder.slot(16, !self.items.is_empty());
+            let weapons_slot = encoder.slot(18, !self.weapons.is_empty());
             encoder.enumeration(
                 6,
                 self.color,
@@ -275,11 +276,11 @@ pub mod shop {
             );
             encoder.union_code(12, self.item.as_ref());
             encoder.end_table();
-            encoder.message(weapon, self.weapon.as_ref());
-            encoder.union(item, self.item.as_ref());
+            encoder.message(weapon_slot, self.weapon.as_ref());
+            encoder.union(item_slot, self.item.as_ref());
             encoder.union_codes(items_codes, &self.items);
-            encoder.unions(items, &self.items);
-            encoder.messages(weapons, &self.weapons);
+            encoder.unions(items_slot, &self.items);
+            encoder.messages(weapons_slot, &self.weapons);
         }
     }
 
@@ -435,7 +436,7 @@ pub mod shop {
         type Key<'k> = i32;
         type Data = SaleData;
 
-        fn key_values<'k>(id: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+        fn key_values(id: Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
             ::dflat::codegen::key([::dflat::codegen::number(id)])
         }
 

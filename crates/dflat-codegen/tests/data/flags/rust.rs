@@ -128,9 +128,9 @@ impl Wide {
     /// `First`: 1.
     pub const FIRST: Self = Self(1);
     /// `Last`: 9223372036854775808.
-    pub const LAST: Self = Self(9223372036854775808);
+    pub const LAST: Self = Self(9_223_372_036_854_775_808);
     /// All flags of the schema.
-    pub const ALL: Self = Self(9223372036854775809);
+    pub const ALL: Self = Self(9_223_372_036_854_775_809);
     /// The flags by their names, in the order of the schema.
     pub const NAMED: [(&'static str, Self); 2] = [("First", Self::FIRST), ("Last", Self::LAST)];
 
@@ -227,7 +227,7 @@ impl ::dflat::codegen::Enum for Wide {
 ::dflat::__vector_element!(enum Wide);
 
 /// The values of an [`User`] as an owned struct.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct UserData {
     /// `id`: `int`, default `0`, the primary key.
@@ -358,16 +358,17 @@ impl ::dflat::codegen::Message for UserData {
         }
     }
 
+    #[allow(clippy::similar_names, reason = "names of the schema")]
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
         encoder.enumeration(12, self.wide, Wide::from_bits(0));
         encoder.scalar(4, self.id, 0);
-        let many = encoder.slot(14, !self.many.is_empty());
+        let many_slot = encoder.slot(14, !self.many.is_empty());
         encoder.enumeration(6, self.rights, Rights::from_bits(3));
         encoder.enumeration(8, self.one, Rights::WRITE);
         encoder.enumeration(10, self.none, Rights::from_bits(0));
         encoder.optional_enumeration(16, self.maybe);
         encoder.end_table();
-        encoder.enumerations(many, &self.many);
+        encoder.enumerations(many_slot, &self.many);
     }
 }
 
@@ -513,7 +514,7 @@ impl ::dflat::Object for User {
                     bit_flags: true,
                     values: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("First"), value: ::dflat::codegen::Value::Int(1) },
-                        ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Last"), value: ::dflat::codegen::Value::UInt(9223372036854775808) },
+                        ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Last"), value: ::dflat::codegen::Value::UInt(9_223_372_036_854_775_808) },
                     ]),
                 }),
             ]),
@@ -524,7 +525,7 @@ impl ::dflat::Object for User {
     type Key<'k> = i32;
     type Data = UserData;
 
-    fn key_values<'k>(id: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+    fn key_values(id: Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
         ::dflat::codegen::key([::dflat::codegen::number(id)])
     }
 

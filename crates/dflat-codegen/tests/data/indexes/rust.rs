@@ -50,7 +50,7 @@ impl ::dflat::codegen::Enum for State {
 ::dflat::__vector_element!(enum State);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Note {
     /// `text`: `string`, may be missing, indexed together with `length` in some objects.
@@ -111,10 +111,10 @@ impl ::dflat::codegen::Message for Note {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let text = encoder.slot(4, self.text.is_some());
+        let text_slot = encoder.slot(4, self.text.is_some());
         encoder.scalar(6, self.length, 0);
         encoder.end_table();
-        encoder.text(text, self.text.as_deref());
+        encoder.text(text_slot, self.text.as_deref());
     }
 }
 
@@ -158,9 +158,9 @@ impl<R> NoteFields<R> {
 ::dflat::__query_element!(table Note, NoteFields);
 
 /// A union of the schema, as an owned enum.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum Content {
     /// `Note`: `Note`, type code 1.
     Note(Note),
@@ -171,7 +171,7 @@ pub enum Content {
 /// A view of a [`Content`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum ContentRef<'a> {
     /// `Note`: `Note`, type code 1.
     Note(NoteRef<'a>),
@@ -423,17 +423,17 @@ impl ::dflat::codegen::Message for TaskData {
         encoder.optional_scalar(10, self.due);
         encoder.scalar(16, self.weight, 0.0);
         encoder.scalar(6, self.list, 0);
-        let title = encoder.slot(8, self.title.is_some());
-        let slug = encoder.slot(14, self.slug.is_some());
-        let note = encoder.slot(18, self.note.is_some());
-        let content = encoder.slot(22, self.content.is_some());
+        let title_slot = encoder.slot(8, self.title.is_some());
+        let slug_slot = encoder.slot(14, self.slug.is_some());
+        let note_slot = encoder.slot(18, self.note.is_some());
+        let content_slot = encoder.slot(22, self.content.is_some());
         encoder.enumeration(12, self.state, State::Open);
         encoder.union_code(22, self.content.as_ref());
         encoder.end_table();
-        encoder.text(title, self.title.as_deref());
-        encoder.text(slug, self.slug.as_deref());
-        encoder.message(note, self.note.as_ref());
-        encoder.union(content, self.content.as_ref());
+        encoder.text(title_slot, self.title.as_deref());
+        encoder.text(slug_slot, self.slug.as_deref());
+        encoder.message(note_slot, self.note.as_ref());
+        encoder.union(content_slot, self.content.as_ref());
     }
 }
 
@@ -564,7 +564,7 @@ impl Task {
 impl ::dflat::Object for Task {
     const TABLE: ::dflat::Table = {
         #[rustfmt::skip]
-        #[allow(clippy::approx_constant)]
+        #[allow(clippy::approx_constant, reason = "a default of the schema")]
         static DESCRIPTOR: ::dflat::codegen::TableDescriptor = ::dflat::codegen::TableDescriptor {
             name: ::dflat::codegen::Cow::Borrowed("task"),
             type_name: ::dflat::codegen::Cow::Borrowed("Task"),
@@ -577,7 +577,7 @@ impl ::dflat::Object for Task {
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("note.text"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(18), ::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null }, ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("note.length"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(18), ::dflat::codegen::Step::Field(6)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I32), default: ::dflat::codegen::Value::Int(0) }]), unique: false, condition: ::core::option::Option::Some(::dflat::codegen::IndexCondition::Compare { field: ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("note.length"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(18), ::dflat::codegen::Step::Field(6)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I32), default: ::dflat::codegen::Value::Int(0) }, operator: ::dflat::codegen::Comparison::Greater, value: ::dflat::codegen::Value::Int(0) }) },
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("content.Note.text"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(22), ::dflat::codegen::Step::Member(1), ::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null }, ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("content.Note.length"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(22), ::dflat::codegen::Step::Member(1), ::dflat::codegen::Step::Field(6)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I32), default: ::dflat::codegen::Value::Int(0) }]), unique: false, condition: ::core::option::Option::Some(::dflat::codegen::IndexCondition::Compare { field: ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("content.Note.length"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(22), ::dflat::codegen::Step::Member(1), ::dflat::codegen::Step::Field(6)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I32), default: ::dflat::codegen::Value::Int(0) }, operator: ::dflat::codegen::Comparison::Greater, value: ::dflat::codegen::Value::Int(0) }) },
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("due"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(10)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I64), default: ::dflat::codegen::Value::Null }]), unique: false, condition: ::core::option::Option::Some(::dflat::codegen::IndexCondition::And(::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::IndexCondition::Compare { field: ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("state"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(12)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8), default: ::dflat::codegen::Value::Int(0) }, operator: ::dflat::codegen::Comparison::Equal, value: ::dflat::codegen::Value::Int(0) }, ::dflat::codegen::IndexCondition::IsNotNull(::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("due"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(10)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I64), default: ::dflat::codegen::Value::Null })]))) },
-                ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("slug"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(14)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null }]), unique: true, condition: ::core::option::Option::Some(::dflat::codegen::IndexCondition::And(::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::IndexCondition::And(::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::IndexCondition::Compare { field: ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("state"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(12)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8), default: ::dflat::codegen::Value::Int(0) }, operator: ::dflat::codegen::Comparison::NotEqual, value: ::dflat::codegen::Value::Int(1) }, ::dflat::codegen::IndexCondition::Compare { field: ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("slug"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(14)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null }, operator: ::dflat::codegen::Comparison::NotEqual, value: ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("a\"b")) }])), ::dflat::codegen::IndexCondition::Compare { field: ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("weight"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(16)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::F64), default: ::dflat::codegen::Value::Float(0.0) }, operator: ::dflat::codegen::Comparison::Less, value: ::dflat::codegen::Value::Float(3.1415) }, ::dflat::codegen::IndexCondition::Compare { field: ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("id"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U64), default: ::dflat::codegen::Value::Int(0) }, operator: ::dflat::codegen::Comparison::NotEqual, value: ::dflat::codegen::Value::UInt(18446744073709551615) }]))) },
+                ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("slug"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(14)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null }]), unique: true, condition: ::core::option::Option::Some(::dflat::codegen::IndexCondition::And(::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::IndexCondition::And(::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::IndexCondition::Compare { field: ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("state"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(12)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I8), default: ::dflat::codegen::Value::Int(0) }, operator: ::dflat::codegen::Comparison::NotEqual, value: ::dflat::codegen::Value::Int(1) }, ::dflat::codegen::IndexCondition::Compare { field: ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("slug"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(14)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null }, operator: ::dflat::codegen::Comparison::NotEqual, value: ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("a\"b")) }])), ::dflat::codegen::IndexCondition::Compare { field: ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("weight"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(16)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::F64), default: ::dflat::codegen::Value::Float(0.0) }, operator: ::dflat::codegen::Comparison::Less, value: ::dflat::codegen::Value::Float(3.1415) }, ::dflat::codegen::IndexCondition::Compare { field: ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("id"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U64), default: ::dflat::codegen::Value::Int(0) }, operator: ::dflat::codegen::Comparison::NotEqual, value: ::dflat::codegen::Value::UInt(18_446_744_073_709_551_615) }]))) },
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("list"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(6)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U32), default: ::dflat::codegen::Value::Int(0) }, ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("due"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(10)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I64), default: ::dflat::codegen::Value::Null }]), unique: false, condition: ::core::option::Option::None },
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("note.text"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(18), ::dflat::codegen::Step::Field(4)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null }, ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("content_type"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(22), ::dflat::codegen::Step::Tag]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U8), default: ::dflat::codegen::Value::Int(0) }]), unique: false, condition: ::core::option::Option::Some(::dflat::codegen::IndexCondition::Or(::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::IndexCondition::Compare { field: ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("content_type"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(22), ::dflat::codegen::Step::Tag]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U8), default: ::dflat::codegen::Value::Int(0) }, operator: ::dflat::codegen::Comparison::Equal, value: ::dflat::codegen::Value::Int(1) }, ::dflat::codegen::IndexCondition::Compare { field: ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("content_type"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(22), ::dflat::codegen::Step::Tag]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U8), default: ::dflat::codegen::Value::Int(0) }, operator: ::dflat::codegen::Comparison::Equal, value: ::dflat::codegen::Value::Int(0) }]))) },
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("list"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(6)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U32), default: ::dflat::codegen::Value::Int(0) }, ::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("title"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(8)]), kind: ::dflat::codegen::FieldKind::Text, default: ::dflat::codegen::Value::Null }]), unique: true, condition: ::core::option::Option::None },
@@ -630,7 +630,7 @@ impl ::dflat::Object for Task {
     type Key<'k> = u64;
     type Data = TaskData;
 
-    fn key_values<'k>(id: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+    fn key_values(id: Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
         ::dflat::codegen::key([::dflat::codegen::number(id)])
     }
 

@@ -58,9 +58,10 @@ impl ::dflat::codegen::Enum for Match {
 ::dflat::__vector_element!(enum Match);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(non_camel_case_types)]
+#[allow(non_camel_case_types, reason = "names of the schema")]
+#[allow(clippy::struct_field_names, reason = "names of the schema")]
 pub struct Self_ {
     /// `self`: `int`, default `0`.
     pub self_: i32,
@@ -81,11 +82,11 @@ pub struct Self_ {
 /// A view of a [`Self_`] inside an object.
 #[derive(Clone, Copy)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(non_camel_case_types)]
+#[allow(non_camel_case_types, reason = "names of the schema")]
 pub struct Self_Ref<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
-#[allow(non_camel_case_types)]
+#[allow(non_camel_case_types, reason = "names of the schema")]
 impl<'a> Self_Ref<'a> {
     /// `self`: `int`, default `0`.
     #[must_use]
@@ -180,14 +181,14 @@ impl ::dflat::codegen::Message for Self_ {
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
         encoder.scalar(4, self.self_, 0);
         encoder.scalar(6, self.super_, 0);
-        let crate_ = encoder.slot(8, self.crate_.is_some());
-        let r#type = encoder.slot(10, self.r#type.is_some());
+        let crate_slot = encoder.slot(8, self.crate_.is_some());
+        let type_slot = encoder.slot(10, self.r#type.is_some());
         encoder.scalar(12, self.r#async, false);
         encoder.scalar(14, self.r#gen, false);
         encoder.enumeration(16, self.r#try, Match::Self_);
         encoder.end_table();
-        encoder.text(crate_, self.crate_.as_deref());
-        encoder.text(r#type, self.r#type.as_deref());
+        encoder.text(crate_slot, self.crate_.as_deref());
+        encoder.text(type_slot, self.r#type.as_deref());
     }
 }
 
@@ -196,11 +197,11 @@ impl ::dflat::codegen::Message for Self_ {
 /// The query fields of a [`Self_`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(non_camel_case_types)]
+#[allow(non_camel_case_types, reason = "names of the schema")]
 pub struct Self_Fields<R>(::dflat::codegen::Path<R>);
 
 #[allow(dead_code, unreachable_pub)]
-#[allow(non_camel_case_types)]
+#[allow(non_camel_case_types, reason = "names of the schema")]
 impl<R> Self_Fields<R> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
@@ -283,9 +284,9 @@ impl<R> Self_Fields<R> {
 ::dflat::__query_element!(table Self_, Self_Fields);
 
 /// A union of the schema, as an owned enum.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum Type {
     /// `Self`: `Self`, type code 1.
     Self_(Self_),
@@ -298,7 +299,7 @@ pub enum Type {
 /// A view of a [`Type`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum TypeRef<'a> {
     /// `Self`: `Self`, type code 1.
     Self_(Self_Ref<'a>),
@@ -339,14 +340,11 @@ impl ::dflat::codegen::Union for Type {
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>, slot: ::dflat::codegen::Slot) {
         let slot = ::core::option::Option::Some(slot);
         match self {
-            Self::Self_(member) => {
+            Self::Self_(member) | Self::Box(member) => {
                 encoder.message(slot, ::core::option::Option::Some(member));
             }
             Self::String(member) => {
                 encoder.text(slot, ::core::option::Option::Some(member.as_str()));
-            }
-            Self::Box(member) => {
-                encoder.message(slot, ::core::option::Option::Some(member));
             }
         }
     }
@@ -438,6 +436,7 @@ impl<R> TypeFields<R> {
 /// The values of a [`Loop`] as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
+#[allow(clippy::pub_underscore_fields, reason = "names of the schema")]
 pub struct LoopData {
     /// `fn`: `string`, part of the primary key.
     pub r#fn: ::dflat::codegen::String,
@@ -509,8 +508,9 @@ pub struct LoopData {
 pub struct LoopRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::wrong_self_convention)]
-#[allow(clippy::len_without_is_empty)]
+#[allow(clippy::wrong_self_convention, reason = "names of the schema")]
+#[allow(clippy::len_without_is_empty, reason = "names of the schema")]
+#[allow(clippy::used_underscore_items, reason = "names of the schema")]
 impl<'a> LoopRef<'a> {
     /// `fn`: `string`, part of the primary key.
     #[must_use]
@@ -782,6 +782,7 @@ impl ::dflat::codegen::Message for LoopData {
         LoopRef(table)
     }
 
+    #[allow(clippy::used_underscore_items, reason = "names of the schema")]
     fn decode(view: LoopRef<'_>) -> Self {
         Self {
             r#fn: ::dflat::codegen::String::from(view.r#fn()),
@@ -826,53 +827,55 @@ impl ::dflat::codegen::Message for LoopData {
         }
     }
 
+    #[allow(clippy::similar_names, reason = "names of the schema")]
+    #[allow(clippy::used_underscore_binding, reason = "names of the schema")]
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let r#fn = encoder.slot(4, true);
+        let fn_slot = encoder.slot(4, true);
         encoder.scalar(6, self.r#move, 0);
         encoder.scalar(8, self.table, 0);
         encoder.scalar(10, self.all, 0);
         encoder.scalar(12, self.new, 0);
-        let clone = encoder.slot(14, self.clone.is_some());
+        let clone_slot = encoder.slot(14, self.clone.is_some());
         encoder.scalar(16, self.eq, 0);
         encoder.scalar(18, self.ne, 0);
         encoder.scalar(20, self.fmt, 0);
         encoder.scalar(24, self.as_ref, 0);
-        let from_here = encoder.slot(28, self.from_here.is_some());
+        let from_here_slot = encoder.slot(28, self.from_here.is_some());
         encoder.scalar(30, self.to_there, 0);
         encoder.scalar(32, self.len, 0);
-        let encoder_slot_ = encoder.slot(34, self.encoder.is_some());
-        let encoder_slot = encoder.slot(36, self.encoder_slot.is_some());
+        let encoder_slot = encoder.slot(34, self.encoder.is_some());
+        let encoder_slot_slot = encoder.slot(36, self.encoder_slot.is_some());
         encoder.scalar(38, self.view, 0);
         encoder.scalar(40, self.handle, 0);
         encoder.scalar(42, self.detach, 0);
         encoder.scalar(44, self.row_id, 0);
         encoder.scalar(46, self.other, 0);
         encoder.scalar(48, self.f, 0.0);
-        let text = encoder.slot(50, self.text.is_some());
-        let path = encoder.slot(52, self.path.is_some());
-        let r#dyn = encoder.slot(56, self.r#dyn.is_some());
-        let dyn_codes = encoder.slot(58, !self.dyn_codes.is_empty());
+        let text_slot = encoder.slot(50, self.text.is_some());
+        let path_slot = encoder.slot(52, self.path.is_some());
+        let dyn_slot = encoder.slot(56, self.r#dyn.is_some());
+        let dyn_codes_slot = encoder.slot(58, !self.dyn_codes.is_empty());
         let union_codes = encoder.slot(60, !self.union.is_empty());
-        let union = encoder.slot(62, !self.union.is_empty());
+        let union_slot = encoder.slot(62, !self.union.is_empty());
         encoder.scalar(64, self._1, 0);
-        let r#where = encoder.slot(68, !self.r#where.is_empty());
+        let where_slot = encoder.slot(68, !self.r#where.is_empty());
         encoder.scalar(22, self.not, false);
         encoder.scalar(26, self.is_new, false);
         encoder.union_code(56, self.r#dyn.as_ref());
         encoder.enumeration(66, self.base, Match::Self_);
         encoder.end_table();
-        encoder.text(r#fn, ::core::option::Option::Some(self.r#fn.as_str()));
-        encoder.text(clone, self.clone.as_deref());
-        encoder.text(from_here, self.from_here.as_deref());
-        encoder.text(encoder_slot_, self.encoder.as_deref());
-        encoder.text(encoder_slot, self.encoder_slot.as_deref());
-        encoder.text(text, self.text.as_deref());
-        encoder.message(path, self.path.as_ref());
-        encoder.union(r#dyn, self.r#dyn.as_ref());
-        encoder.scalars(dyn_codes, &self.dyn_codes);
+        encoder.text(fn_slot, ::core::option::Option::Some(self.r#fn.as_str()));
+        encoder.text(clone_slot, self.clone.as_deref());
+        encoder.text(from_here_slot, self.from_here.as_deref());
+        encoder.text(encoder_slot, self.encoder.as_deref());
+        encoder.text(encoder_slot_slot, self.encoder_slot.as_deref());
+        encoder.text(text_slot, self.text.as_deref());
+        encoder.message(path_slot, self.path.as_ref());
+        encoder.union(dyn_slot, self.r#dyn.as_ref());
+        encoder.scalars(dyn_codes_slot, &self.dyn_codes);
         encoder.union_codes(union_codes, &self.union);
-        encoder.unions(union, &self.union);
-        encoder.messages(r#where, &self.r#where);
+        encoder.unions(union_slot, &self.union);
+        encoder.messages(where_slot, &self.r#where);
     }
 }
 
@@ -888,8 +891,9 @@ pub struct Loop(::dflat::codegen::Handle);
 pub type LoopChangeRequest = ::dflat::ChangeRequest<Loop>;
 
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::wrong_self_convention)]
-#[allow(clippy::len_without_is_empty)]
+#[allow(clippy::wrong_self_convention, reason = "names of the schema")]
+#[allow(clippy::len_without_is_empty, reason = "names of the schema")]
+#[allow(clippy::used_underscore_items, reason = "names of the schema")]
 impl Loop {
     /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
@@ -1348,7 +1352,7 @@ impl ::dflat::Object for Loop {
     type Key<'k> = (&'k str, i32);
     type Data = LoopData;
 
-    fn key_values<'k>((r#fn, r#move): Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+    fn key_values((r#fn, r#move): Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
         ::dflat::codegen::key([
             ::dflat::codegen::text(r#fn),
             ::dflat::codegen::number(r#move),

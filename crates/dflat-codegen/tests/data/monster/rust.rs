@@ -57,7 +57,7 @@ pub mod my_game {
         ::dflat::__vector_element!(enum Color);
 
         /// A table of the schema as an owned struct.
-        #[derive(Clone, Debug, Default, PartialEq)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct Weapon {
             /// `name`: `string`, may be missing.
             pub name: ::core::option::Option<::dflat::codegen::String>,
@@ -115,10 +115,10 @@ pub mod my_game {
             }
 
             fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-                let name = encoder.slot(4, self.name.is_some());
+                let name_slot = encoder.slot(4, self.name.is_some());
                 encoder.scalar(6, self.damage, 0);
                 encoder.end_table();
-                encoder.text(name, self.name.as_deref());
+                encoder.text(name_slot, self.name.as_deref());
             }
         }
 
@@ -160,7 +160,7 @@ pub mod my_game {
         ::dflat::__query_element!(table Weapon, WeaponFields);
 
         /// A table of the schema as an owned struct.
-        #[derive(Clone, Debug, Default, PartialEq)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct Orb {
             /// `name`: `string`, may be missing, unique.
             pub name: ::core::option::Option<::dflat::codegen::String>,
@@ -218,10 +218,10 @@ pub mod my_game {
             }
 
             fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-                let name = encoder.slot(4, self.name.is_some());
+                let name_slot = encoder.slot(4, self.name.is_some());
                 encoder.enumeration(6, self.color, Color::Red);
                 encoder.end_table();
-                encoder.text(name, self.name.as_deref());
+                encoder.text(name_slot, self.name.as_deref());
             }
         }
 
@@ -263,8 +263,8 @@ pub mod my_game {
         ::dflat::__query_element!(table Orb, OrbFields);
 
         /// A union of the schema, as an owned enum.
-        #[derive(Clone, Debug, PartialEq)]
-        #[allow(clippy::large_enum_variant)]
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
         pub enum Equipment {
             /// `Weapon`: `MyGame.Sample.Weapon`, type code 1.
             Weapon(Weapon),
@@ -274,7 +274,7 @@ pub mod my_game {
 
         /// A view of an [`Equipment`] inside an object.
         #[derive(Clone, Copy, Debug, PartialEq)]
-        #[allow(clippy::large_enum_variant)]
+        #[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
         pub enum EquipmentRef<'a> {
             /// `Weapon`: `MyGame.Sample.Weapon`, type code 1.
             Weapon(WeaponRef<'a>),
@@ -466,7 +466,7 @@ pub mod my_game {
         ::dflat::__query_element!(struct Vec3, Vec3Fields);
 
         /// A table of the schema as an owned struct.
-        #[derive(Clone, Debug, Default, PartialEq)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct Profile {
             /// `url`: `string`, may be missing.
             pub url: ::core::option::Option<::dflat::codegen::String>,
@@ -512,9 +512,9 @@ pub mod my_game {
             }
 
             fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-                let url = encoder.slot(4, self.url.is_some());
+                let url_slot = encoder.slot(4, self.url.is_some());
                 encoder.end_table();
-                encoder.text(url, self.url.as_deref());
+                encoder.text(url_slot, self.url.as_deref());
             }
         }
 
@@ -778,17 +778,18 @@ pub mod my_game {
                 }
             }
 
+            #[allow(clippy::similar_names, reason = "names of the schema")]
             fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
                 encoder.structure(4, self.pos.as_ref());
-                let name = encoder.slot(10, true);
-                let inventory = encoder.slot(16, !self.inventory.is_empty());
+                let name_slot = encoder.slot(10, true);
+                let inventory_slot = encoder.slot(16, !self.inventory.is_empty());
                 let bag_codes = encoder.slot(18, !self.bag.is_empty());
-                let bag = encoder.slot(20, !self.bag.is_empty());
-                let weapons = encoder.slot(22, !self.weapons.is_empty());
-                let equipped = encoder.slot(26, self.equipped.is_some());
-                let colors = encoder.slot(28, !self.colors.is_empty());
-                let path = encoder.slot(30, !self.path.is_empty());
-                let profile = encoder.slot(34, self.profile.is_some());
+                let bag_slot = encoder.slot(20, !self.bag.is_empty());
+                let weapons_slot = encoder.slot(22, !self.weapons.is_empty());
+                let equipped_slot = encoder.slot(26, self.equipped.is_some());
+                let colors_slot = encoder.slot(28, !self.colors.is_empty());
+                let path_slot = encoder.slot(30, !self.path.is_empty());
+                let profile_slot = encoder.slot(34, self.profile.is_some());
                 encoder.scalar(6, self.mana, 150);
                 encoder.scalar(8, self.hp, 100);
                 encoder.scalar(32, self.hp_old, 200);
@@ -797,15 +798,15 @@ pub mod my_game {
                 encoder.scalar(36, self.r#type, false);
                 encoder.scalar(38, self.truth, true);
                 encoder.end_table();
-                encoder.text(name, ::core::option::Option::Some(self.name.as_str()));
-                encoder.scalars(inventory, &self.inventory);
+                encoder.text(name_slot, ::core::option::Option::Some(self.name.as_str()));
+                encoder.scalars(inventory_slot, &self.inventory);
                 encoder.union_codes(bag_codes, &self.bag);
-                encoder.unions(bag, &self.bag);
-                encoder.messages(weapons, &self.weapons);
-                encoder.union(equipped, self.equipped.as_ref());
-                encoder.enumerations(colors, &self.colors);
-                encoder.structures(path, &self.path);
-                encoder.message(profile, self.profile.as_ref());
+                encoder.unions(bag_slot, &self.bag);
+                encoder.messages(weapons_slot, &self.weapons);
+                encoder.union(equipped_slot, self.equipped.as_ref());
+                encoder.enumerations(colors_slot, &self.colors);
+                encoder.structures(path_slot, &self.path);
+                encoder.message(profile_slot, self.profile.as_ref());
             }
         }
 
@@ -1080,7 +1081,7 @@ pub mod my_game {
             type Key<'k> = (&'k str, Color);
             type Data = MonsterData;
 
-            fn key_values<'k>((name, color): Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+            fn key_values((name, color): Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
                 ::dflat::codegen::key([
                     ::dflat::codegen::text(name),
                     ::dflat::codegen::number(color),

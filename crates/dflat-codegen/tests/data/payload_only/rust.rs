@@ -52,7 +52,7 @@ impl ::dflat::codegen::Enum for Color {
 ::dflat::__vector_element!(enum Color);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct TextContent {
     /// `text`: `string`, may be missing.
@@ -103,9 +103,9 @@ impl ::dflat::codegen::Message for TextContent {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let text = encoder.slot(4, self.text.is_some());
+        let text_slot = encoder.slot(4, self.text.is_some());
         encoder.end_table();
-        encoder.text(text, self.text.as_deref());
+        encoder.text(text_slot, self.text.as_deref());
     }
 }
 
@@ -167,7 +167,7 @@ impl ::dflat::Payload for TextContent {
 ::dflat::__json!(table TextContent);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct ImageContent {
     /// `images`: `[string]`, empty by default.
@@ -222,9 +222,9 @@ impl ::dflat::codegen::Message for ImageContent {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let images = encoder.slot(4, !self.images.is_empty());
+        let images_slot = encoder.slot(4, !self.images.is_empty());
         encoder.end_table();
-        encoder.texts(images, &self.images);
+        encoder.texts(images_slot, &self.images);
     }
 }
 
@@ -241,9 +241,9 @@ impl ::dflat::Payload for ImageContent {
 ::dflat::__json!(table ImageContent);
 
 /// A union of the schema, as an owned enum.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum Content {
     /// `TextContent`: `TextContent`, type code 1.
     TextContent(TextContent),
@@ -254,7 +254,7 @@ pub enum Content {
 /// A view of a [`Content`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum ContentRef<'a> {
     /// `TextContent`: `TextContent`, type code 1.
     TextContent(TextContentRef<'a>),
@@ -307,7 +307,7 @@ impl ::dflat::codegen::Union for Content {
 }
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Post {
     /// `title`: `string`.
@@ -402,16 +402,19 @@ impl ::dflat::codegen::Message for Post {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let title = encoder.slot(4, true);
-        let tag = encoder.slot(8, self.tag.is_some());
+        let title_slot = encoder.slot(4, true);
+        let tag_slot = encoder.slot(8, self.tag.is_some());
         encoder.scalar(10, self.priority, 0);
-        let content = encoder.slot(14, self.content.is_some());
+        let content_slot = encoder.slot(14, self.content.is_some());
         encoder.enumeration(6, self.color, Color::Red);
         encoder.union_code(14, self.content.as_ref());
         encoder.end_table();
-        encoder.text(title, ::core::option::Option::Some(self.title.as_str()));
-        encoder.text(tag, self.tag.as_deref());
-        encoder.union(content, self.content.as_ref());
+        encoder.text(
+            title_slot,
+            ::core::option::Option::Some(self.title.as_str()),
+        );
+        encoder.text(tag_slot, self.tag.as_deref());
+        encoder.union(content_slot, self.content.as_ref());
     }
 }
 

@@ -54,7 +54,7 @@ impl ::dflat::codegen::Enum for Color {
 ::dflat::__vector_element!(enum Color);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct TextContent {
     /// `text`: `string`, may be missing.
@@ -105,9 +105,9 @@ impl ::dflat::codegen::Message for TextContent {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let text = encoder.slot(4, self.text.is_some());
+        let text_slot = encoder.slot(4, self.text.is_some());
         encoder.end_table();
-        encoder.text(text, self.text.as_deref());
+        encoder.text(text_slot, self.text.as_deref());
     }
 }
 
@@ -141,7 +141,7 @@ impl<R> TextContentFields<R> {
 ::dflat::__query_element!(table TextContent, TextContentFields);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct ImageContent {
     /// `images`: `[string]`, empty by default.
@@ -196,9 +196,9 @@ impl ::dflat::codegen::Message for ImageContent {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let images = encoder.slot(4, !self.images.is_empty());
+        let images_slot = encoder.slot(4, !self.images.is_empty());
         encoder.end_table();
-        encoder.texts(images, &self.images);
+        encoder.texts(images_slot, &self.images);
     }
 }
 
@@ -228,9 +228,9 @@ impl<R> ImageContentFields<R> {
 ::dflat::__query_element!(table ImageContent, ImageContentFields);
 
 /// A union of the schema, as an owned enum.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum Content {
     /// `TextContent`: `TextContent`, type code 1.
     TextContent(TextContent),
@@ -241,7 +241,7 @@ pub enum Content {
 /// A view of a [`Content`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum ContentRef<'a> {
     /// `TextContent`: `TextContent`, type code 1.
     TextContent(TextContentRef<'a>),
@@ -351,7 +351,7 @@ impl<R> ContentFields<R> {
 ::dflat::__query_element!(union Content, ContentFields);
 
 /// The values of a [`Post`] as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct PostData {
     /// `title`: `string`, the primary key.
@@ -446,16 +446,19 @@ impl ::dflat::codegen::Message for PostData {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let title = encoder.slot(4, true);
-        let tag = encoder.slot(8, self.tag.is_some());
+        let title_slot = encoder.slot(4, true);
+        let tag_slot = encoder.slot(8, self.tag.is_some());
         encoder.scalar(10, self.priority, 0);
-        let content = encoder.slot(14, self.content.is_some());
+        let content_slot = encoder.slot(14, self.content.is_some());
         encoder.enumeration(6, self.color, Color::Red);
         encoder.union_code(14, self.content.as_ref());
         encoder.end_table();
-        encoder.text(title, ::core::option::Option::Some(self.title.as_str()));
-        encoder.text(tag, self.tag.as_deref());
-        encoder.union(content, self.content.as_ref());
+        encoder.text(
+            title_slot,
+            ::core::option::Option::Some(self.title.as_str()),
+        );
+        encoder.text(tag_slot, self.tag.as_deref());
+        encoder.union(content_slot, self.content.as_ref());
     }
 }
 
@@ -600,7 +603,7 @@ impl ::dflat::Object for Post {
     type Key<'k> = &'k str;
     type Data = PostData;
 
-    fn key_values<'k>(title: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+    fn key_values(title: Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
         ::dflat::codegen::key([::dflat::codegen::text(title)])
     }
 

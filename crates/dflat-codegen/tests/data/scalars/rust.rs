@@ -62,7 +62,7 @@ pub enum Huge {
     #[default]
     Zero = 0,
     /// `Top`: 18446744073709551615.
-    Top = 18446744073709551615,
+    Top = 18_446_744_073_709_551_615,
 }
 
 #[allow(dead_code, unreachable_pub)]
@@ -88,7 +88,7 @@ impl ::dflat::codegen::Enum for Huge {
     fn from_base(base: u64) -> ::core::option::Option<Self> {
         match base {
             0 => ::core::option::Option::Some(Self::Zero),
-            18446744073709551615 => ::core::option::Option::Some(Self::Top),
+            18_446_744_073_709_551_615 => ::core::option::Option::Some(Self::Top),
             _ => ::core::option::Option::None,
         }
     }
@@ -165,7 +165,7 @@ pub struct ScalarsData {
 }
 
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::approx_constant)]
+#[allow(clippy::approx_constant, reason = "a default of the schema")]
 impl ScalarsData {
     /// The values with these required ones; the others have their defaults.
     #[must_use]
@@ -180,12 +180,12 @@ impl ScalarsData {
             c: 255,
             d: -1,
             e: 0,
-            f: 2147483647,
-            g: 4294967295,
-            h: -9223372036854775808,
-            i: 18446744073709551615,
+            f: 2_147_483_647,
+            g: 4_294_967_295,
+            h: -9_223_372_036_854_775_808,
+            i: 18_446_744_073_709_551_615,
             j: 3.14,
-            k: 2.718281828459045,
+            k: 2.718_281_828_459_045,
             l: f32::NAN,
             m: f64::NEG_INFINITY,
             n: f64::INFINITY,
@@ -212,7 +212,7 @@ impl ScalarsData {
 pub struct ScalarsRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::approx_constant)]
+#[allow(clippy::approx_constant, reason = "a default of the schema")]
 impl<'a> ScalarsRef<'a> {
     /// `id`: `ulong`, default `0`, the primary key.
     #[must_use]
@@ -253,25 +253,25 @@ impl<'a> ScalarsRef<'a> {
     /// `f`: `int`, default `2147483647`.
     #[must_use]
     pub fn f(self) -> i32 {
-        self.0.scalar(16, 2147483647)
+        self.0.scalar(16, 2_147_483_647)
     }
 
     /// `g`: `uint`, default `4294967295`, unique.
     #[must_use]
     pub fn g(self) -> u32 {
-        self.0.scalar(18, 4294967295)
+        self.0.scalar(18, 4_294_967_295)
     }
 
     /// `h`: `long`, default `-9223372036854775808`.
     #[must_use]
     pub fn h(self) -> i64 {
-        self.0.scalar(20, -9223372036854775808)
+        self.0.scalar(20, -9_223_372_036_854_775_808)
     }
 
     /// `i`: `ulong`, default `18446744073709551615`.
     #[must_use]
     pub fn i(self) -> u64 {
-        self.0.scalar(22, 18446744073709551615)
+        self.0.scalar(22, 18_446_744_073_709_551_615)
     }
 
     /// `j`: `float`, default `3.14`.
@@ -283,7 +283,7 @@ impl<'a> ScalarsRef<'a> {
     /// `k`: `double`, default `2.718281828459045`.
     #[must_use]
     pub fn k(self) -> f64 {
-        self.0.scalar(26, 2.718281828459045)
+        self.0.scalar(26, 2.718_281_828_459_045)
     }
 
     /// `l`: `float`, default `NaN`.
@@ -493,28 +493,29 @@ impl ::dflat::codegen::Message for ScalarsData {
         }
     }
 
-    #[allow(clippy::approx_constant)]
+    #[allow(clippy::approx_constant, reason = "a default of the schema")]
+    #[allow(clippy::similar_names, reason = "names of the schema")]
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
         encoder.scalar(4, self.id, 0);
-        encoder.scalar(20, self.h, -9223372036854775808);
-        encoder.scalar(22, self.i, 18446744073709551615);
-        encoder.scalar(26, self.k, 2.718281828459045);
+        encoder.scalar(20, self.h, -9_223_372_036_854_775_808);
+        encoder.scalar(22, self.i, 18_446_744_073_709_551_615);
+        encoder.scalar(26, self.k, 2.718_281_828_459_045);
         encoder.scalar(30, self.m, f64::NEG_INFINITY);
         encoder.scalar(32, self.n, f64::INFINITY);
         encoder.enumeration(46, self.huge, Huge::Top);
-        encoder.scalar(16, self.f, 2147483647);
-        encoder.scalar(18, self.g, 4294967295);
+        encoder.scalar(16, self.f, 2_147_483_647);
+        encoder.scalar(18, self.g, 4_294_967_295);
         encoder.scalar(24, self.j, 3.14);
         encoder.scalar(28, self.l, f32::NAN);
         encoder.scalar(34, self.o, 0.1);
         encoder.optional_scalar(38, self.maybe_int);
         encoder.optional_scalar(40, self.maybe_float);
-        let text = encoder.slot(48, self.text != "a \"quoted\"\né text");
-        let needed = encoder.slot(50, true);
-        let bytes = encoder.slot(52, true);
-        let floats = encoder.slot(54, !self.floats.is_empty());
-        let bools = encoder.slot(56, !self.bools.is_empty());
-        let levels = encoder.slot(58, !self.levels.is_empty());
+        let text_slot = encoder.slot(48, self.text != "a \"quoted\"\né text");
+        let needed_slot = encoder.slot(50, true);
+        let bytes_slot = encoder.slot(52, true);
+        let floats_slot = encoder.slot(54, !self.floats.is_empty());
+        let bools_slot = encoder.slot(56, !self.bools.is_empty());
+        let levels_slot = encoder.slot(58, !self.levels.is_empty());
         encoder.scalar(12, self.d, -1);
         encoder.scalar(14, self.e, 0);
         encoder.scalar(6, self.a, true);
@@ -524,12 +525,15 @@ impl ::dflat::codegen::Message for ScalarsData {
         encoder.optional_enumeration(42, self.maybe_level);
         encoder.enumeration(44, self.level, Level::Mid);
         encoder.end_table();
-        encoder.text(text, ::core::option::Option::Some(self.text.as_str()));
-        encoder.text(needed, ::core::option::Option::Some(self.needed.as_str()));
-        encoder.scalars(bytes, &self.bytes);
-        encoder.scalars(floats, &self.floats);
-        encoder.scalars(bools, &self.bools);
-        encoder.enumerations(levels, &self.levels);
+        encoder.text(text_slot, ::core::option::Option::Some(self.text.as_str()));
+        encoder.text(
+            needed_slot,
+            ::core::option::Option::Some(self.needed.as_str()),
+        );
+        encoder.scalars(bytes_slot, &self.bytes);
+        encoder.scalars(floats_slot, &self.floats);
+        encoder.scalars(bools_slot, &self.bools);
+        encoder.enumerations(levels_slot, &self.levels);
     }
 }
 
@@ -545,7 +549,7 @@ pub struct Scalars(::dflat::codegen::Handle);
 pub type ScalarsChangeRequest = ::dflat::ChangeRequest<Scalars>;
 
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::approx_constant)]
+#[allow(clippy::approx_constant, reason = "a default of the schema")]
 impl Scalars {
     /// The table of the type's objects, an argument of `perform_changes`.
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
@@ -590,37 +594,37 @@ impl Scalars {
     pub const F: ::dflat::Field<Self, i32> = ::dflat::Field::new(
         "f",
         &[::dflat::codegen::Step::Field(16)],
-        ::dflat::codegen::Value::Int(2147483647),
+        ::dflat::codegen::Value::Int(2_147_483_647),
     );
     /// The query field `g`: `uint`, default `4294967295`, unique.
     pub const G: ::dflat::Field<Self, u32> = ::dflat::Field::new(
         "g",
         &[::dflat::codegen::Step::Field(18)],
-        ::dflat::codegen::Value::Int(4294967295),
+        ::dflat::codegen::Value::Int(4_294_967_295),
     );
     /// The query field `h`: `long`, default `-9223372036854775808`.
     pub const H: ::dflat::Field<Self, i64> = ::dflat::Field::new(
         "h",
         &[::dflat::codegen::Step::Field(20)],
-        ::dflat::codegen::Value::Int(-9223372036854775808),
+        ::dflat::codegen::Value::Int(-9_223_372_036_854_775_808),
     );
     /// The query field `i`: `ulong`, default `18446744073709551615`.
     pub const I: ::dflat::Field<Self, u64> = ::dflat::Field::new(
         "i",
         &[::dflat::codegen::Step::Field(22)],
-        ::dflat::codegen::Value::UInt(18446744073709551615),
+        ::dflat::codegen::Value::UInt(18_446_744_073_709_551_615),
     );
     /// The query field `j`: `float`, default `3.14`.
     pub const J: ::dflat::Field<Self, f32> = ::dflat::Field::new(
         "j",
         &[::dflat::codegen::Step::Field(24)],
-        ::dflat::codegen::Value::Float(3.140000104904175),
+        ::dflat::codegen::Value::Float(3.140_000_104_904_175),
     );
     /// The query field `k`: `double`, default `2.718281828459045`.
     pub const K: ::dflat::Field<Self, f64> = ::dflat::Field::new(
         "k",
         &[::dflat::codegen::Step::Field(26)],
-        ::dflat::codegen::Value::Float(2.718281828459045),
+        ::dflat::codegen::Value::Float(2.718_281_828_459_045),
     );
     /// The query field `l`: `float`, default `NaN`.
     pub const L: ::dflat::Field<Self, f32> = ::dflat::Field::new(
@@ -644,7 +648,7 @@ impl Scalars {
     pub const O: ::dflat::Field<Self, f32> = ::dflat::Field::new(
         "o",
         &[::dflat::codegen::Step::Field(34)],
-        ::dflat::codegen::Value::Float(0.10000000149011612),
+        ::dflat::codegen::Value::Float(0.100_000_001_490_116_12),
     );
     /// The query field `maybe_bool`: `bool`, may be missing.
     pub const MAYBE_BOOL: ::dflat::Field<Self, bool> = ::dflat::Field::new(
@@ -680,7 +684,7 @@ impl Scalars {
     pub const HUGE: ::dflat::Field<Self, Huge> = ::dflat::Field::new(
         "huge",
         &[::dflat::codegen::Step::Field(46)],
-        ::dflat::codegen::Value::UInt(18446744073709551615),
+        ::dflat::codegen::Value::UInt(18_446_744_073_709_551_615),
     );
     /// The query field `text`: `string`, default `"a \"quoted\"\né text"`.
     pub const TEXT: ::dflat::Field<Self, str> = ::dflat::Field::new(
@@ -879,7 +883,7 @@ impl Scalars {
 impl ::dflat::Object for Scalars {
     const TABLE: ::dflat::Table = {
         #[rustfmt::skip]
-        #[allow(clippy::approx_constant)]
+        #[allow(clippy::approx_constant, reason = "a default of the schema")]
         static DESCRIPTOR: ::dflat::codegen::TableDescriptor = ::dflat::codegen::TableDescriptor {
             name: ::dflat::codegen::Cow::Borrowed("scalars"),
             type_name: ::dflat::codegen::Cow::Borrowed("Scalars"),
@@ -888,8 +892,8 @@ impl ::dflat::Object for Scalars {
             ]),
             auto_key: ::core::option::Option::None,
             indexes: ::dflat::codegen::Cow::Borrowed(&[
-                ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("g"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(18)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U32), default: ::dflat::codegen::Value::Int(4294967295) }]), unique: true, condition: ::core::option::Option::None },
-                ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("o"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(34)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::F32), default: ::dflat::codegen::Value::Float(0.10000000149011612) }]), unique: false, condition: ::core::option::Option::None },
+                ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("g"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(18)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::U32), default: ::dflat::codegen::Value::Int(4_294_967_295) }]), unique: true, condition: ::core::option::Option::None },
+                ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("o"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(34)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::F32), default: ::dflat::codegen::Value::Float(0.100_000_001_490_116_12) }]), unique: false, condition: ::core::option::Option::None },
                 ::dflat::codegen::IndexDescriptor { fields: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::FieldPath { name: ::dflat::codegen::Cow::Borrowed("maybe_int"), steps: ::dflat::codegen::Cow::Borrowed(&[::dflat::codegen::Step::Field(38)]), kind: ::dflat::codegen::FieldKind::Scalar(::dflat::codegen::ScalarKind::I32), default: ::dflat::codegen::Value::Null }]), unique: false, condition: ::core::option::Option::None },
             ]),
             types: ::dflat::codegen::Cow::Borrowed(&[
@@ -902,22 +906,22 @@ impl ::dflat::Object for Scalars {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("c"), voffset: 10, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::U8)), default: ::dflat::codegen::Value::Int(255), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("d"), voffset: 12, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I16)), default: ::dflat::codegen::Value::Int(-1), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("e"), voffset: 14, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::U16)), default: ::dflat::codegen::Value::Int(0), required: false },
-                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("f"), voffset: 16, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(2147483647), required: false },
-                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("g"), voffset: 18, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::U32)), default: ::dflat::codegen::Value::Int(4294967295), required: false },
-                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("h"), voffset: 20, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I64)), default: ::dflat::codegen::Value::Int(-9223372036854775808), required: false },
-                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("i"), voffset: 22, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::U64)), default: ::dflat::codegen::Value::UInt(18446744073709551615), required: false },
-                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("j"), voffset: 24, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::F32)), default: ::dflat::codegen::Value::Float(3.140000104904175), required: false },
-                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("k"), voffset: 26, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::F64)), default: ::dflat::codegen::Value::Float(2.718281828459045), required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("f"), voffset: 16, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(2_147_483_647), required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("g"), voffset: 18, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::U32)), default: ::dflat::codegen::Value::Int(4_294_967_295), required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("h"), voffset: 20, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I64)), default: ::dflat::codegen::Value::Int(-9_223_372_036_854_775_808), required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("i"), voffset: 22, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::U64)), default: ::dflat::codegen::Value::UInt(18_446_744_073_709_551_615), required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("j"), voffset: 24, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::F32)), default: ::dflat::codegen::Value::Float(3.140_000_104_904_175), required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("k"), voffset: 26, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::F64)), default: ::dflat::codegen::Value::Float(2.718_281_828_459_045), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("l"), voffset: 28, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::F32)), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("m"), voffset: 30, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::F64)), default: ::dflat::codegen::Value::Float(f64::NEG_INFINITY), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("n"), voffset: 32, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::F64)), default: ::dflat::codegen::Value::Float(f64::INFINITY), required: false },
-                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("o"), voffset: 34, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::F32)), default: ::dflat::codegen::Value::Float(0.10000000149011612), required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("o"), voffset: 34, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::F32)), default: ::dflat::codegen::Value::Float(0.100_000_001_490_116_12), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("maybe_bool"), voffset: 36, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::Bool)), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("maybe_int"), voffset: 38, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("maybe_float"), voffset: 40, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::F32)), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("maybe_level"), voffset: 42, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("level"), voffset: 44, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Int(5), required: false },
-                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("huge"), voffset: 46, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(2))), default: ::dflat::codegen::Value::UInt(18446744073709551615), required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("huge"), voffset: 46, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(2))), default: ::dflat::codegen::Value::UInt(18_446_744_073_709_551_615), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("text"), voffset: 48, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("a \"quoted\"\né text")), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("needed"), voffset: 50, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: true },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("bytes"), voffset: 52, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::U8)), default: ::dflat::codegen::Value::Null, required: true },
@@ -943,7 +947,7 @@ impl ::dflat::Object for Scalars {
                     bit_flags: false,
                     values: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Zero"), value: ::dflat::codegen::Value::Int(0) },
-                        ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Top"), value: ::dflat::codegen::Value::UInt(18446744073709551615) },
+                        ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Top"), value: ::dflat::codegen::Value::UInt(18_446_744_073_709_551_615) },
                     ]),
                 }),
             ]),
@@ -954,7 +958,7 @@ impl ::dflat::Object for Scalars {
     type Key<'k> = u64;
     type Data = ScalarsData;
 
-    fn key_values<'k>(id: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+    fn key_values(id: Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
         ::dflat::codegen::key([::dflat::codegen::number(id)])
     }
 

@@ -50,7 +50,7 @@ impl ::dflat::codegen::Enum for Result {
 ::dflat::__vector_element!(enum Result);
 
 /// A struct of the schema.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Vec {
     /// `x`: `int`.
@@ -102,7 +102,7 @@ impl<R> VecFields<R> {
 ::dflat::__query_element!(struct Vec, VecFields);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Option {
     /// `none`: `int`, default `0`.
@@ -186,7 +186,7 @@ impl<R> OptionFields<R> {
 ::dflat::__query_element!(table Option, OptionFields);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct String {
     /// `text`: `string`, may be missing.
@@ -237,9 +237,9 @@ impl ::dflat::codegen::Message for String {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let text = encoder.slot(4, self.text.is_some());
+        let text_slot = encoder.slot(4, self.text.is_some());
         encoder.end_table();
-        encoder.text(text, self.text.as_deref());
+        encoder.text(text_slot, self.text.as_deref());
     }
 }
 
@@ -273,11 +273,11 @@ impl<R> StringFields<R> {
 ::dflat::__query_element!(table String, StringFields);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Box {
     /// `inner`: `Box`, may be missing.
-    pub inner: ::core::option::Option<::dflat::codegen::Box<Box>>,
+    pub inner: ::core::option::Option<::dflat::codegen::Box<Self>>,
 }
 
 /// A view of a [`Box`] inside an object.
@@ -286,10 +286,10 @@ pub struct Box {
 pub struct BoxRef<'a>(::dflat::codegen::TableReader<'a>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<'a> BoxRef<'a> {
+impl BoxRef<'_> {
     /// `inner`: `Box`, may be missing.
     #[must_use]
-    pub fn inner(self) -> ::core::option::Option<BoxRef<'a>> {
+    pub fn inner(self) -> ::core::option::Option<Self> {
         self.0.message::<Box>(4)
     }
 }
@@ -322,9 +322,9 @@ impl ::dflat::codegen::Message for Box {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let inner = encoder.slot(4, self.inner.is_some());
+        let inner_slot = encoder.slot(4, self.inner.is_some());
         encoder.end_table();
-        encoder.message(inner, self.inner.as_deref());
+        encoder.message(inner_slot, self.inner.as_deref());
     }
 }
 
@@ -346,15 +346,15 @@ impl<R> BoxFields<R> {
 
     /// `inner`: `Box`, may be missing.
     #[must_use]
-    pub fn inner(&self) -> BoxFields<R> {
-        BoxFields::new(self.0.then("inner", ::dflat::codegen::Step::Field(4)))
+    pub fn inner(&self) -> Self {
+        Self::new(self.0.then("inner", ::dflat::codegen::Step::Field(4)))
     }
 }
 
 ::dflat::__query_element!(table Box, BoxFields);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Default {}
 
@@ -413,7 +413,7 @@ impl<R> DefaultFields<R> {
 ::dflat::__query_element!(table Default, DefaultFields);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Clone {
     /// `value`: `Default`, may be missing.
@@ -464,9 +464,9 @@ impl ::dflat::codegen::Message for Clone {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let value = encoder.slot(4, self.value.is_some());
+        let value_slot = encoder.slot(4, self.value.is_some());
         encoder.end_table();
-        encoder.message(value, self.value.as_ref());
+        encoder.message(value_slot, self.value.as_ref());
     }
 }
 
@@ -496,7 +496,7 @@ impl<R> CloneFields<R> {
 ::dflat::__query_element!(table Clone, CloneFields);
 
 /// A table of the schema as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Debug {
     /// `values`: `[Default]`, empty by default.
@@ -551,9 +551,9 @@ impl ::dflat::codegen::Message for Debug {
     }
 
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let values = encoder.slot(4, !self.values.is_empty());
+        let values_slot = encoder.slot(4, !self.values.is_empty());
         encoder.end_table();
-        encoder.messages(values, &self.values);
+        encoder.messages(values_slot, &self.values);
     }
 }
 
@@ -583,9 +583,9 @@ impl<R> DebugFields<R> {
 ::dflat::__query_element!(table Debug, DebugFields);
 
 /// A union of the schema, as an owned enum.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum Some {
     /// `Option`: `Option`, type code 1.
     Option(Option),
@@ -600,7 +600,7 @@ pub enum Some {
 /// A view of a [`Some`] inside an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
 pub enum SomeRef<'a> {
     /// `Option`: `Option`, type code 1.
     Option(OptionRef<'a>),
@@ -742,7 +742,7 @@ impl<R> SomeFields<R> {
 ::dflat::__query_element!(union Some, SomeFields);
 
 /// The values of a `Copy` as an owned struct.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct CopyData {
     /// `Sized`: `string`, the primary key.
@@ -888,27 +888,31 @@ impl ::dflat::codegen::Message for CopyData {
         }
     }
 
+    #[allow(clippy::similar_names, reason = "names of the schema")]
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-        let sized = encoder.slot(4, true);
-        let option = encoder.slot(6, self.option.is_some());
-        let string = encoder.slot(8, self.string.is_some());
+        let sized_slot = encoder.slot(4, true);
+        let option_slot = encoder.slot(6, self.option.is_some());
+        let string_slot = encoder.slot(8, self.string.is_some());
         encoder.structure(10, self.vec.as_ref());
-        let some = encoder.slot(16, self.some.is_some());
+        let some_slot = encoder.slot(16, self.some.is_some());
         let somes_codes = encoder.slot(18, !self.somes.is_empty());
-        let somes = encoder.slot(20, !self.somes.is_empty());
-        let strings = encoder.slot(22, !self.strings.is_empty());
-        let vecs = encoder.slot(24, !self.vecs.is_empty());
+        let somes_slot = encoder.slot(20, !self.somes.is_empty());
+        let strings_slot = encoder.slot(22, !self.strings.is_empty());
+        let vecs_slot = encoder.slot(24, !self.vecs.is_empty());
         encoder.enumeration(12, self.result, Result::Ok);
         encoder.union_code(16, self.some.as_ref());
         encoder.end_table();
-        encoder.text(sized, ::core::option::Option::Some(self.sized.as_str()));
-        encoder.message(option, self.option.as_ref());
-        encoder.message(string, self.string.as_ref());
-        encoder.union(some, self.some.as_ref());
+        encoder.text(
+            sized_slot,
+            ::core::option::Option::Some(self.sized.as_str()),
+        );
+        encoder.message(option_slot, self.option.as_ref());
+        encoder.message(string_slot, self.string.as_ref());
+        encoder.union(some_slot, self.some.as_ref());
         encoder.union_codes(somes_codes, &self.somes);
-        encoder.unions(somes, &self.somes);
-        encoder.messages(strings, &self.strings);
-        encoder.structures(vecs, &self.vecs);
+        encoder.unions(somes_slot, &self.somes);
+        encoder.messages(strings_slot, &self.strings);
+        encoder.structures(vecs_slot, &self.vecs);
     }
 }
 
@@ -1114,7 +1118,7 @@ impl ::dflat::Object for Copy {
     type Key<'k> = &'k str;
     type Data = CopyData;
 
-    fn key_values<'k>(sized: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+    fn key_values(sized: Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
         ::dflat::codegen::key([::dflat::codegen::text(sized)])
     }
 

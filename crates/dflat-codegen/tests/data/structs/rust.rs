@@ -309,7 +309,7 @@ impl<R> GridFields<R> {
 ::dflat::__query_element!(struct Grid, GridFields);
 
 /// A struct of the schema.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct Tiny {
     /// `a`: `int`.
@@ -471,11 +471,11 @@ impl ::dflat::codegen::Message for PlaceData {
         encoder.scalar(4, self.id, 0);
         encoder.structure(6, self.r#box.as_ref());
         encoder.structure(10, self.tiny.as_ref());
-        let boxes = encoder.slot(12, !self.boxes.is_empty());
-        let tinies = encoder.slot(14, !self.tinies.is_empty());
+        let boxes_slot = encoder.slot(12, !self.boxes.is_empty());
+        let tinies_slot = encoder.slot(14, !self.tinies.is_empty());
         encoder.end_table();
-        encoder.structures(boxes, &self.boxes);
-        encoder.structures(tinies, &self.tinies);
+        encoder.structures(boxes_slot, &self.boxes);
+        encoder.structures(tinies_slot, &self.tinies);
     }
 }
 
@@ -642,7 +642,7 @@ impl ::dflat::Object for Place {
     type Key<'k> = i32;
     type Data = PlaceData;
 
-    fn key_values<'k>(id: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+    fn key_values(id: Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
         ::dflat::codegen::key([::dflat::codegen::number(id)])
     }
 

@@ -58,9 +58,9 @@ pub mod v {
         /// `X`: 1.
         pub const X: Self = Self(1);
         /// `Y`: 9223372036854775808.
-        pub const Y: Self = Self(9223372036854775808);
+        pub const Y: Self = Self(9_223_372_036_854_775_808);
         /// All flags of the schema.
-        pub const ALL: Self = Self(9223372036854775809);
+        pub const ALL: Self = Self(9_223_372_036_854_775_809);
         /// The flags by their names, in the order of the schema.
         pub const NAMED: [(&'static str, Self); 2] = [("X", Self::X), ("Y", Self::Y)];
 
@@ -157,7 +157,7 @@ pub mod v {
     ::dflat::__vector_element!(enum F);
 
     /// A struct of the schema.
-    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct S {
         /// `a`: `int`.
         pub a: i32,
@@ -220,7 +220,7 @@ pub mod v {
     ::dflat::__query_element!(struct S, SFields);
 
     /// A struct of the schema.
-    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct S2 {
         /// `e`: `V.E`.
         pub e: E,
@@ -273,7 +273,7 @@ pub mod v {
     ::dflat::__query_element!(struct S2, S2Fields);
 
     /// A table of the schema as an owned struct.
-    #[derive(Clone, Debug, Default, PartialEq)]
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct T {
         /// `s`: `string`, may be missing.
         pub s: ::core::option::Option<::dflat::codegen::String>,
@@ -319,9 +319,9 @@ pub mod v {
         }
 
         fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
-            let s = encoder.slot(4, self.s.is_some());
+            let s_slot = encoder.slot(4, self.s.is_some());
             encoder.end_table();
-            encoder.text(s, self.s.as_deref());
+            encoder.text(s_slot, self.s.as_deref());
         }
     }
 
@@ -353,8 +353,8 @@ pub mod v {
     ::dflat::__query_element!(table T, TFields);
 
     /// A union of the schema, as an owned enum.
-    #[derive(Clone, Debug, PartialEq)]
-    #[allow(clippy::large_enum_variant)]
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
     pub enum U {
         /// `T`: `V.T`, type code 1.
         T(T),
@@ -368,7 +368,7 @@ pub mod v {
 
     /// A view of an [`U`] inside an object.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    #[allow(clippy::large_enum_variant)]
+    #[allow(clippy::large_enum_variant, reason = "sizes of the schema's types")]
     pub enum URef<'a> {
         /// `T`: `V.T`, type code 1.
         T(TRef<'a>),
@@ -423,7 +423,7 @@ pub mod v {
                         ::core::option::Option::Some(member),
                     );
                 }
-                Self::S(member) => {
+                Self::S(member) | Self::Alias(member) => {
                     encoder.boxed_structure(slot, member);
                 }
                 Self::Str(member) => {
@@ -431,9 +431,6 @@ pub mod v {
                         ::core::option::Option::Some(slot),
                         ::core::option::Option::Some(member.as_str()),
                     );
-                }
-                Self::Alias(member) => {
-                    encoder.boxed_structure(slot, member);
                 }
             }
         }
@@ -530,6 +527,7 @@ pub mod v {
 
     /// The values of a [`R`] as an owned struct.
     #[derive(Clone, Debug, PartialEq)]
+    #[allow(clippy::struct_field_names, reason = "names of the schema")]
     pub struct RData {
         /// `id`: `V.F`, no flag by default, the primary key.
         pub id: F,
@@ -568,7 +566,7 @@ pub mod v {
         /// `q`: `[V.U]`, empty by default.
         pub q: ::dflat::codegen::Vec<::core::option::Option<U>>,
         /// `r`: `[V.R]`, empty by default.
-        pub r: ::dflat::codegen::Vec<RData>,
+        pub r: ::dflat::codegen::Vec<Self>,
         /// `u`: `V.U`, may be missing.
         pub u: ::core::option::Option<U>,
         /// `v`: `[byte]`, empty by default.
@@ -645,7 +643,7 @@ pub mod v {
                 s0: ::dflat::codegen::String::from("x\0y"),
                 sm: ::dflat::codegen::String::new(),
                 b1: true,
-                ff: F::from_bits(9223372036854775809),
+                ff: F::from_bits(9_223_372_036_854_775_809),
             }
         }
     }
@@ -868,7 +866,8 @@ pub mod v {
         /// `ff`: `V.F`, default `X | Y`.
         #[must_use]
         pub fn ff(self) -> F {
-            self.0.enumeration(80, F::from_bits(9223372036854775809))
+            self.0
+                .enumeration(80, F::from_bits(9_223_372_036_854_775_809))
         }
     }
 
@@ -1022,73 +1021,75 @@ pub mod v {
             }
         }
 
+        #[allow(clippy::similar_names, reason = "names of the schema")]
+        #[allow(clippy::too_many_lines, reason = "lines for each field or value")]
         fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
             encoder.enumeration(4, self.id, F::from_bits(0));
             encoder.optional_enumeration(64, self.of);
             encoder.scalar(70, self.d2, f64::INFINITY);
             encoder.scalar(72, self.d3, f64::INFINITY);
-            encoder.enumeration(80, self.ff, F::from_bits(9223372036854775809));
-            let a = encoder.slot(6, !self.a.is_empty());
-            let b = encoder.slot(8, !self.b.is_empty());
-            let c = encoder.slot(10, !self.c.is_empty());
-            let d = encoder.slot(12, !self.d.is_empty());
-            let e = encoder.slot(14, !self.e.is_empty());
-            let f = encoder.slot(16, !self.f.is_empty());
-            let g = encoder.slot(18, !self.g.is_empty());
-            let h = encoder.slot(20, !self.h.is_empty());
-            let i = encoder.slot(22, !self.i.is_empty());
-            let j = encoder.slot(24, !self.j.is_empty());
-            let k = encoder.slot(26, !self.k.is_empty());
-            let l = encoder.slot(28, !self.l.is_empty());
-            let m = encoder.slot(30, !self.m.is_empty());
-            let n = encoder.slot(32, !self.n.is_empty());
-            let o = encoder.slot(34, !self.o.is_empty());
-            let p = encoder.slot(36, !self.p.is_empty());
+            encoder.enumeration(80, self.ff, F::from_bits(9_223_372_036_854_775_809));
+            let a_slot = encoder.slot(6, !self.a.is_empty());
+            let b_slot = encoder.slot(8, !self.b.is_empty());
+            let c_slot = encoder.slot(10, !self.c.is_empty());
+            let d_slot = encoder.slot(12, !self.d.is_empty());
+            let e_slot = encoder.slot(14, !self.e.is_empty());
+            let f_slot = encoder.slot(16, !self.f.is_empty());
+            let g_slot = encoder.slot(18, !self.g.is_empty());
+            let h_slot = encoder.slot(20, !self.h.is_empty());
+            let i_slot = encoder.slot(22, !self.i.is_empty());
+            let j_slot = encoder.slot(24, !self.j.is_empty());
+            let k_slot = encoder.slot(26, !self.k.is_empty());
+            let l_slot = encoder.slot(28, !self.l.is_empty());
+            let m_slot = encoder.slot(30, !self.m.is_empty());
+            let n_slot = encoder.slot(32, !self.n.is_empty());
+            let o_slot = encoder.slot(34, !self.o.is_empty());
+            let p_slot = encoder.slot(36, !self.p.is_empty());
             let q_codes = encoder.slot(38, !self.q.is_empty());
-            let q = encoder.slot(40, !self.q.is_empty());
-            let r = encoder.slot(42, !self.r.is_empty());
-            let u = encoder.slot(46, self.u.is_some());
-            let v = encoder.slot(48, !self.v.is_empty());
-            let w = encoder.slot(50, !self.w.is_empty());
-            let nest = encoder.slot(52, !self.nest.is_empty());
-            let flex = encoder.slot(54, !self.flex.is_empty());
-            let key = encoder.slot(56, true);
+            let q_slot = encoder.slot(40, !self.q.is_empty());
+            let r_slot = encoder.slot(42, !self.r.is_empty());
+            let u_slot = encoder.slot(46, self.u.is_some());
+            let v_slot = encoder.slot(48, !self.v.is_empty());
+            let w_slot = encoder.slot(50, !self.w.is_empty());
+            let nest_slot = encoder.slot(52, !self.nest.is_empty());
+            let flex_slot = encoder.slot(54, !self.flex.is_empty());
+            let key_slot = encoder.slot(56, true);
             encoder.scalar(58, self.hashed, 0);
             encoder.scalar(68, self.fl, f32::NAN);
-            let s0 = encoder.slot(74, self.s0 != "x\0y");
-            let sm = encoder.slot(76, !self.sm.is_empty());
+            let s0_slot = encoder.slot(74, self.s0 != "x\0y");
+            let sm_slot = encoder.slot(76, !self.sm.is_empty());
             encoder.union_code(46, self.u.as_ref());
             encoder.optional_enumeration(62, self.oe);
             encoder.enumeration(66, self.eb, E::B);
             encoder.scalar(78, self.b1, true);
             encoder.end_table();
-            encoder.scalars(a, &self.a);
-            encoder.scalars(b, &self.b);
-            encoder.scalars(c, &self.c);
-            encoder.scalars(d, &self.d);
-            encoder.scalars(e, &self.e);
-            encoder.scalars(f, &self.f);
-            encoder.scalars(g, &self.g);
-            encoder.scalars(h, &self.h);
-            encoder.scalars(i, &self.i);
-            encoder.scalars(j, &self.j);
-            encoder.scalars(k, &self.k);
-            encoder.texts(l, &self.l);
-            encoder.structures(m, &self.m);
-            encoder.messages(n, &self.n);
-            encoder.enumerations(o, &self.o);
-            encoder.enumerations(p, &self.p);
+            encoder.scalars(a_slot, &self.a);
+            encoder.scalars(b_slot, &self.b);
+            encoder.scalars(c_slot, &self.c);
+            encoder.scalars(d_slot, &self.d);
+            encoder.scalars(e_slot, &self.e);
+            encoder.scalars(f_slot, &self.f);
+            encoder.scalars(g_slot, &self.g);
+            encoder.scalars(h_slot, &self.h);
+            encoder.scalars(i_slot, &self.i);
+            encoder.scalars(j_slot, &self.j);
+            encoder.scalars(k_slot, &self.k);
+            encoder.texts(l_slot, &self.l);
+            encoder.structures(m_slot, &self.m);
+            encoder.messages(n_slot, &self.n);
+            encoder.enumerations(o_slot, &self.o);
+            encoder.enumerations(p_slot, &self.p);
             encoder.union_codes(q_codes, &self.q);
-            encoder.unions(q, &self.q);
-            encoder.messages(r, &self.r);
-            encoder.union(u, self.u.as_ref());
-            encoder.scalars(v, &self.v);
-            encoder.scalars(w, &self.w);
-            encoder.scalars(nest, &self.nest);
-            encoder.scalars(flex, &self.flex);
-            encoder.text(key, ::core::option::Option::Some(self.key.as_str()));
-            encoder.text(s0, ::core::option::Option::Some(self.s0.as_str()));
-            encoder.text(sm, ::core::option::Option::Some(self.sm.as_str()));
+            encoder.unions(q_slot, &self.q);
+            encoder.messages(r_slot, &self.r);
+            encoder.union(u_slot, self.u.as_ref());
+            encoder.scalars(v_slot, &self.v);
+            encoder.scalars(w_slot, &self.w);
+            encoder.scalars(nest_slot, &self.nest);
+            encoder.scalars(flex_slot, &self.flex);
+            encoder.text(key_slot, ::core::option::Option::Some(self.key.as_str()));
+            encoder.text(s0_slot, ::core::option::Option::Some(self.s0.as_str()));
+            encoder.text(sm_slot, ::core::option::Option::Some(self.sm.as_str()));
         }
     }
 
@@ -1370,7 +1371,7 @@ pub mod v {
             self.0.field(
                 "ff",
                 ::dflat::codegen::Step::Field(80),
-                ::dflat::codegen::Value::UInt(9223372036854775809),
+                ::dflat::codegen::Value::UInt(9_223_372_036_854_775_809),
             )
         }
     }
@@ -1537,7 +1538,7 @@ pub mod v {
         pub const FF: ::dflat::Field<Self, F> = ::dflat::Field::new(
             "ff",
             &[::dflat::codegen::Step::Field(80)],
-            ::dflat::codegen::Value::UInt(9223372036854775809),
+            ::dflat::codegen::Value::UInt(9_223_372_036_854_775_809),
         );
 
         /// `id`: `V.F`, no flag by default, the primary key.
@@ -1808,7 +1809,7 @@ pub mod v {
                             ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("s0"), voffset: 74, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("x\0y")), required: false },
                             ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("sm"), voffset: 76, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")), required: false },
                             ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("b1"), voffset: 78, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::Bool)), default: ::dflat::codegen::Value::Int(1), required: false },
-                            ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("ff"), voffset: 80, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::UInt(9223372036854775809), required: false },
+                            ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("ff"), voffset: 80, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::UInt(9_223_372_036_854_775_809), required: false },
                         ]),
                         end: 82,
                     }),
@@ -1818,7 +1819,7 @@ pub mod v {
                         bit_flags: true,
                         values: ::dflat::codegen::Cow::Borrowed(&[
                             ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("X"), value: ::dflat::codegen::Value::Int(1) },
-                            ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Y"), value: ::dflat::codegen::Value::UInt(9223372036854775808) },
+                            ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Y"), value: ::dflat::codegen::Value::UInt(9_223_372_036_854_775_808) },
                         ]),
                     }),
                     ::dflat::codegen::TypeDescriptor::Struct(::dflat::codegen::StructLayout {
@@ -1873,7 +1874,7 @@ pub mod v {
         type Key<'k> = F;
         type Data = RData;
 
-        fn key_values<'k>(id: Self::Key<'k>) -> ::dflat::codegen::KeyParts<'k> {
+        fn key_values(id: Self::Key<'_>) -> ::dflat::codegen::KeyParts<'_> {
             ::dflat::codegen::key([::dflat::codegen::number(id)])
         }
 
@@ -1913,12 +1914,13 @@ pub mod v {
     ::dflat::__json!(table RData);
 
     /// A table of the schema as an owned struct.
-    #[derive(Clone, Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[allow(clippy::struct_field_names, reason = "names of the schema")]
     pub struct K {
         /// `k`: `int`, default `0`.
         pub k: i32,
         /// `v`: `[V.K]`, required.
-        pub v: ::dflat::codegen::Vec<K>,
+        pub v: ::dflat::codegen::Vec<Self>,
         /// `st`: `V.S`, required.
         pub st: ::core::option::Option<S>,
         /// `u`: `V.U`, required.
@@ -1929,7 +1931,7 @@ pub mod v {
         /// The values with these required ones; the others have their defaults.
         #[must_use]
         pub fn new(
-            v: impl ::core::convert::Into<::dflat::codegen::Vec<K>>,
+            v: impl ::core::convert::Into<::dflat::codegen::Vec<Self>>,
             st: impl ::core::convert::Into<S>,
             u: impl ::core::convert::Into<U>,
         ) -> Self {
@@ -2014,17 +2016,18 @@ pub mod v {
             }
         }
 
+        #[allow(clippy::similar_names, reason = "names of the schema")]
         fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
             encoder.structure(8, self.st.as_ref());
             encoder.scalar(4, self.k, 0);
-            let v = encoder.slot(6, true);
-            let u = encoder.slot(12, self.u.is_some());
+            let v_slot = encoder.slot(6, true);
+            let u_slot = encoder.slot(12, self.u.is_some());
             encoder.union_code(12, self.u.as_ref());
             encoder.require(self.st.is_some(), "the field st is required");
             encoder.require(self.u.is_some(), "the field u is required");
             encoder.end_table();
-            encoder.messages(v, &self.v);
-            encoder.union(u, self.u.as_ref());
+            encoder.messages(v_slot, &self.v);
+            encoder.union(u_slot, self.u.as_ref());
         }
     }
 
