@@ -3,14 +3,12 @@
 mod codec;
 mod defaults;
 mod descriptor;
-mod docs;
 mod enums;
 mod facts;
 mod fields;
 mod layout;
 mod links;
 mod lints;
-mod literals;
 mod names;
 mod objects;
 mod payloads;
@@ -27,7 +25,7 @@ use crate::diagnostic::{RUST_PATH, error};
 use crate::plan::{Item, Kind, Plan, Type};
 use lints::{Lint, UNUSED};
 use names::{Member, Names};
-use text::Text;
+use text::{Text, docs, literals};
 
 /// `Option` in generated code, where a user's type may have the same name.
 const OPTION: &str = "::core::option::Option";

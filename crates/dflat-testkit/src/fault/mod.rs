@@ -61,7 +61,7 @@
 //! | backfill | B | B | B | B | - |
 //! | checkpoint | some: C | some: C | some: C | some: C | - |
 //! | vacuum, check, repair, suspend, backup | some: M | some: M | some: M | some: M | some: M |
-//! | commits with change records, which another engine follows | some: N | some: N | - | some: N | - |
+//! | commits with change records, followed | some: N | some: N | - | some: N | - |
 //! | the copy of a backup | K | K | K | K | K |
 //!
 //! The letters are these tests:

@@ -4,18 +4,18 @@ use std::fmt::Display;
 
 use dflat_model::Scalar;
 
-use super::scalar_type;
+use crate::rust::scalar_type;
 
 /// The digits from which on a number is written in groups of three.
 const GROUPED_MIN: usize = 6;
 
 /// An integer, with a separator between groups of three digits if it is long.
-pub(super) fn integer(value: impl Display) -> String {
+pub(in crate::rust) fn integer(value: impl Display) -> String {
     grouped(&value.to_string())
 }
 
 /// The shortest literal that parses to the number.
-pub(super) fn float(scalar: Scalar, value: f64) -> String {
+pub(in crate::rust) fn float(scalar: Scalar, value: f64) -> String {
     let ty = scalar_type(scalar);
     if value.is_nan() {
         format!("{ty}::NAN")

@@ -3,9 +3,11 @@
 //! Its output is formatted as rustfmt formats it. If a name is so long that no layout fits the
 //! line, the item gets `#[rustfmt::skip]`, so that rustfmt does not change it.
 
+pub(in crate::rust) mod docs;
+pub(in crate::rust) mod literals;
+
 use std::iter;
 
-use super::docs;
 use super::layout::{Expr, Shape, WIDTH_MAX, line_break, prefers_next_line};
 use super::lints::{Lint, allow_comment};
 
