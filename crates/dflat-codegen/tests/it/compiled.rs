@@ -53,7 +53,7 @@ fn shared(root: &Path, visibility: &str) -> String {
         }
         names.sort();
         for name in names {
-            let compilation = compile(&[name.clone()], &loader, &Default::default());
+            let compilation = compile(std::slice::from_ref(&name), &loader, &Default::default());
             let schema = compilation.schema.unwrap();
             let output = generate(&schema, &Options::default()).unwrap();
             let path = root.join("shared").join(&output.name);
