@@ -8,7 +8,7 @@ const NEGATION: &str = "a condition is negated by `!( )`";
 /// Where tokens come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// From [text](super::tokens).
+    /// From [text](crate::syntax::tokens).
     Text,
     /// From Rust's compiler. Lists and arguments are Rust expressions.
     Rust,
