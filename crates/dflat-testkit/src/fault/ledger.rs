@@ -95,7 +95,7 @@ pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
             }
             Err(error) => {
                 ledger.errors.push(error.kind());
-                follower.expect_silence(number)?;
+                follower.expect_no_change(&contents, number)?;
             }
         }
         for found in [
@@ -403,14 +403,20 @@ impl Follower {
         ))
     }
 
-    fn expect_silence(&mut self, number: u64) -> Outcome {
+    /// Commit `number` failed, so no delivery may show it. If an error was delivered before, the
+    /// result may be read again now, and it must be that of the last commit.
+    fn expect_no_change(&mut self, contents: &Contents, number: u64) -> Outcome {
+        let was_lost = self.lost;
         let before = self.last.clone();
         self.catch_up();
-        if self.last == before {
+        let is_recovered = was_lost && self.last == *contents;
+        if self.last == before || is_recovered {
             return Ok(());
         }
-        Err(format!(
-            "the subscriber got a delivery of {number}, which failed"
+        Err(differ(
+            &format!("the subscriber after {number}, which failed,"),
+            contents,
+            &self.last,
         ))
     }
 }
