@@ -244,10 +244,17 @@ fn copy_of_a_file_has_a_change_log_of_its_own() {
 }
 
 /// Ways in which another program can damage the change log.
-const DAMAGES: [&str; 9] = [
+const DAMAGES: [&str; 16] = [
     "INSERT INTO dflat__log VALUES (9223372036854775807, 1, 1, 1, 1, 0, x'')",
     "UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'dflat__log'",
+    "UPDATE sqlite_sequence SET seq = 4611686018427387904 WHERE name = 'dflat__log'",
+    "UPDATE sqlite_sequence SET seq = -9223372036854775808 WHERE name = 'dflat__log'",
+    "UPDATE sqlite_sequence SET seq = 'x' WHERE name = 'dflat__log'",
+    "UPDATE sqlite_sequence SET seq = NULL WHERE name = 'dflat__log'",
+    "DELETE FROM sqlite_sequence",
     "UPDATE dflat__log SET id = -id, commits = 'x', place = -5",
+    "UPDATE dflat__log SET commits = 9223372036854775807, place = 9223372036854775807",
+    "UPDATE dflat__log SET commits = -9223372036854775808, place = -9223372036854775808",
     "DELETE FROM dflat__log WHERE id = (SELECT max(id) FROM dflat__log)",
     "DROP TABLE dflat__log; CREATE TABLE dflat__log (id)",
     "ALTER TABLE dflat__log DROP COLUMN place",

@@ -267,6 +267,7 @@ fn purge_deletes_the_change_log() {
 }
 
 /// An upkeep commit has a record of no bytes.
+// Promise: concurrency#C84
 #[test]
 fn upkeep_of_another_process_does_not_make_a_transaction_busy() {
     let directory = tempfile::tempdir().unwrap();

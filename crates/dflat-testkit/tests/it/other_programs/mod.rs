@@ -16,3 +16,4 @@ mod shared_dictionary;
 mod subscribing;
 mod suspension;
 mod two_engines;
+mod upkeep_elsewhere;
