@@ -10,6 +10,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::{Error, ErrorKind, Result};
 
+/// A job for an executor.
+pub type Job = Box<dyn FnOnce() + Send>;
+
+/// Runs jobs, on a thread of its choice.
+pub type Executor = dyn Fn(Job) + Send + Sync;
+
 thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }

@@ -6,6 +6,7 @@ mod clients;
 mod follower;
 mod indexes;
 mod listener;
+mod options;
 mod perform;
 mod process;
 mod read;
@@ -28,7 +29,7 @@ use crate::observe::{Publication, Registry};
 use crate::storage::{Backend, WriteTransaction};
 use crate::telemetry::Telemetry;
 pub use crate::telemetry::{Counts, Thresholds};
-use crate::transaction::{AfterJob, Concurrency, Groups, Outlet, Scheduler};
+use crate::transaction::{AfterJob, Groups, Outlet, Scheduler};
 pub use crate::transaction::{BuildState, Duplicate, IndexProgress, Ready};
 
 pub use background::Length;
@@ -36,7 +37,9 @@ use background::Threads;
 use clients::ClientState;
 pub use clients::{HeldSubscription, WeakEngine};
 use follower::Follower;
+use indexes::ReadTables;
 use listener::Listener;
+pub use options::{EngineOptions, TransactionExecutor};
 pub use perform::PerformOptions;
 use process::Process;
 use read::Reader;
@@ -63,6 +66,8 @@ struct Inner {
     telemetry: Arc<Telemetry>,
     snapshots: Arc<Snapshots>,
     background: Threads,
+    /// The tables whose indexes reads have had built; `None` if reads build no indexes.
+    read_tables: Option<ReadTables>,
     busy_timeout: Duration,
     listener: Arc<Listener>,
     /// Done once the backend reports commits of other processes.
@@ -79,43 +84,6 @@ impl Drop for Inner {
         // engine.
         self.groups.abandon();
         self.deliveries.stop(false);
-    }
-}
-
-/// How an engine runs transactions.
-#[derive(Clone, Copy, Debug)]
-pub struct EngineOptions {
-    /// Whether transactions of disjoint tables run at the same time.
-    pub concurrency: Concurrency,
-    /// The largest number of threads that run transactions.
-    pub threads_max: usize,
-    /// Limits from which the engine logs warnings.
-    pub thresholds: Thresholds,
-    /// How long a snapshot may be held.
-    pub snapshot_age_max: Option<Duration>,
-    /// How long a transaction's completion waits for subscribers, before the subscribers that are
-    /// being called are given up as slow.
-    pub patience: Duration,
-    /// How long a retrying transaction goes on before it fails because other processes commit.
-    pub busy_timeout: Duration,
-    /// The largest number of bytes of change records to follow; beyond it, everything that is
-    /// subscribed to is read again.
-    pub follow_bytes_max: usize,
-}
-
-impl Default for EngineOptions {
-    /// Several writers, 64 threads, the default thresholds, no limit on the age of snapshots, a
-    /// patience of one second, a busy timeout of 30 seconds, and 8 MiB of change records.
-    fn default() -> Self {
-        Self {
-            concurrency: Concurrency::MultiWriter,
-            threads_max: 64,
-            thresholds: Thresholds::default(),
-            snapshot_age_max: None,
-            patience: Duration::from_secs(1),
-            busy_timeout: Duration::from_secs(30),
-            follow_bytes_max: 8 * 1024 * 1024,
-        }
     }
 }
 
@@ -163,7 +131,9 @@ impl Engine {
             Box::new(outlet),
         );
         let after_job = after_job(groups.clone(), Arc::clone(&deliveries));
-        let scheduler = Scheduler::new(options.concurrency, options.threads_max, after_job);
+        let executor = options.executor.and_then(TransactionExecutor::into_inner);
+        let (concurrency, threads_max) = (options.concurrency, options.threads_max);
+        let scheduler = Scheduler::on(executor, concurrency, threads_max, after_job);
         let inner = Inner {
             entrance: entrance.into(),
             reader,
@@ -174,6 +144,7 @@ impl Engine {
             telemetry,
             snapshots,
             background: Threads::new(),
+            read_tables: options.index_on_read.then(ReadTables::default),
             busy_timeout: options.busy_timeout,
             listener,
             follow: Once::new(),

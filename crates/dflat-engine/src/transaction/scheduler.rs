@@ -4,7 +4,7 @@
 //! queues when it has ended. Jobs enter all their queues in one step, so that they have the same
 //! order in each queue, and no set of jobs can wait in a circle. Jobs of disjoint tables run at the
 //! same time, each on a thread of its own: they may wait for one another. A guest is a job that
-//! runs on the thread of its caller.
+//! runs on the thread of its caller. An executor may provide the threads.
 //!
 //! This file does no I/O and calls no user code except the jobs.
 
@@ -12,6 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use super::turns::{Job, Queues, Refused, Turn, Turns, Work};
+use crate::callback::{self, Executor};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, thread};
 
@@ -33,7 +34,7 @@ pub enum Concurrency {
     SingleWriter,
 }
 
-/// Runs jobs on threads of its own.
+/// Runs jobs on threads of its own, or on those of an executor.
 pub struct Scheduler {
     shared: Arc<Shared>,
     concurrency: Concurrency,
@@ -47,13 +48,18 @@ struct Shared {
     ended: Condvar,
     threads_max: usize,
     after_job: AfterJob,
+    /// Provides the threads; without it, the scheduler starts them.
+    executor: Option<Arc<Executor>>,
 }
 
 #[derive(Default)]
 struct SchedulerState {
     turns: Turns,
     running: usize,
+    /// The threads that take jobs, those included that the executor has been asked for.
     threads: usize,
+    /// How many of them the executor is yet to be asked for.
+    unrequested: usize,
     idle: usize,
     handles: Vec<JoinHandle<()>>,
     closed: bool,
@@ -63,12 +69,26 @@ impl Scheduler {
     /// A scheduler without jobs, that runs at most `threads_max` at a time.
     #[must_use]
     pub fn new(concurrency: Concurrency, threads_max: usize, after_job: AfterJob) -> Self {
+        Self::on(None, concurrency, threads_max, after_job)
+    }
+
+    /// As [`new`](Self::new), with an executor that provides the threads. Each job that the
+    /// executor gets runs all jobs of the scheduler that are ready. If the executor drops its job,
+    /// or runs it before it returns, a thread of the scheduler takes the place of that job.
+    #[must_use]
+    pub fn on(
+        executor: Option<Arc<Executor>>,
+        concurrency: Concurrency,
+        threads_max: usize,
+        after_job: AfterJob,
+    ) -> Self {
         let shared = Shared {
             state: Mutex::default(),
             ready: Condvar::new(),
             ended: Condvar::new(),
             threads_max: threads_max.max(1),
             after_job,
+            executor,
         };
         Self {
             shared: Arc::new(shared),
@@ -87,7 +107,7 @@ impl Scheduler {
     ) -> Result<(), Refused> {
         let mut state = self.shared.lock();
         let tables = self.queues_of(&mut state, tables);
-        self.shared.queue(&mut state, tables, job)
+        self.shared.queue(state, tables, job)
     }
 
     /// Runs a job on this thread when its turn on these tables comes; it needs none of the
@@ -146,9 +166,9 @@ impl Scheduler {
     /// # Errors
     /// As [`enqueue`](Self::enqueue).
     pub fn enqueue_last(&self, job: Box<dyn Job>) -> Result<(), Refused> {
-        let mut state = self.shared.lock();
+        let state = self.shared.lock();
         let tables = state.turns.all();
-        self.shared.queue(&mut state, tables, job)
+        self.shared.queue(state, tables, job)
     }
 
     /// Refuses further jobs. Those queued run.
@@ -191,7 +211,7 @@ impl Shared {
     /// Queues a job, and starts it if its turn has come.
     fn queue(
         self: &Arc<Self>,
-        state: &mut SchedulerState,
+        mut state: MutexGuard<'_, SchedulerState>,
         tables: Queues,
         job: Box<dyn Job>,
     ) -> Result<(), Refused> {
@@ -202,7 +222,8 @@ impl Shared {
         if !state.turns.is_ready(id) {
             return Ok(());
         }
-        let Err(error) = self.provide_thread(state) else {
+        let Err(error) = self.provide_thread(&mut state) else {
+            self.request_threads(state);
             return Ok(());
         };
         match state.turns.withdraw(id) {
@@ -217,11 +238,21 @@ impl Shared {
             self.ready.notify_one();
             return Ok(());
         }
+        if self.executor.is_some() {
+            state.threads += 1;
+            state.unrequested += 1;
+            return Ok(());
+        }
+        self.start_thread(state)
+    }
+
+    /// Starts a thread of the scheduler.
+    fn start_thread(self: &Arc<Self>, state: &mut SchedulerState) -> Result<()> {
         let shared = Arc::clone(self);
         let name = format!("dflat-{}", state.threads);
         match thread::Builder::new()
             .name(name)
-            .spawn(move || shared.work())
+            .spawn(move || shared.work(Some(IDLE)))
         {
             Ok(handle) => {
                 state.threads += 1;
@@ -238,8 +269,24 @@ impl Shared {
         }
     }
 
-    /// Runs jobs until there have been none for a while.
-    fn work(self: &Arc<Self>) {
+    /// Asks the executor for the threads that were provided for. The executor is called without the
+    /// lock.
+    fn request_threads(self: &Arc<Self>, mut state: MutexGuard<'_, SchedulerState>) {
+        let count = std::mem::take(&mut state.unrequested);
+        drop(state);
+        let Some(executor) = &self.executor else {
+            return;
+        };
+        for _ in 0..count {
+            let request = ThreadRequest(Some(Arc::clone(self)));
+            let job = Box::new(move || request.work());
+            // If the executor panics, the job is dropped.
+            let _ = callback::run("an executor", || executor(job));
+        }
+    }
+
+    /// Runs jobs until there have been none for this time; without a time, until there is none.
+    fn work(self: &Arc<Self>, patience: Option<Duration>) {
         let mut state = self.lock();
         loop {
             if let Some((turn, job)) = state.turns.next() {
@@ -249,8 +296,9 @@ impl Shared {
             if state.closed && state.turns.is_empty() {
                 break;
             }
+            let Some(patience) = patience else { break };
             state.idle += 1;
-            let waited = self.ready.wait_timeout(state, IDLE);
+            let waited = self.ready.wait_timeout(state, patience);
             let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             state = woken;
             state.idle -= 1;
@@ -309,9 +357,36 @@ impl Shared {
             let _ = self.provide_thread(&mut state);
         }
         let more = next.is_some() || state.turns.ready() > 0 || state.turns.summoned() > 0;
-        drop(state);
+        self.request_threads(state);
         let _ = catch_unwind(AssertUnwindSafe(|| (self.after_job)(more)));
         next
+    }
+}
+
+/// The request for a thread of the executor, until that thread has run all jobs that are ready.
+struct ThreadRequest(Option<Arc<Shared>>);
+
+impl ThreadRequest {
+    fn work(mut self) {
+        // An executor that runs its job before it returns is refused: the job would be nested in
+        // the caller's code, which may be a handler with write access.
+        if !callback::is_running()
+            && let Some(shared) = self.0.take()
+        {
+            shared.work(None);
+        }
+    }
+}
+
+impl Drop for ThreadRequest {
+    fn drop(&mut self) {
+        let Some(shared) = self.0.take() else { return };
+        let mut state = shared.lock();
+        state.threads -= 1;
+        if state.turns.ready() > 0 {
+            // Without a thread, the next job that becomes ready asks again.
+            let _ = shared.start_thread(&mut state);
+        }
     }
 }
 

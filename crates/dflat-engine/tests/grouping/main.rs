@@ -16,6 +16,8 @@
 )]
 
 mod callback {
+    pub use dflat_engine::callback::Executor;
+
     /// Always false: all threads of a model run on one thread of the operating system, so that a
     /// thread-local mark would apply to all of them.
     pub(crate) fn is_running() -> bool {

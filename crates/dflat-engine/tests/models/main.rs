@@ -25,6 +25,8 @@ mod change_set {
 
 // The parts of the engine that the dictionary uses.
 mod callback {
+    pub use dflat_engine::callback::{Executor, Job};
+
     pub(crate) fn run<R>(_: &str, code: impl FnOnce() -> R) -> dflat_engine::Result<R> {
         Ok(code())
     }

@@ -4,6 +4,7 @@ use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::thread;
 
+use crate::callback::Job as ExecutorJob;
 use crate::explore;
 use crate::scheduler::{Concurrency, Scheduler};
 use crate::turns::Job;
@@ -78,6 +79,29 @@ fn jobs_of_overlapping_tables_run_in_the_order_of_calls() {
         scheduler.close();
         let log: String = log.lock().unwrap().iter().collect();
         assert!(["12345", "13245"].contains(&log.as_str()), "{log}");
+    });
+}
+
+#[test]
+fn threads_of_an_executor_run_every_job_also_if_it_drops_some() {
+    explore(|| {
+        let requests = AtomicUsize::new(0);
+        let executor = move |job: ExecutorJob| {
+            if requests.fetch_add(1, Ordering::SeqCst).is_multiple_of(2) {
+                drop(thread::spawn(job));
+            }
+        };
+        let executor = Some(Arc::new(executor) as Arc<_>);
+        let after_job = Box::new(|_| {});
+        let scheduler = Scheduler::on(executor, Concurrency::MultiWriter, 2, after_job);
+        let tables = Arc::new(Tables::default());
+        let sets: [&[&str]; 4] = [&["a"], &["b"], &["a", "b"], &["b"]];
+        for names in sets {
+            let job = Box::new(tables.job(names));
+            scheduler.enqueue(names.iter().copied(), job).unwrap();
+        }
+        scheduler.close();
+        tables.check(sets.len());
     });
 }
 

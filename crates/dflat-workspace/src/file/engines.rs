@@ -67,7 +67,7 @@ pub(crate) fn on_file(
         Arc::clone(&backend) as Arc<dyn Backend>,
         EngineOptions {
             busy_timeout: options.sqlite.busy_timeout,
-            ..options.engine
+            ..options.engine.clone()
         },
         Box::new(move || suspended.wait_while_suspended()),
     );
@@ -76,7 +76,7 @@ pub(crate) fn on_file(
         dictionary: dictionary.downgrade(),
         engine: engine.downgrade(),
         backend: Arc::downgrade(&backend),
-        options: options.clone(),
+        options: options.to_compare(),
     });
     Ok((dictionary, engine, backend))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dflat_engine::engine::EngineOptions;
+use dflat_engine::engine::{EngineOptions, TransactionExecutor};
 use dflat_engine::storage::Durability;
 use dflat_engine::transaction::Concurrency;
 use dflat_sqlite::{FileProtection, Reclaim, SqliteOptions};
@@ -32,6 +32,19 @@ impl Default for Values {
             dictionary_keys_max: usize::MAX,
             allow_missing: false,
         }
+    }
+}
+
+impl Values {
+    /// The values for comparisons, which keep no executor in memory.
+    pub(super) fn to_compare(&self) -> Self {
+        let mut values = self.clone();
+        values.engine.executor = self
+            .engine
+            .executor
+            .as_ref()
+            .map(TransactionExecutor::label);
+        values
     }
 }
 
@@ -121,4 +134,10 @@ options! {
     slow_subscriber: Duration => engine.thresholds.slow_callback;
     /// How long a transaction's completion waits for subscribers' callbacks. Defaults to 1 s.
     subscriber_patience: Duration => engine.patience;
+    /// Provides the threads that run transactions. Defaults to threads of the library.
+    executor: Option<TransactionExecutor> => engine.executor;
+    /// Whether the first read of a type by this process starts to build the type's indexes that are
+    /// not complete, as a write does. The reads of a handler, a snapshot and a subscription do not.
+    /// Defaults to no.
+    index_on_read: bool => engine.index_on_read;
 }

@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use dflat_engine::engine::BuildState;
 use dflat_engine::storage::CloseOptions;
+use dflat_model::Table;
 use dflat_workspace::{ErrorKind, FileOptions, Workspace, salvage};
 
 use crate::posts::{fill, table, titles};
@@ -167,4 +169,32 @@ fn descriptions_that_cannot_be_used_are_errors_of_their_table() {
             (&*table.name, None),
         ]
     );
+}
+
+#[test]
+fn a_read_builds_incomplete_indexes_if_the_option_is_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("posts.db");
+    let indexed = table("1");
+    let mut plain = (*indexed).clone();
+    plain.indexes = Default::default();
+    let workspace = open(&path);
+    fill(&workspace, &Table::new(plain), 20);
+    // Without the option, a read builds nothing.
+    assert_eq!(titles(&workspace, &indexed).len(), 20);
+    workspace.engine().settle().unwrap();
+    assert!(workspace.engine().index_progress().is_empty());
+    workspace.shutdown_with(Default::default()).unwrap();
+
+    let mut options = FileOptions::default();
+    options.index_on_read(true);
+    let workspace = Workspace::open(&path, &options).unwrap();
+    for _ in 0..2 {
+        assert_eq!(titles(&workspace, &indexed).len(), 20);
+        workspace.engine().settle().unwrap();
+        let progress = workspace.engine().index_progress();
+        assert_eq!(progress.len(), 1);
+        assert!(matches!(progress[0].state, BuildState::Ready));
+        assert_eq!(progress[0].rows_done, 20);
+    }
 }

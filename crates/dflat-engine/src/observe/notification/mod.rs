@@ -7,6 +7,7 @@ mod callback;
 mod mailbox;
 mod notifier;
 
+pub use crate::callback::{Executor, Job};
 pub use callback::Callback;
 pub use mailbox::{Absorb, Mailbox};
-pub use notifier::{Executor, Job, Notifier};
+pub use notifier::Notifier;

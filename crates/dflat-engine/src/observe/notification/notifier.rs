@@ -4,22 +4,16 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::mailbox::{Absorb, Mailbox};
-use crate::callback;
+use crate::callback::{self, Executor};
 use crate::error::Error;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
 
 type Function<E> = Box<dyn FnMut(E) + Send>;
 
-/// A job for an executor.
-pub type Job = Box<dyn FnOnce() + Send>;
-
 /// The largest number of calls that a job makes. For further calls, the executor gets another job,
 /// so that a busy subscriber does not keep a thread of the executor from other jobs.
 const JOB_CALLS_MAX: usize = 16;
-
-/// Runs jobs, on a thread of its choice.
-pub type Executor = dyn Fn(Job) + Send + Sync;
 
 /// A subscriber's callback with its queue and state. It also has the subscriber's registration, so
 /// that a subscriber is one allocation.
