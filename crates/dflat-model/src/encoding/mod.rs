@@ -115,9 +115,14 @@ fn to_bytes(what: &impl Encode, version: u8) -> Vec<u8> {
 
 /// Decodes all bytes, which may have any version up to `latest`.
 fn from_bytes<T: Encode>(bytes: &[u8], latest: u8) -> Decoded<T> {
-    if bytes.len() > BYTES_MAX {
-        return Err(DecodeError::TooLarge);
+    match bytes.len() {
+        0..=BYTES_MAX => from_any_bytes(bytes, latest),
+        _ => Err(DecodeError::TooLarge),
     }
+}
+
+/// As `from_bytes`, without a limit of the size.
+fn from_any_bytes<T: Encode>(bytes: &[u8], latest: u8) -> Decoded<T> {
     let mut input = Input::new(bytes);
     input.version = input.byte()?;
     if !(ENCODING_VERSION..=latest).contains(&input.version) {
@@ -151,6 +156,18 @@ macro_rules! bytes {
 }
 
 bytes!(Predicate Query Cursor);
+
+impl Query {
+    /// As [`from_bytes`](Self::from_bytes), also for more bytes than [`BYTES_MAX`]: for bytes that
+    /// the caller has made, such as a query with a long list. Time and memory are proportional to
+    /// the number of bytes.
+    ///
+    /// # Errors
+    /// See [`DecodeError`], except [`DecodeError::TooLarge`].
+    pub fn from_bytes_of_any_size(bytes: &[u8]) -> Result<Self, DecodeError> {
+        from_any_bytes(bytes, ENCODING_VERSION)
+    }
+}
 
 #[cfg(test)]
 mod tests;
