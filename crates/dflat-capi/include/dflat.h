@@ -193,7 +193,10 @@ enum {
     /* Milliseconds for which a snapshot may be held. Default: no limit. */
     DFLAT_OPTION_SNAPSHOT_AGE_MAX = 15,
     /* Milliseconds that a completion waits for subscribers. Default: 1,000. */
-    DFLAT_OPTION_SUBSCRIBER_PATIENCE = 16
+    DFLAT_OPTION_SUBSCRIBER_PATIENCE = 16,
+    /* 1: the first read of a table starts to build its indexes that are not complete, as a write
+     * does; reads of handlers, snapshots and subscriptions do not. Default: 0. */
+    DFLAT_OPTION_INDEX_ON_READ = 17
 };
 
 /* Makes options with the default values. */
@@ -203,6 +206,35 @@ dflat_code dflat_options_new(dflat_options **options, dflat_error **error);
  * Errors: DFLAT_INVALID_ARGUMENT for an unknown option, or a value out of its range. */
 dflat_code dflat_options_set(const dflat_options *options, int32_t option, int64_t value,
                              dflat_error **error);
+
+/* Work of the library that a thread of the program does. */
+typedef struct dflat_job dflat_job;
+
+/* Runs a job and releases it. Blocks until the job has ended.
+ * Errors: DFLAT_INVALID_ARGUMENT if the job was run or released before. */
+dflat_code dflat_job_run(dflat_job *job);
+
+/* Releases a job that is not to be run: a thread of the library does its work. */
+dflat_code dflat_job_release(dflat_job *job);
+
+/* The function of dflat_executor. It has a thread of the program run the job by dflat_job_run, and
+ * returns without waiting for that. A job that is run before this function has returned is refused:
+ * a thread of the library does its work. */
+typedef void (*dflat_executor_call)(void *context, dflat_job *job);
+
+/* A callback that runs jobs. */
+typedef struct dflat_executor {
+    void *context;
+    dflat_executor_call call;
+    void (*drop)(void *context);
+} dflat_executor;
+
+/* Runs transactions on threads of the program, in place of threads of the library: their handlers,
+ * and perhaps commits, deliveries and completions. A job runs all transactions whose turn has come.
+ * If the threads that run jobs wait for a transaction that needs one of them, both wait for
+ * ever. Workspaces share an executor if they are opened with the same options object. */
+dflat_code dflat_options_set_executor(const dflat_options *options, dflat_executor executor,
+                                      dflat_error **error);
 
 /* Releases options. Workspaces that were opened with them are not affected. */
 dflat_code dflat_options_release(dflat_options *options);
@@ -435,8 +467,8 @@ dflat_code dflat_transaction_write_each(dflat_transaction *transaction, const df
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* Makes a query of the bytes of a query, which docs/query-format.md describes; no bytes: all
- * objects in the order of insertion. The query may be used by any thread, any number of times.
+/* Makes a query of the bytes of a query, which docs/query-format.md describes, of any number; no
+ * bytes: all objects in the order of insertion. The query may be used by any thread, any number of times.
  * Errors: DFLAT_INVALID_ARGUMENT if the bytes are malformed. */
 dflat_code dflat_query_new(const dflat_table *table, dflat_bytes encoded, dflat_query **query,
                            dflat_error **error);
@@ -468,6 +500,24 @@ typedef struct dflat_value {
 dflat_code dflat_query_parse(const dflat_table *table, dflat_text condition, dflat_text order,
                              const dflat_value *parameters, size_t parameters_count,
                              dflat_query **query, dflat_error **error);
+
+/* The value of a placeholder, or the values of a list. */
+typedef struct dflat_parameter {
+    /* The name of a placeholder `:name`, without the colon. If it is empty, the parameter belongs to
+     * the placeholder with the number of its position in the list, from 1. */
+    dflat_text name;
+    const dflat_value *values;
+    /* The number of values: 1, unless they are a list. */
+    size_t count;
+    /* 1: a list, for `in` and the like. 0: one value. */
+    int32_t is_list;
+} dflat_parameter;
+
+/* As dflat_query_parse, with names and lists: `id in :ids`. The values are not limited in number,
+ * while a text is limited in length. */
+dflat_code dflat_query_parse_with(const dflat_table *table, dflat_text condition, dflat_text order,
+                                  const dflat_parameter *parameters, size_t parameters_count,
+                                  dflat_query **query, dflat_error **error);
 
 /* A copy of a query with another window: objects to skip, and the most objects to have;
  * UINT64_MAX for no limit. */
@@ -850,6 +900,24 @@ dflat_code dflat_workspace_repair(const dflat_workspace *workspace,
                                   dflat_progress_callback progress, uint64_t *problems,
                                   dflat_buffer **text, dflat_error **error);
 
+/* What a salvage has done: the objects in the new file, the rows that are kept as bytes because they
+ * do not decode, and the estimated number of rows that could not be read. */
+typedef struct dflat_salvaged {
+    uint64_t saved;
+    uint64_t unreadable;
+    uint64_t lost;
+} dflat_salvaged;
+
+/* Saves the readable rows of these tables, and of the dictionary, from a damaged file into a new
+ * one. No workspace may be open on the damaged file, which is not changed, unless a rollback journal
+ * is beside it. Blocks until the new file is complete; if there is an error, it is deleted.
+ * Errors: DFLAT_INVALID_ARGUMENT if there is a file at `to`; DFLAT_NOT_A_DATABASE and DFLAT_CORRUPT
+ * if the list of the tables cannot be read; DFLAT_CANCELLED; DFLAT_WOULD_DEADLOCK in a handler or a
+ * callback; those of reading and writing. */
+dflat_code dflat_salvage(dflat_text from, dflat_text to, const dflat_table *const *tables,
+                         size_t tables_count, dflat_progress_callback progress,
+                         dflat_salvaged *salvaged, dflat_error **error);
+
 /* Gives up to so many unused pages of the file back to the file system. */
 dflat_code dflat_workspace_reclaim(const dflat_workspace *workspace, uint32_t pages,
                                    dflat_error **error);
@@ -887,7 +955,14 @@ enum {
     DFLAT_STATISTIC_LOG_IS_PINNED = 13,
     DFLAT_STATISTIC_LOG_WAITS = 14,
     /* 1 if commits of other processes are delivered without a call of this process. */
-    DFLAT_STATISTIC_FOLLOWS_PROCESSES = 15
+    DFLAT_STATISTIC_FOLLOWS_PROCESSES = 15,
+    /* The transactions in the largest commit group. */
+    DFLAT_STATISTIC_LARGEST_GROUP = 16,
+    /* 1 if commits of other processes are looked for at intervals, because these do not notify this
+     * one. */
+    DFLAT_STATISTIC_LOOKS_AT_INTERVALS = 17,
+    /* The milliseconds for which the oldest snapshot has been held; 0 if there is none. */
+    DFLAT_STATISTIC_OLDEST_SNAPSHOT = 18
 };
 
 /* One of these counts.

@@ -18,6 +18,7 @@ mod buffer;
 mod callbacks;
 mod dictionary;
 mod error;
+mod executor;
 mod json;
 mod object;
 mod observe;

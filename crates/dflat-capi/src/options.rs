@@ -9,7 +9,8 @@ use dflat_engine::transaction::Concurrency;
 use dflat_sqlite::{FileProtection, Reclaim};
 use dflat_workspace::FileOptions;
 
-use crate::boundary::{In, Kind, OutHandle, Owned, export, export_release, invalid};
+use crate::boundary::{Callback, In, Kind, OutHandle, Owned, export, export_release, invalid};
+use crate::executor::{ExecutorCall, executor_of};
 
 /// Options for the caller.
 pub(crate) struct OptionsHandle(Mutex<FileOptions>);
@@ -83,6 +84,7 @@ fn set(options: &mut FileOptions, option: i32, value: i64) -> Result<()> {
         14 => options.change_log(flag(value)?),
         15 => options.snapshot_age_max(Some(milliseconds(value)?)),
         16 => options.subscriber_patience(milliseconds(value)?),
+        17 => options.index_on_read(flag(value)?),
         _ => return Err(invalid(format!("option: {option} is no option"))),
     }
     Ok(())
@@ -97,6 +99,17 @@ export! {
     fn dflat_options_set(options: In<'_, OptionsHandle>, option: i32, value: i64) {
         let mut inner = options.get()?.0.lock().unwrap_or_else(PoisonError::into_inner);
         set(&mut inner, option, value)?;
+    }
+
+    fn dflat_options_set_executor(
+        options: In<'_, OptionsHandle>,
+        executor: Callback<ExecutorCall>,
+    ) {
+        executor.begin("executor")?;
+        let options = &options.get()?.0;
+        let executor = executor_of(executor);
+        let mut inner = options.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.executor(Some(executor));
     }
 }
 

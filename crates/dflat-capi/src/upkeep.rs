@@ -6,7 +6,7 @@ use std::path::Path;
 
 use dflat_engine::Result;
 use dflat_sqlite::Progress;
-use dflat_workspace::{CheckReport, Stats};
+use dflat_workspace::{CheckReport, Stats, salvage};
 
 use crate::boundary::{Callback, In, List, Out, OutHandle, Text, export, invalid};
 use crate::buffer::BufferHandle;
@@ -25,6 +25,15 @@ fn report(callback: &Callback<ProgressCallback>, progress: Progress) -> ControlF
         }
         _ => ControlFlow::Continue(()),
     }
+}
+
+/// The result of a salvage: `dflat_salvaged`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct RawSalvage {
+    saved: u64,
+    unreadable: u64,
+    lost: u64,
 }
 
 /// The problems, one a line.
@@ -52,6 +61,12 @@ fn statistic_of(stats: &Stats, statistic: i32) -> Result<u64> {
         13 => stats.log_is_pinned.into(),
         14 => stats.log_waits,
         15 => stats.follows_processes.into(),
+        16 => stats.largest_group,
+        17 => stats.looks_at_intervals.into(),
+        18 => {
+            let age = stats.oldest_snapshot.unwrap_or_default();
+            u64::try_from(age.as_millis()).unwrap_or(u64::MAX)
+        }
         _ => return Err(invalid(format!("statistic: {statistic} is no statistic"))),
     })
 }
@@ -113,6 +128,25 @@ export! {
         let repaired = workspace.get()?.0.repair(tables, &mut |state| report(&progress, state))?;
         problems.set(repaired.after.problems_count);
         text.set_if_wanted(|| text_of(&repaired.before));
+    }
+
+    fn dflat_salvage(
+        from: Text<'_>,
+        to: Text<'_>,
+        tables: List<'_, In<'_, TableHandle>>,
+        tables_count: usize,
+        progress: Callback<ProgressCallback>,
+        salvaged: Out<'_, RawSalvage>,
+    ) {
+        salvaged.begin("salvaged", RawSalvage::default())?;
+        let tables = named(tables, tables_count)?;
+        let (from, to) = (Path::new(from.get("from")?), Path::new(to.get("to")?));
+        let found = salvage(from, to, tables, &mut |state| report(&progress, state))?;
+        salvaged.set(RawSalvage {
+            saved: found.saved,
+            unreadable: found.unreadable,
+            lost: found.lost,
+        });
     }
 
     fn dflat_workspace_reclaim(workspace: In<'_, WorkspaceHandle>, pages: u32) {

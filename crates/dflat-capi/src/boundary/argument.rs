@@ -119,9 +119,17 @@ pub(crate) type GivenMoves = GivenList<RawMove>;
 #[repr(transparent)]
 pub(crate) struct List<'a, T>(*const c_void, PhantomData<&'a [T]>);
 
+impl<T> Clone for List<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for List<'_, T> {}
+
 impl<'a, T> List<'a, T> {
     /// Whether the pointer is NULL.
-    pub(crate) const fn is_none(&self) -> bool {
+    pub(crate) const fn is_none(self) -> bool {
         self.0.is_null()
     }
 

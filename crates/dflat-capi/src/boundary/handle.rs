@@ -179,6 +179,11 @@ impl<T: Kind + Send + Sync> Owned<T> {
         Self(pointer, PhantomData)
     }
 
+    /// A new handle, which a callback gets and gives back.
+    pub(crate) fn new(value: T) -> Self {
+        Self::of(new(value))
+    }
+
     /// The value, which the caller does not have any more; `None` for NULL.
     pub(crate) fn take(self) -> Result<Option<T>> {
         if self.0.is_null() {

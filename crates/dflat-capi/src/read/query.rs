@@ -112,7 +112,7 @@ export! {
         let bytes = encoded.get("encoded")?;
         let decoded = match bytes.is_empty() {
             true => Query::default(),
-            false => Query::from_bytes(bytes)
+            false => Query::from_bytes_of_any_size(bytes)
                 .map_err(|error| invalid(format!("cannot make a query: {error}")))?,
         };
         query.set(QueryHandle::new(table.get()?.0.clone(), decoded));

@@ -7,7 +7,7 @@ use dflat_workspace::domain_of;
 
 use super::fetch::{RawSource, fetch};
 use super::query::QueryHandle;
-use super::value::{GivenValue, RawValue};
+use super::value::{GivenValue, RawParameter, RawValue};
 use crate::boundary::{In, List, Out, OutHandle, Text, export, invalid};
 use crate::buffer::BufferHandle;
 use crate::table::TableHandle;
@@ -23,6 +23,18 @@ fn parameters(values: &[RawValue<'_>]) -> Result<Parameters> {
     let mut parameters = Parameters::new();
     for (value, number) in values.iter().zip(1_usize..) {
         parameters.set(number, value.get()?.to_value());
+    }
+    Ok(parameters)
+}
+
+/// The values of numbered and named placeholders.
+fn named_parameters(given: &[RawParameter<'_>]) -> Result<Parameters> {
+    let mut parameters = Parameters::new();
+    for (parameter, number) in given.iter().zip(1_usize..) {
+        match parameter.name()? {
+            "" => parameters.set(number, parameter.get()?),
+            name => parameters.set(name, parameter.get()?),
+        }
     }
     Ok(parameters)
 }
@@ -91,6 +103,22 @@ export! {
         let (condition, order) = (condition.get("condition")?, order.get("order")?);
         let values = self::parameters(parameters.get(parameters_count, "parameters")?)?;
         let parsed = parse(table, condition, order, &values)?;
+        query.set(QueryHandle::new(table.clone(), parsed));
+    }
+
+    fn dflat_query_parse_with(
+        table: In<'_, TableHandle>,
+        condition: Text<'_>,
+        order: Text<'_>,
+        parameters: List<'_, RawParameter<'_>>,
+        parameters_count: usize,
+        query: OutHandle<'_, QueryHandle>,
+    ) {
+        query.begin()?;
+        let table = &table.get()?.0;
+        let (condition, order) = (condition.get("condition")?, order.get("order")?);
+        let given = parameters.get(parameters_count, "parameters")?;
+        let parsed = parse(table, condition, order, &named_parameters(given)?)?;
         query.set(QueryHandle::new(table.clone(), parsed));
     }
 

@@ -1,5 +1,6 @@
 //! Values of keys, as C has them.
 
+use dflat_condition::Parameter;
 use dflat_engine::Result;
 use dflat_engine::fetch::KeyParts;
 use dflat_model::{Value, ValueRef};
@@ -28,6 +29,38 @@ impl<'a> RawValue<'a> {
             4 => ValueRef::Text(self.text.get("dflat_value")?),
             kind => return Err(invalid(format!("dflat_value: {kind} is no kind of value"))),
         })
+    }
+}
+
+/// A value or a list of values for a placeholder: `dflat_parameter`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct RawParameter<'a> {
+    name: Text<'a>,
+    values: List<'a, RawValue<'a>>,
+    count: usize,
+    is_list: i32,
+}
+
+impl<'a> RawParameter<'a> {
+    /// The name; empty for a numbered placeholder.
+    pub(crate) fn name(&self) -> Result<&'a str> {
+        self.name.get("name")
+    }
+
+    /// The value or the values.
+    pub(crate) fn get(&self) -> Result<Parameter> {
+        let values = self.values.get(self.count, "values")?.iter();
+        let values = values.map(|value| Ok(value.get()?.to_value()));
+        let mut values = values.collect::<Result<Vec<Value>>>()?;
+        match (self.is_list, values.len()) {
+            (1, _) => Ok(Parameter::List(values)),
+            (0, 1) => Ok(Parameter::Value(values.remove(0))),
+            (0, count) => Err(invalid(format!(
+                "dflat_parameter: it has {count} values and is no list"
+            ))),
+            (other, _) => Err(invalid(format!("is_list: {other} is neither 0 nor 1"))),
+        }
     }
 }
 

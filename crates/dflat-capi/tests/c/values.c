@@ -232,6 +232,22 @@ static int32_t stop(void *context, uint64_t done, uint64_t total) {
     return 1;
 }
 
+/* Salvages a file without damage. */
+static void salvage_from(const char *path) {
+    char saved[600];
+    dflat_progress_callback quiet = {NULL, NULL, NULL};
+    const dflat_table *tables = table;
+    dflat_salvaged found;
+    snprintf(saved, sizeof saved, "%s.saved", path);
+    OK(dflat_salvage(text(path), text(saved), &tables, 1, quiet, &found, &error));
+    CHECK(found.saved >= 1 && found.unreadable == 0 && found.lost == 0);
+    EXPECT(DFLAT_INVALID_ARGUMENT,
+           dflat_salvage(text(path), text(saved), &tables, 1, quiet, &found, &error));
+    CHECK(found.saved == 0);
+    EXPECT(DFLAT_INVALID_ARGUMENT,
+           dflat_salvage(text(path), text(saved), &tables, 1, quiet, NULL, &error));
+}
+
 static void keep_up(const char *path) {
     char copy[512];
     counted ready = counting(NULL, NULL, NULL);
@@ -260,6 +276,7 @@ static void keep_up(const char *path) {
     snprintf(copy, sizeof copy, "%s.copy", path);
     OK(dflat_workspace_backup(workspace, text(copy), quiet, &error));
     EXPECT(DFLAT_INVALID_ARGUMENT, dflat_workspace_backup(workspace, text(copy), quiet, &error));
+    salvage_from(copy);
     OK(dflat_workspace_reclaim(workspace, 10, &error));
     OK(dflat_workspace_purge(workspace, &error));
     OK(dflat_workspace_compact(workspace, &error));
@@ -267,7 +284,7 @@ static void keep_up(const char *path) {
     OK(dflat_workspace_resume(workspace, &error));
     OK(dflat_workspace_statistic(workspace, DFLAT_STATISTIC_TRANSACTIONS, &number, &error));
     CHECK(number >= 2);
-    for (int32_t i = 1; i <= DFLAT_STATISTIC_FOLLOWS_PROCESSES; i++) {
+    for (int32_t i = 1; i <= DFLAT_STATISTIC_OLDEST_SNAPSHOT; i++) {
         OK(dflat_workspace_statistic(workspace, i, &number, &error));
     }
     EXPECT(DFLAT_INVALID_ARGUMENT, dflat_workspace_statistic(workspace, 99, &number, &error));

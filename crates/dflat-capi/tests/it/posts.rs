@@ -81,6 +81,19 @@ pub(crate) fn write_header(folder: &Path) {
     fs::write(folder.join("post.h"), text).unwrap();
 }
 
+/// Writes a query for the posts whose priority is 5 or more, as a list of more than a megabyte.
+pub(crate) fn write_long_query(path: &Path) {
+    let table = posts();
+    let query = Query {
+        predicate: Some(Predicate::In {
+            operand: table.indexes[0].fields[0].clone().into(),
+            values: (5..300_000).map(Value::Int).collect(),
+        }),
+        ..Query::default()
+    };
+    fs::write(path, query.to_bytes()).unwrap();
+}
+
 /// A newer version of the posts, with one field more.
 fn table_with_more() -> Table {
     table(

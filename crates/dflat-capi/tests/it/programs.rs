@@ -131,6 +131,20 @@ fn dictionary_json_and_upkeep_hold_in_c() {
     run("values", &[]);
 }
 
+// Promise: c-interface#I7
+#[test]
+fn transactions_run_on_threads_of_the_program() {
+    run("executor", &[]);
+}
+
+#[test]
+fn queries_take_names_and_long_lists() {
+    let folder = tempfile::tempdir().unwrap();
+    let query = folder.path().join("long.query");
+    posts::write_long_query(&query);
+    run("queries", &[query.to_str().unwrap()]);
+}
+
 #[test]
 fn calls_in_random_order_leave_nothing_behind() {
     let steps = match std::env::var_os("DFLAT_CAPI_VALGRIND") {

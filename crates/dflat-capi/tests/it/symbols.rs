@@ -107,8 +107,9 @@ fn in_c(rust: &str) -> String {
         return match call {
             "HandlerCall" => "dflat_handler ".to_owned(),
             call if call.ends_with("Callback") => format!("{} ", handle(call)),
-            _ => format!("{} ", handle(&call.replace("Call", "Handler")))
-                .replace("completion_handler", "completion"),
+            "CompletionCall" => "dflat_completion ".to_owned(),
+            "ExecutorCall" => "dflat_executor ".to_owned(),
+            _ => format!("{} ", handle(&call.replace("Call", "Handler"))),
         };
     }
     let plain = match rust {
@@ -116,6 +117,8 @@ fn in_c(rust: &str) -> String {
         "RawObject" => "dflat_object",
         "RawView" => "dflat_view",
         "RawValue<'_>" | "GivenValue" => "dflat_value",
+        "RawParameter<'_>" => "dflat_parameter",
+        "RawSalvage" => "dflat_salvaged",
         "RawDifference" => "dflat_difference",
         "RawEntryValue<'_>" | "GivenEntryValue" => "dflat_entry_value",
         "RawSource<'_>" => "dflat_source",

@@ -1,0 +1,207 @@
+/* Executors: threads of the program that run transactions. */
+#include <pthread.h>
+
+#include "support.h"
+
+/* Jobs that wait for a thread of the program, and what has happened. */
+typedef struct line {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    dflat_job *jobs[64];
+    int waiting, given, handled, completed, drops, is_closed;
+    pthread_t handler_thread;
+} line;
+
+static dflat_table *table;
+
+static void begin_line(line *own) {
+    memset(own, 0, sizeof *own);
+    pthread_mutex_init(&own->lock, NULL);
+    pthread_cond_init(&own->changed, NULL);
+}
+
+static void lock(line *own) { pthread_mutex_lock(&own->lock); }
+
+static void unlock(line *own) {
+    pthread_cond_broadcast(&own->changed);
+    pthread_mutex_unlock(&own->lock);
+}
+
+/* Waits until a count has reached a number. */
+static void wait_for(line *own, const int *count, int number) {
+    lock(own);
+    while (*count < number) {
+        pthread_cond_wait(&own->changed, &own->lock);
+    }
+    unlock(own);
+}
+
+static void drop_line(void *context) {
+    line *own = context;
+    lock(own);
+    own->drops++;
+    unlock(own);
+}
+
+/* Runs jobs until the line is closed. */
+static void *run_jobs(void *context) {
+    line *own = context;
+    lock(own);
+    for (;;) {
+        if (own->waiting > 0) {
+            dflat_job *job = own->jobs[--own->waiting];
+            unlock(own);
+            CHECK(dflat_job_run(job) == DFLAT_OK);
+            lock(own);
+        } else if (own->is_closed) {
+            break;
+        } else {
+            pthread_cond_wait(&own->changed, &own->lock);
+        }
+    }
+    unlock(own);
+    return NULL;
+}
+
+static void put(void *context, dflat_job *job) {
+    line *own = context;
+    lock(own);
+    CHECK(own->waiting < 64);
+    own->jobs[own->waiting++] = job;
+    own->given++;
+    unlock(own);
+}
+
+/* Runs the job too early. */
+static void run_at_once(void *context, dflat_job *job) {
+    line *own = context;
+    CHECK(dflat_job_run(job) == DFLAT_OK);
+    CHECK(dflat_job_run(job) == DFLAT_INVALID_ARGUMENT);
+    lock(own);
+    own->given++;
+    unlock(own);
+}
+
+static void release_it(void *context, dflat_job *job) {
+    line *own = context;
+    CHECK(dflat_job_release(job) == DFLAT_OK);
+    CHECK(dflat_job_release(job) == DFLAT_INVALID_ARGUMENT);
+    lock(own);
+    own->given++;
+    unlock(own);
+}
+
+static int32_t note_handler(void *context, dflat_transaction *transaction, dflat_error **error) {
+    line *own = context;
+    char title[32];
+    int number;
+    lock(own);
+    own->handler_thread = pthread_self();
+    number = own->handled++;
+    unlock(own);
+    snprintf(title, sizeof title, "post %d", number);
+    return create(transaction, table, title, number, error);
+}
+
+static void note_completion(void *context, dflat_code code, const dflat_error *failure) {
+    line *own = context;
+    CHECK(code == DFLAT_OK && failure == NULL);
+    lock(own);
+    own->completed++;
+    unlock(own);
+}
+
+static dflat_workspace *open_on(const char *path, line *own, dflat_executor_call call) {
+    dflat_options *options;
+    dflat_workspace *workspace, *other;
+    dflat_executor executor = {own, call, drop_line};
+    OK(dflat_options_new(&options, &error));
+    OK(dflat_options_set_executor(options, executor, &error));
+    OK(dflat_workspace_open(text(path), options, &workspace, &error));
+    /* The same options have the same executor, and other options another one. */
+    OK(dflat_workspace_open(text(path), options, &other, &error));
+    dflat_workspace_release(other);
+    OK(dflat_workspace_open(text(path), NULL, &other, &error));
+    dflat_workspace_release(other);
+    dflat_options_release(options);
+    return workspace;
+}
+
+static void perform_in(const dflat_workspace *workspace, line *own) {
+    const dflat_table *tables = table;
+    dflat_handler handler = {own, note_handler, NULL};
+    dflat_completion completion = {own, note_completion, NULL};
+    OK(dflat_perform(workspace, &tables, 1, 0, handler, completion, &error));
+}
+
+/* A thread of the program runs the handlers. */
+static void on_threads_of_the_program(const char *path) {
+    line own;
+    pthread_t thread;
+    begin_line(&own);
+    CHECK(pthread_create(&thread, NULL, run_jobs, &own) == 0);
+    dflat_workspace *workspace = open_on(path, &own, put);
+    for (int i = 0; i < 100; i++) {
+        perform_in(workspace, &own);
+    }
+    wait_for(&own, &own.completed, 100);
+    CHECK(own.handled == 100 && own.given >= 1);
+    CHECK(pthread_equal(own.handler_thread, thread));
+    OK(dflat_workspace_shutdown(workspace, 0, &error));
+    dflat_workspace_release(workspace);
+    /* The context is released when no job needs the executor any more. */
+    wait_for(&own, &own.drops, 1);
+    lock(&own);
+    own.is_closed = 1;
+    unlock(&own);
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(own.waiting == 0 && own.drops == 1);
+}
+
+/* A thread of the library takes the place of a job that an executor runs too early or releases. */
+static void without_a_thread(const char *path, dflat_executor_call call) {
+    line own;
+    begin_line(&own);
+    dflat_workspace *workspace = open_on(path, &own, call);
+    perform_in(workspace, &own);
+    wait_for(&own, &own.completed, 1);
+    CHECK(own.handled == 1 && own.given >= 1);
+    CHECK(!pthread_equal(own.handler_thread, pthread_self()));
+    dflat_workspace_release(workspace);
+    wait_for(&own, &own.drops, 1);
+    CHECK(own.drops == 1);
+}
+
+/* An executor without a function is refused, and dropped. */
+static void refused(void) {
+    line own;
+    dflat_options *options;
+    dflat_executor executor = {&own, NULL, drop_line};
+    begin_line(&own);
+    OK(dflat_options_new(&options, &error));
+    EXPECT(DFLAT_INVALID_ARGUMENT, dflat_options_set_executor(options, executor, &error));
+    CHECK(own.drops == 1);
+    executor.call = put;
+    EXPECT(DFLAT_INVALID_ARGUMENT, dflat_options_set_executor(NULL, executor, &error));
+    CHECK(own.drops == 2);
+    OK(dflat_options_set_executor(options, executor, &error));
+    OK(dflat_options_set_executor(options, executor, &error));
+    CHECK(own.drops == 3);
+    dflat_options_release(options);
+    CHECK(own.drops == 4);
+    CHECK(dflat_job_run(NULL) == DFLAT_OK && dflat_job_release(NULL) == DFLAT_OK);
+}
+
+int main(int argc, char **argv) {
+    char path[512];
+    CHECK(argc == 2);
+    table = post_table();
+    on_threads_of_the_program(argv[1]);
+    snprintf(path, sizeof path, "%s.early", argv[1]);
+    without_a_thread(path, run_at_once);
+    snprintf(path, sizeof path, "%s.released", argv[1]);
+    without_a_thread(path, release_it);
+    refused();
+    dflat_table_release(table);
+    return 0;
+}
