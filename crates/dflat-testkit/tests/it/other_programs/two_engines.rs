@@ -254,7 +254,7 @@ fn run_seed(seed: u64) {
         patience: Duration::from_secs(300),
         ..EngineOptions::default()
     };
-    let mut processes = [(); 2].map(|()| Process::new(&path, patient));
+    let mut processes = [(); 2].map(|()| Process::new(&path, patient.clone()));
     // The tables and indexes exist before the first subscription.
     for (id, process) in (100..).zip(&processes) {
         let created = process

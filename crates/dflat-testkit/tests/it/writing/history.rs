@@ -28,7 +28,7 @@ fn run(backend: Arc<dyn Backend>, concurrency: Concurrency, threads_max: usize, 
         threads_max,
         ..EngineOptions::default()
     };
-    let workspace = Workspace::on_backend(backend, options);
+    let workspace = Workspace::on_backend(backend, options.clone());
     let history = record(&workspace, seed);
     assert!(
         history
