@@ -87,7 +87,8 @@ impl<T: Object> ChangeRequest<T> {
     /// Use it to undo changes. The bytes also hold the values of fields that newer code wrote and
     /// this program's schema lacks; a request made from [`to_data`](Object::to_data) does not. The
     /// request shows the values of `object`, but changes to them are not stored. If the primary key
-    /// was changed, the object with the new key stays.
+    /// was changed, the object with the new key stays. If `object` lacks required values, because
+    /// [`Fetch::unchecked`](crate::Fetch::unchecked) read it, the restored object lacks them too.
     ///
     /// Submitting it fails with [`NewerSchema`](crate::ErrorKind::NewerSchema) if the bytes do not
     /// fit the schema of newer code that has written to the file. The transaction goes on.

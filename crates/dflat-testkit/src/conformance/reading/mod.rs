@@ -79,6 +79,7 @@ laws! { ($) reading_laws of reading;
         upsert_completes_an_object_without_required_values
         change_completes_an_object_that_was_read_without_required_values
         object_without_required_values_is_deleted
+        restored_object_without_required_values_is_as_it_was
         object_without_required_values_is_deleted_by_a_condition
         live_query_goes_on_after_an_object_without_required_values
     }

@@ -122,6 +122,28 @@ pub fn object_without_required_values_is_deleted(open: Open) {
     assert_eq!(w.fetch::<v2::Letter>().filter(missing).count().unwrap(), 0);
 }
 
+/// An undo stores what was there before, and that object lacked values.
+pub fn restored_object_without_required_values_is_as_it_was(open: Open) {
+    let w = letters(open);
+    let seen = w.fetch::<v2::Letter>().unchecked().all().unwrap();
+    let before = w.fetch::<v1::Letter>().all().unwrap()[0].to_data();
+    for replaces in [false, true] {
+        w.perform([v2::Letter::TABLE], move |tx| match replaces {
+            true => tx.submit(ChangeRequest::<v2::Letter>::upsert(complete(1))).map(drop),
+            false => tx.delete_where(v2::Letter::ID.eq(1)).map(drop),
+        });
+        let request = ChangeRequest::restoration(&seen[0]);
+        w.perform([v2::Letter::TABLE], move |tx| tx.submit(request));
+        let refused = w.get::<v2::Letter>(1).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Corrupt);
+        let missing = w.fetch::<v2::Letter>().unchecked();
+        let missing = missing.filter(v2::Letter::TITLE.is_null()).all().unwrap();
+        assert_eq!(missing.iter().map(|l| l.id()).collect::<Vec<_>>(), [1]);
+        let stored = w.get::<v1::Letter>(1).unwrap().unwrap();
+        assert_eq!(stored.to_data(), before);
+    }
+}
+
 pub fn object_without_required_values_is_deleted_by_a_condition(open: Open) {
     let w = letters(open);
     let refused = w.perform_changes([v2::Letter::TABLE], |tx| {
