@@ -143,6 +143,9 @@ pub enum ColumnType {
 }
 
 impl ColumnType {
+    /// All types.
+    pub const ALL: [Self; 3] = [Self::Integer, Self::Real, Self::Text];
+
     /// The name of the type in SQL.
     #[must_use]
     pub const fn sql_name(self) -> &'static str {

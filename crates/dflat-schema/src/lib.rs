@@ -40,12 +40,14 @@ mod parser;
 mod resolve;
 mod schema;
 mod source;
+mod text;
 
 pub use describe::{describe, describe_types};
 pub use diagnostic::{CODES, Code, Diagnostic, Label, Severity, Style};
 pub use evolution::{EVOLUTION_CODES, Evolution, Version, compare};
 pub use schema::*;
 pub use source::{Loaded, Loader, Location, MemoryLoader, Sources};
+pub use text::schema_text;
 
 use diagnostic::Sink;
 

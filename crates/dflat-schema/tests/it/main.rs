@@ -15,3 +15,4 @@ mod golden;
 mod json;
 mod loading;
 mod robustness;
+mod text;

@@ -8,6 +8,13 @@ pub(crate) const CHANGE_LOG: &str = "CREATE TABLE dflat__log (id INTEGER PRIMARY
 const READ_SCHEMAS: &str = "SELECT CAST(name AS BLOB), descriptor FROM dflat__schema \
      WHERE length(descriptor) <= ? ORDER BY name LIMIT ?";
 
+const READ_COLUMNS: &str = "SELECT CAST(found.name AS BLOB), CAST(keys.type AS BLOB) \
+     FROM sqlite_schema AS found, pragma_table_info(found.name) AS keys \
+     WHERE found.type = 'table' AND found.rootpage > 0 AND substr(found.name, 1, 7) <> 'dflat__' \
+     AND substr(keys.name, 1, 4) = '__pk' \
+     AND EXISTS (SELECT 1 FROM pragma_table_info(found.name) WHERE name = 'p') \
+     ORDER BY found.name, keys.cid LIMIT ?";
+
 const CREATE_SCHEMAS: &str = "CREATE TABLE IF NOT EXISTS dflat__schema \
      (name TEXT PRIMARY KEY, descriptor BLOB NOT NULL) WITHOUT ROWID";
 
@@ -48,6 +55,8 @@ pub(crate) enum ControlStatement {
     /// The schemas of all tables: their names and descriptors, up to a length and a number.
     ReadSchemas,
     PutSchema,
+    /// The types of the key columns of all tables that have the columns of objects.
+    ReadColumns,
     /// Whether the table of the change log has this definition.
     FindChangeLog,
     /// Creates the table of the change log.
@@ -116,6 +125,7 @@ impl ControlStatement {
             Self::CreateSchemas => CREATE_SCHEMAS,
             Self::FindSchema => "SELECT descriptor FROM dflat__schema WHERE name = ?",
             Self::ReadSchemas => READ_SCHEMAS,
+            Self::ReadColumns => READ_COLUMNS,
             Self::PutSchema => {
                 "INSERT INTO dflat__schema (name, descriptor) VALUES (?, ?) \
                  ON CONFLICT (name) DO UPDATE SET descriptor = excluded.descriptor"

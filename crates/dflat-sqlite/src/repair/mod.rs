@@ -1,5 +1,6 @@
 //! Checks the file for damage, and repairs it.
 
 pub(crate) mod check;
+pub(crate) mod contents;
 pub(crate) mod in_place;
 mod stored_descriptors;

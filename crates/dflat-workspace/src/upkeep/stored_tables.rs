@@ -1,6 +1,7 @@
 //! The types that a file knows.
 
 use dflat_model::{DecodeError, TableDescriptor};
+use dflat_sqlite::{FilePages, ObjectTable};
 
 use crate::{Error, ErrorKind, Result, Table, Workspace};
 
@@ -56,6 +57,24 @@ impl Workspace {
             });
             Ok(tables.collect())
         })
+    }
+
+    /// The tables of the file that have the columns of objects, in order of name, whoever wrote
+    /// them and whether the file describes them or not. In memory there are none.
+    ///
+    /// # Errors
+    /// The errors of reading, and [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a
+    /// callback.
+    pub fn object_tables(&self) -> Result<Vec<ObjectTable>> {
+        self.on_sqlite("list the tables", |sqlite| sqlite.object_tables())
+    }
+
+    /// The pages of the file. All numbers are 0 in memory, and if there is no file.
+    ///
+    /// # Errors
+    /// As [`object_tables`](Self::object_tables).
+    pub fn pages(&self) -> Result<FilePages> {
+        self.on_sqlite("count the pages", |sqlite| sqlite.pages())
     }
 }
 

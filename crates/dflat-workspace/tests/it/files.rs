@@ -198,3 +198,42 @@ fn a_read_builds_incomplete_indexes_if_the_option_is_set() {
         assert_eq!(progress[0].rows_done, 20);
     }
 }
+
+#[test]
+fn tables_of_objects_are_listed_with_the_types_of_their_keys() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dflat-sqlite/tests/data");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("original.db");
+    std::fs::copy(data.join("checkpointed.db"), &path).unwrap();
+    let sql = rusqlite::Connection::open(&path).unwrap();
+    sql.execute_batch(
+        "CREATE TABLE other (__pk0 INTEGER); CREATE TABLE dflat__mine (__pk0 INTEGER, p BLOB);
+         CREATE TABLE odd (p BLOB, __pk0 NUMERIC, __pk1 REAL);",
+    )
+    .unwrap();
+    drop(sql);
+    let workspace = open(&path);
+    let listed = workspace.object_tables().unwrap();
+    let listed: Vec<_> = listed
+        .iter()
+        .map(|table| (table.name.as_str(), table.key.clone()))
+        .collect();
+    use dflat_model::ColumnType::{Integer, Real, Text};
+    assert_eq!(
+        listed,
+        [
+            ("benchdoc", vec![Some(Text)]),
+            ("dictitem_v_dflat_internal__", vec![Some(Text), Some(Text)]),
+            (
+                "mygame__sample__monster_v1_1",
+                vec![Some(Text), Some(Integer)]
+            ),
+            ("odd", vec![None, Some(Real)]),
+        ]
+    );
+    let pages = workspace.pages().unwrap();
+    let bytes = std::fs::metadata(&path).unwrap().len();
+    assert_eq!(pages.page_bytes * pages.pages, bytes);
+    assert!(!pages.gives_back);
+    assert_eq!(Workspace::in_memory().pages().unwrap().pages, 0);
+}
