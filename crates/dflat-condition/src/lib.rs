@@ -20,6 +20,7 @@ pub mod syntax;
 mod text;
 
 pub use error::{ConditionError, ConditionErrorKind};
+pub use nearest::suggestion;
 pub use parameters::{Parameter, ParameterKey, Parameters};
 pub use text::{Condition, TEXT_BYTES_MAX, fields, orders, predicate};
 

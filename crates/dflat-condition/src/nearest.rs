@@ -28,8 +28,21 @@ pub(crate) fn find<'a, T>(
     exact.or_else(|| items.into_iter().find(|item| same(name(item), wanted)))
 }
 
-/// The question whether the closest name was meant, or else the list of all names.
-pub(crate) fn suggestion(wanted: &str, what: &str, names: &[&str]) -> Option<String> {
+/// How to mend a name that is not known: the question whether the closest known name was meant, or
+/// else the list of up to 12 names after `what`. `None` if no name is known.
+///
+/// # Examples
+/// ```
+/// use dflat_condition::suggestion;
+///
+/// let names = ["title", "priority"];
+/// let help = suggestion("prioritty", "the fields are", &names);
+/// assert_eq!(help.as_deref(), Some("did you mean `priority`?"));
+/// let help = suggestion("weapon", "the fields are", &names);
+/// assert_eq!(help.as_deref(), Some("the fields are: `title`, `priority`"));
+/// ```
+#[must_use]
+pub fn suggestion(wanted: &str, what: &str, names: &[&str]) -> Option<String> {
     match closest(wanted, names) {
         Some(near) => Some(format!("did you mean `{near}`?")),
         None => listed(what, names),

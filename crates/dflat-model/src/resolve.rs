@@ -32,6 +32,18 @@ impl Query {
     }
 }
 
+impl TableDescriptor {
+    /// The type of the single value that a path from the root table leads to; `None` if there is no
+    /// such path, or if it leads to a vector or to the type code of a union.
+    #[must_use]
+    pub fn element_at(&self, steps: &[Step]) -> Option<Element> {
+        match Scope::root(self).follow(steps)? {
+            PathEnd::Value(element) => Some(element),
+            PathEnd::Vector(_) | PathEnd::Tag => None,
+        }
+    }
+}
+
 impl Predicate {
     /// Whether all paths are valid from the root table of a type, and have the right types.
     #[must_use]

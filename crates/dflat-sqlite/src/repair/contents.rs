@@ -1,4 +1,4 @@
-//! What a file holds: its pages, and the tables of objects, also those without a description.
+//! The contents of a file: its pages, and the tables of objects, also those without a description.
 
 use std::ops::ControlFlow;
 

@@ -10,9 +10,10 @@
 //!   the rooms are the modules inside that module.
 //!
 //! Several lines with the same name are alternatives: one of them must allow each use. The front of
-//! the rooms (`lib.rs`, `mod.rs` or `transaction.rs`) declares and re-exports them and is on no
-//! floor; a name that it re-exports counts as a name of the room that it comes from, and may be
-//! used anywhere if it comes from another crate. Tests and `$crate` in macros are not checked.
+//! the rooms (`lib.rs`, `main.rs`, `mod.rs` or `transaction.rs`) declares and re-exports them and
+//! is on no floor; a name that it re-exports counts as a name of the room that it comes from, and
+//! may be used anywhere if it comes from another crate. Tests and `$crate` in macros are not
+//! checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -83,7 +84,7 @@ pub fn check(architecture: &str, files: &[File], packages: &[Package]) -> Vec<Fi
         match House::find(name, &chains, files) {
             Some(house) => findings.extend(house.check(files)),
             None => {
-                let message = format!("`{name}` has no `lib.rs` or `mod.rs`");
+                let message = format!("`{name}` has no `lib.rs`, `main.rs` or `mod.rs`");
                 findings.push(Finding::error(architecture::PATH, chains[0].line, message));
             }
         }
@@ -145,7 +146,7 @@ impl<'a> House<'a> {
         let path: Vec<_> = names.collect();
         let module = path.join("/");
         let fronts = if path.is_empty() {
-            vec![format!("{source}lib.rs")]
+            vec![format!("{source}lib.rs"), format!("{source}main.rs")]
         } else {
             vec![
                 format!("{source}{module}/mod.rs"),

@@ -1,0 +1,107 @@
+//! The arguments of all commands.
+
+mod see;
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use see::{
+    ConditionArguments, CountArguments, ExplainArguments, GetArguments, InfoArguments,
+    QueryArguments, SchemaArguments, StatsArguments, TypesArguments, WindowArguments,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  dflat tasks.db
+  dflat query tasks.db Task 'done == false' --order 'title desc' --limit 20
+";
+
+/// Looks into files of the Dflat object database, moves data, and mends.
+///
+/// `dflat FILE` is short for `dflat info FILE`; write `./get` for a file named `get`.
+///
+/// Exit codes: 0 done; 1 `get` found no object, or `query --exit-status` no objects; 2 wrong usage;
+/// 3 the file cannot be read or written; 4 a conflict.
+#[derive(Debug, Parser)]
+#[command(name = "dflat", version, before_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// A command.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Info(InfoArguments),
+    Types(TypesArguments),
+    Schema(SchemaArguments),
+    Stats(StatsArguments),
+    Get(GetArguments),
+    Query(QueryArguments),
+    Count(CountArguments),
+    Explain(ExplainArguments),
+}
+
+/// The file, and where its types come from.
+#[derive(Debug, Args)]
+pub(crate) struct FileArguments {
+    /// The database file.
+    #[arg(value_name = "FILE")]
+    pub(crate) path: PathBuf,
+    /// A schema for types that the file does not describe; may be given several times. Without it,
+    /// the schemas (.fbs) beside the file are tried.
+    #[arg(long = "schema", value_name = "SCHEMA")]
+    pub(crate) schemas: Vec<PathBuf>,
+}
+
+/// The form of the output.
+#[derive(Debug, Args)]
+pub(crate) struct FormatArguments {
+    /// The form of the output.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+    /// Short for `--format jsonl`.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl FormatArguments {
+    pub(crate) const fn get(&self) -> Format {
+        match self.json {
+            true => Format::Jsonl,
+            false => self.format,
+        }
+    }
+}
+
+/// A form of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Columns for people.
+    Table,
+    /// One JSON object a line.
+    Jsonl,
+    /// Comma-separated values with a line of names.
+    Csv,
+}
+
+/// Puts `info` before a first argument that names a file and no command.
+pub(crate) fn with_info(command: &clap::Command, mut given: Vec<OsString>) -> Vec<OsString> {
+    let is_file = |name: &OsStr| {
+        let Some(text) = name.to_str() else {
+            return true;
+        };
+        let is_command = text == "help"
+            || command
+                .get_subcommands()
+                .any(|known| known.get_name() == text);
+        let looks_like_file = || text.contains(['/', '.', '\\']) || PathBuf::from(name).exists();
+        !text.starts_with('-') && !is_command && looks_like_file()
+    };
+    if given.get(1).is_some_and(|first| is_file(first)) {
+        given.insert(1, OsString::from("info"));
+    }
+    given
+}

@@ -1,0 +1,174 @@
+//! The types of a file, wherever their descriptions come from.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use dflat_condition::suggestion;
+use dflat_engine::dictionary;
+use dflat_model::Table;
+use dflat_workspace::Workspace;
+
+use super::schemas::{Schemas, beside};
+use super::unknown::bare;
+use crate::failure::{Failure, note};
+
+/// The source of the description of a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The file.
+    File,
+    /// A schema.
+    Schema(PathBuf),
+    /// None: nothing describes the type. Its fields are known by their slots only.
+    Nothing,
+    /// The file, but its description cannot be used, for this reason.
+    Unusable(String),
+}
+
+/// A type of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct FileType {
+    pub(crate) table: Table,
+    pub(crate) origin: Origin,
+}
+
+impl FileType {
+    /// Whether nothing describes the fields.
+    pub(crate) fn is_bare(&self) -> bool {
+        matches!(self.origin, Origin::Nothing | Origin::Unusable(_))
+    }
+}
+
+/// The types of a file, in order of their names. The dictionary is left out.
+pub(crate) struct Types(Vec<FileType>);
+
+impl Types {
+    /// Finds the types: by the descriptors of the file, by the given schemas, or by the schemas
+    /// beside the file.
+    pub(crate) fn find(
+        workspace: &Workspace,
+        path: &Path,
+        schemas: &[PathBuf],
+    ) -> Result<Self, Failure> {
+        let mut found: BTreeMap<String, FileType> = BTreeMap::new();
+        for stored in workspace.stored_tables()? {
+            let described = match stored.table {
+                Ok(table) => FileType {
+                    table,
+                    origin: Origin::File,
+                },
+                Err(error) => FileType {
+                    table: bare(&stored.name, &[]),
+                    origin: Origin::Unusable(error.to_string()),
+                },
+            };
+            found.insert(stored.name, described);
+        }
+        let given = Schemas::read(schemas)?;
+        let mut missing = Vec::new();
+        for object_table in workspace.object_tables()? {
+            let name = &object_table.name;
+            let is_described = found.get(name).is_some_and(|known| !known.is_bare());
+            if is_described {
+                continue;
+            }
+            match given.find(&object_table) {
+                Some(described) => drop(found.insert(name.clone(), described)),
+                None => missing.push(object_table),
+            }
+        }
+        missing.retain(|table| table.name != dictionary::TABLE.name);
+        if !missing.is_empty() {
+            found.extend(noted(beside(path, &missing)));
+        }
+        for table in missing {
+            let key = &table.key;
+            let known = found.entry(table.name.clone());
+            known
+                .and_modify(|known| {
+                    if known.is_bare() {
+                        known.table = bare(&table.name, key);
+                    }
+                })
+                .or_insert_with(|| FileType {
+                    table: bare(&table.name, key),
+                    origin: Origin::Nothing,
+                });
+        }
+        for described in given.into_types() {
+            found
+                .entry(described.table.name.to_string())
+                .or_insert(described);
+        }
+        found.retain(|name, _| *name != dictionary::TABLE.name);
+        Ok(Self(found.into_values().collect()))
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &FileType> {
+        self.0.iter()
+    }
+
+    /// The type of a name: its full name, the last part of its name, or the name of its table, each
+    /// without regard to case if there is no exact one.
+    pub(crate) fn get(&self, name: &str) -> Result<&FileType, Failure> {
+        let tests: [fn(&FileType, &str) -> bool; 4] = [
+            |known, name| known.table.type_name == name || known.table.name == name,
+            |known, name| short(known) == name,
+            |known, name| known.table.type_name.eq_ignore_ascii_case(name),
+            |known, name| short(known).eq_ignore_ascii_case(name),
+        ];
+        for test in tests {
+            let mut fitting = self.0.iter().filter(|known| test(known, name));
+            match (fitting.next(), fitting.next()) {
+                (Some(found), None) => return Ok(found),
+                (Some(one), Some(other)) => {
+                    let (one, other) = (&one.table.name, &other.table.name);
+                    let message = format!("`{name}` is the type of the tables {one} and {other}");
+                    let help = "help: give the name of a table".to_owned();
+                    return Err(Failure::usage([message, help].join("\n")));
+                }
+                (None, _) => {}
+            }
+        }
+        let names: Vec<&str> = self.0.iter().map(short).collect();
+        let help = suggestion(name, "the types are", &names);
+        let help = help.map_or_else(
+            || "\nhelp: the file has no types".to_owned(),
+            |help| format!("\nhelp: {help}"),
+        );
+        Err(Failure::usage(format!(
+            "the file has no type `{name}`{help}"
+        )))
+    }
+
+    /// The types of these names, or all types if there is no name.
+    pub(crate) fn chosen(&self, names: &[String]) -> Result<Vec<&FileType>, Failure> {
+        match names {
+            [] => Ok(self.0.iter().collect()),
+            names => names.iter().map(|name| self.get(name)).collect(),
+        }
+    }
+}
+
+/// Says which schemas beside the file are used.
+fn noted(found: Vec<(String, FileType)>) -> Vec<(String, FileType)> {
+    let mut used: Vec<String> = Vec::new();
+    for (_, known) in &found {
+        if let Origin::Schema(schema) = &known.origin {
+            let schema = schema.display().to_string();
+            if !used.contains(&schema) {
+                used.push(schema);
+            }
+        }
+    }
+    if !used.is_empty() {
+        note(&format!("types are read from {}", used.join(", ")));
+    }
+    found
+}
+
+/// The last part of a type's name.
+fn short(known: &FileType) -> &str {
+    let name = &known.table.type_name;
+    name.rsplit('.').next().unwrap_or(name)
+}

@@ -1,0 +1,48 @@
+//! The command line of the Dflat object database.
+
+mod arguments;
+mod display;
+mod failure;
+mod file;
+mod object;
+mod record;
+mod see;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use arguments::{Arguments, Command};
+use failure::Outcome;
+
+fn main() -> ExitCode {
+    let command = Arguments::command();
+    let given = arguments::with_info(&command, std::env::args_os().collect::<Vec<OsString>>());
+    let parsed = command
+        .try_get_matches_from(given)
+        .and_then(|matches| Arguments::from_arg_matches(&matches));
+    let outcome = match parsed {
+        Ok(arguments) => run(&arguments.command),
+        Err(error) => {
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            // If the terminal is gone, the message cannot be shown anywhere.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    failure::end(outcome)
+}
+
+fn run(command: &Command) -> Outcome {
+    match command {
+        Command::Info(arguments) => see::info(arguments),
+        Command::Types(arguments) => see::types(arguments),
+        Command::Schema(arguments) => see::schema(arguments),
+        Command::Stats(arguments) => see::stats(arguments),
+        Command::Get(arguments) => see::get(arguments),
+        Command::Query(arguments) => see::query(arguments),
+        Command::Count(arguments) => see::count(arguments),
+        Command::Explain(arguments) => see::explain(arguments),
+    }
+}

@@ -1,0 +1,108 @@
+//! Files for tests, and runs of the program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use dflat_engine::engine::PerformOptions;
+use dflat_engine::storage::CloseOptions;
+use dflat_model::Table;
+use dflat_schema::{DefinitionId, DefinitionKind, MemoryLoader, compile, describe};
+use dflat_workspace::{FileOptions, JsonType, Operation, Workspace};
+use serde::de::DeserializeSeed;
+
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_dflat");
+
+pub(crate) fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A file of Dflat for Swift.
+pub(crate) fn copy_of_original(name: &str, to: &Path) {
+    let data = repository().join("crates/dflat-sqlite/tests/data");
+    fs::copy(data.join(name), to).unwrap();
+}
+
+/// The stored types of `tests/data/tasks.fbs`.
+pub(crate) fn tables() -> Vec<Table> {
+    let text = include_str!("../data/tasks.fbs");
+    let loader = MemoryLoader::new().with_file("tasks.fbs", text);
+    let compiled = compile(&["tasks.fbs".to_owned()], &loader, &Default::default());
+    let schema = compiled.schema.unwrap();
+    let ids = (0..).map(DefinitionId).zip(&schema.definitions);
+    let stored = ids.filter(
+        |(_, definition)| matches!(&definition.kind, DefinitionKind::Table(table) if table.root),
+    );
+    stored
+        .map(|(id, _)| Table::new(describe(&schema, id)))
+        .collect()
+}
+
+pub(crate) fn table(name: &str) -> Table {
+    let mut tables = tables().into_iter();
+    tables.find(|table| table.type_name == name).unwrap()
+}
+
+pub(crate) fn open(path: &Path) -> Workspace {
+    Workspace::open(path, &FileOptions::default()).unwrap()
+}
+
+/// Inserts objects, given as JSON, in one transaction.
+pub(crate) fn insert(workspace: &Workspace, table: &Table, objects: &[String]) {
+    let options = PerformOptions::default();
+    let inserted = workspace.perform_blocking([table.clone()], options, |context| {
+        for json in objects {
+            let mut reader = serde_json::Deserializer::from_str(json);
+            let payload = JsonType::of(table).deserialize(&mut reader).unwrap();
+            context.submit(table, Operation::Create { payload: &payload }, None)?;
+        }
+        Ok(())
+    });
+    inserted.unwrap();
+    workspace.engine().settle().unwrap();
+}
+
+/// A file of this library, with tasks and lists.
+pub(crate) fn make_tasks(path: &Path) {
+    let workspace = open(path);
+    let tasks = [
+        r#"{"id": 1, "title": "größe 日本 😀", "list": 1, "priority": 100, "due": 5, "tags": ["a", "b"], "content_type": "Note", "content": {"text": "n"}}"#,
+        r#"{"id": 2, "title": "buy milk", "list": 1, "done": true, "color": "Red", "priority": -3, "rights": "Read Share"}"#,
+        r#"{"id": 3, "list": 2, "color": "Blue", "priority": 7, "spot": {"x": 1.5, "y": -2}, "weight": "inf"}"#,
+        r#"{"id": 18446744073709551615, "title": "", "list": 2, "content_type": "Words", "content": "hi", "weight": "nan"}"#,
+    ];
+    insert(&workspace, &table("Work.Task"), &tasks.map(str::to_owned));
+    let lists = [
+        r#"{"owner": "ann", "number": 1, "name": "home"}"#,
+        r#"{"owner": "ann", "number": -2, "name": "work"}"#,
+    ];
+    insert(&workspace, &table("Work.List"), &lists.map(str::to_owned));
+    let options = CloseOptions {
+        truncate: true,
+        ..CloseOptions::default()
+    };
+    workspace.shutdown_with(options).unwrap();
+}
+
+/// A file with names and texts that try to control the terminal.
+pub(crate) fn make_hostile(path: &Path) {
+    let workspace = open(path);
+    let task = r#"{"id": 1, "title": "\u001b[2J\u009b31m\u202e\u0007x"}"#;
+    insert(&workspace, &table("Work.Task"), &[task.to_owned()]);
+    workspace.shutdown_with(Default::default()).unwrap();
+}
+
+/// Runs the program.
+pub(crate) fn dflat(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments).current_dir(folder);
+    command.output().unwrap()
+}
+
+/// The standard output of a run that ends with code 0.
+pub(crate) fn printed(arguments: &[&str], folder: &Path) -> String {
+    let output = dflat(arguments, folder);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    String::from_utf8(output.stdout).unwrap()
+}
