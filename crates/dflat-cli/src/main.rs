@@ -1,6 +1,7 @@
 //! The command line of the Dflat object database.
 
 mod arguments;
+mod change;
 mod display;
 mod failure;
 mod file;
@@ -44,5 +45,10 @@ fn run(command: &Command) -> Outcome {
         Command::Query(arguments) => see::query(arguments),
         Command::Count(arguments) => see::count(arguments),
         Command::Explain(arguments) => see::explain(arguments),
+        Command::Insert(arguments) => change::insert(arguments),
+        Command::Upsert(arguments) => change::upsert(arguments),
+        Command::Set(arguments) => change::set(arguments),
+        Command::Delete(arguments) => change::delete(arguments),
+        Command::Dict(arguments) => change::dict(arguments),
     }
 }

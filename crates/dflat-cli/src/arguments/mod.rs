@@ -1,5 +1,6 @@
 //! The arguments of all commands.
 
+mod change;
 mod see;
 
 use std::ffi::{OsStr, OsString};
@@ -7,6 +8,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use change::{
+    DeleteArguments, DictArguments, DictCommand, DictPlace, InputArguments, InsertArguments,
+    SetArguments, UpsertArguments, WriteArguments,
+};
 pub(crate) use see::{
     ConditionArguments, CountArguments, ExplainArguments, GetArguments, InfoArguments,
     QueryArguments, SchemaArguments, StatsArguments, TypesArguments, WindowArguments,
@@ -22,8 +27,8 @@ Examples:
 ///
 /// `dflat FILE` is short for `dflat info FILE`; write `./get` for a file named `get`.
 ///
-/// Exit codes: 0 done; 1 `get` found no object, or `query --exit-status` no objects; 2 wrong usage;
-/// 3 the file cannot be read or written; 4 a conflict.
+/// Exit codes: 0 done; 1 there is no object or value for a key, or `query --exit-status` found
+/// none; 2 wrong usage; 3 the file cannot be read or written; 4 a conflict.
 #[derive(Debug, Parser)]
 #[command(name = "dflat", version, before_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -42,6 +47,11 @@ pub(crate) enum Command {
     Query(QueryArguments),
     Count(CountArguments),
     Explain(ExplainArguments),
+    Insert(InsertArguments),
+    Upsert(UpsertArguments),
+    Set(SetArguments),
+    Delete(DeleteArguments),
+    Dict(DictArguments),
 }
 
 /// The file, and where its types come from.

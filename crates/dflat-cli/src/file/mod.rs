@@ -4,10 +4,12 @@ mod schemas;
 mod types;
 mod unknown;
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use dflat_engine::storage::CloseOptions;
 use dflat_workspace::{FileOptions, Source, Workspace};
+use tempfile::TempDir;
 
 use crate::arguments::FileArguments;
 use crate::failure::Failure;
@@ -19,6 +21,8 @@ pub(crate) struct OpenFile {
     pub(crate) path: PathBuf,
     pub(crate) workspace: Workspace,
     pub(crate) types: Types,
+    /// The folder of the temporary copy that a dry run uses.
+    copy: Option<TempDir>,
 }
 
 impl OpenFile {
@@ -28,6 +32,33 @@ impl OpenFile {
         options.read_only(true);
         options.follow_processes(false);
         Self::open(arguments, &options)
+    }
+
+    /// Opens the file for writing, or a temporary copy of it for a dry run. A file that does not
+    /// exist is created by the first change.
+    pub(crate) fn write(arguments: &FileArguments, is_dry: bool) -> Result<Self, Failure> {
+        let mut options = FileOptions::default();
+        options.follow_processes(false);
+        if !is_dry {
+            return Self::open(arguments, &options);
+        }
+        let folder = tempfile::tempdir()
+            .map_err(|error| Failure::file(format!("cannot make a temporary folder: {error}")))?;
+        let copy = folder.path().join("copy.db");
+        if arguments.path.exists() {
+            let original = Self::read(arguments)?;
+            let go_on = &mut |_| ControlFlow::Continue(());
+            original.workspace.backup(&copy, go_on)?;
+            original.close()?;
+        }
+        let workspace = Workspace::open(&copy, &options)?;
+        let types = Types::find(&workspace, &arguments.path, &arguments.schemas)?;
+        Ok(Self {
+            path: arguments.path.clone(),
+            workspace,
+            types,
+            copy: Some(folder),
+        })
     }
 
     fn open(arguments: &FileArguments, options: &FileOptions) -> Result<Self, Failure> {
@@ -42,6 +73,7 @@ impl OpenFile {
             path,
             workspace,
             types,
+            copy: None,
         })
     }
 
@@ -53,6 +85,8 @@ impl OpenFile {
     /// Closes the file.
     pub(crate) fn close(self) -> Result<(), Failure> {
         self.workspace.shutdown_with(CloseOptions::default())?;
+        // If the folder cannot be deleted, the system deletes it later.
+        let _ = self.copy.map(TempDir::close);
         Ok(())
     }
 

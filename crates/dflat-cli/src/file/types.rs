@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use dflat_condition::suggestion;
 use dflat_engine::dictionary;
-use dflat_model::Table;
+use dflat_model::{Table, TableDescriptor};
 use dflat_workspace::Workspace;
 
 use super::schemas::{Schemas, beside};
@@ -96,9 +96,11 @@ impl Types {
                 });
         }
         for described in given.into_types() {
-            found
-                .entry(described.table.name.to_string())
-                .or_insert(described);
+            let name = described.table.name.to_string();
+            match found.get_mut(&name) {
+                Some(known) => assign_keys(known, &described.table),
+                None => drop(found.insert(name, described)),
+            }
         }
         found.retain(|name, _| *name != dictionary::TABLE.name);
         Ok(Self(found.into_values().collect()))
@@ -141,12 +143,34 @@ impl Types {
         )))
     }
 
+    /// As [`get`](Self::get), for a command that writes.
+    pub(crate) fn to_write(&self, name: &str) -> Result<&FileType, Failure> {
+        let known = self.get(name)?;
+        if known.is_bare() {
+            let name = &known.table.name;
+            return Err(Failure::usage(format!(
+                "nothing describes the type of the table {name}\nhelp: pass its schema with --schema"
+            )));
+        }
+        Ok(known)
+    }
+
     /// The types of these names, or all types if there is no name.
     pub(crate) fn chosen(&self, names: &[String]) -> Result<Vec<&FileType>, Failure> {
         match names {
             [] => Ok(self.0.iter().collect()),
             names => names.iter().map(|name| self.get(name)).collect(),
         }
+    }
+}
+
+/// Lets the library assign keys as a schema says, because files do not say that.
+fn assign_keys(known: &mut FileType, schema: &Table) {
+    if known.table.auto_key != schema.auto_key && known.table.primary_key == schema.primary_key {
+        known.table = Table::new(TableDescriptor {
+            auto_key: schema.auto_key,
+            ..(*known.table).clone()
+        });
     }
 }
 

@@ -22,6 +22,7 @@ fn prepare(folder: &Path) {
         fs::copy(repository().join("schemas").join(name), beside.join(name)).unwrap();
     }
     make_tasks(&folder.join("tasks.db"));
+    fs::write(beside.join("tasks.fbs"), include_str!("../data/tasks.fbs")).unwrap();
     make_hostile(&folder.join("hostile.db"));
     fs::write(
         folder.join("text.txt"),
@@ -111,6 +112,11 @@ fn files_of_this_library_are_shown() {
 #[test]
 fn mistakes_are_explained() {
     check("mistakes.console");
+}
+
+#[test]
+fn objects_are_changed() {
+    check("change.console");
 }
 
 #[test]

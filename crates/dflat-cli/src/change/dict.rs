@@ -1,0 +1,185 @@
+//! The dictionary: small values by key.
+
+use std::fmt::Write as _;
+use std::io::{Write as _, stdout};
+
+use dflat_engine::dictionary::{Dictionary, TABLE, Value};
+use serde_json::json;
+
+use super::confirm::confirm;
+use super::perform;
+use super::report::report;
+use crate::arguments::{DictArguments, DictCommand, DictPlace, FileArguments, WriteArguments};
+use crate::display::{Alignment, write_json};
+use crate::failure::{Found, Outcome, note};
+use crate::file::OpenFile;
+use crate::record::{Cell, RecordWriter, json_failure};
+
+/// Carries out a command on the dictionary.
+pub(crate) fn dict(arguments: &DictArguments) -> Outcome {
+    match &arguments.command {
+        DictCommand::Get { place, keys } => get(place, keys),
+        DictCommand::Set {
+            place,
+            key,
+            value,
+            write,
+        } => set(place, key, value, write),
+        DictCommand::Remove {
+            place,
+            keys,
+            yes,
+            write,
+        } => remove(place, keys, *yes, write),
+        DictCommand::Keys {
+            place,
+            prefix,
+            format,
+        } => {
+            let file = OpenFile::read(&file_of(place))?;
+            let columns = ["key", "kind", "value"];
+            let columns = columns.map(|name| (name.to_owned(), Alignment::Left));
+            let mut writer = RecordWriter::new(format.get(), stdout().lock(), columns.to_vec())?;
+            for (key, value) in space(&file, place).entries(prefix)? {
+                writer.row(&[
+                    Cell::Text(key.to_string()),
+                    Cell::Text(kind(&value).to_owned()),
+                    cell(&value),
+                ])?;
+            }
+            writer.end()?;
+            file.close()?;
+            Ok(Found::Yes)
+        }
+    }
+}
+
+fn file_of(place: &DictPlace) -> FileArguments {
+    FileArguments {
+        path: place.path.clone(),
+        schemas: Vec::new(),
+    }
+}
+
+fn space(file: &OpenFile, place: &DictPlace) -> Dictionary {
+    let dictionary = file.workspace.dictionary();
+    match place.space.as_str() {
+        "" => (**dictionary).clone(),
+        name => dictionary.namespace(name),
+    }
+}
+
+fn get(place: &DictPlace, keys: &[String]) -> Outcome {
+    let file = OpenFile::read(&file_of(place))?;
+    let space = space(&file, place);
+    let mut found = Found::Yes;
+    let mut out = stdout().lock();
+    for key in keys {
+        let Some(value) = space.get(key)? else {
+            note(&format!("the dictionary has no key {key}"));
+            found = Found::No;
+            continue;
+        };
+        write_json(&mut out, &cell(&value)).map_err(|error| json_failure(&error))?;
+        writeln!(out)?;
+    }
+    file.close()?;
+    Ok(found)
+}
+
+fn set(place: &DictPlace, key: &str, text: &str, write: &WriteArguments) -> Outcome {
+    let file = OpenFile::write(&file_of(place), write.dry_run)?;
+    let space = space(&file, place);
+    let value = value(text);
+    perform(&file.workspace, &TABLE, |context| {
+        context.keys(&space).set(key, Some(&value))
+    })?;
+    file.close()?;
+    report(write, &[("set", 1)])?;
+    Ok(Found::Yes)
+}
+
+fn remove(place: &DictPlace, keys: &[String], yes: bool, write: &WriteArguments) -> Outcome {
+    let file = OpenFile::write(&file_of(place), write.dry_run)?;
+    let space = space(&file, place);
+    let mut known = Vec::new();
+    for key in keys {
+        match space.get(key)? {
+            Some(_) => known.push(key),
+            None => note(&format!("the dictionary has no key {key}")),
+        }
+    }
+    let noun = if known.len() == 1 { "key" } else { "keys" };
+    let question = format!("remove {} {noun} of the dictionary?", known.len());
+    let mut removed = 0;
+    if !known.is_empty() && confirm(&question, yes || write.dry_run)? {
+        perform(&file.workspace, &TABLE, |context| {
+            let inside = context.keys(&space);
+            known.iter().try_for_each(|key| inside.set(key, None))
+        })?;
+        removed = known.len() as u64;
+    }
+    let found = match known.len() == keys.len() {
+        true => Found::Yes,
+        false => Found::No,
+    };
+    file.close()?;
+    report(write, &[("removed", removed)])?;
+    Ok(found)
+}
+
+/// The value of a text: `true` and `false`, a number, or a text, with or without quotes.
+fn value(text: &str) -> Value {
+    use serde_json::Value as Json;
+    match serde_json::from_str(text) {
+        Ok(Json::Bool(value)) => Value::Bool(value),
+        Ok(Json::String(text)) => Value::Text(text.into()),
+        Ok(Json::Number(number)) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(number), ..) => Value::I64(number),
+            (_, Some(number), _) => Value::U64(number),
+            (_, _, Some(number)) => Value::F64(number),
+            _ => Value::Text(text.into()),
+        },
+        _ => Value::Text(text.into()),
+    }
+}
+
+const fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Bool(_) => "bool",
+        Value::I64(_) => "long",
+        Value::U64(_) => "ulong",
+        Value::F32(_) => "float",
+        Value::F64(_) => "double",
+        Value::Text(_) => "text",
+        Value::Codable(_) => "bytes",
+        Value::FlatBuffers { .. } => "FlatBuffers",
+    }
+}
+
+fn cell(value: &Value) -> Cell {
+    let number = |number: f64| match number.is_finite() {
+        true => Cell::of(&number),
+        false => Cell::Text(number.to_string()),
+    };
+    match value {
+        Value::Bool(value) => Cell::of(value),
+        Value::I64(value) => Cell::of(value),
+        Value::U64(value) => Cell::of(value),
+        Value::F32(value) if value.is_finite() => Cell::of(value),
+        Value::F32(value) => number((*value).into()),
+        Value::F64(value) => number(*value),
+        Value::Text(text) => Cell::Text(text.to_string()),
+        Value::Codable(bytes) => Cell::of(&json!({"hex": hexadecimal(bytes)})),
+        Value::FlatBuffers { bytes, .. } => Cell::of(&json!({"hex": hexadecimal(bytes)})),
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing to a string does not fail.
+        let _ = write!(out, "{byte:02x}");
+    }
+    out
+}

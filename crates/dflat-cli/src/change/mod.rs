@@ -1,0 +1,33 @@
+//! Commands that change objects and values, each in one transaction.
+
+mod assign;
+mod confirm;
+mod delete;
+mod dict;
+mod input;
+mod insert;
+mod report;
+mod set;
+
+pub(crate) use delete::delete;
+pub(crate) use dict::dict;
+pub(crate) use insert::{insert, upsert};
+pub(crate) use set::set;
+
+use dflat_engine::engine::PerformOptions;
+use dflat_model::Table;
+use dflat_workspace::{TransactionContext, Workspace};
+
+use crate::failure::Failure;
+
+/// Runs one transaction over a table. It holds write access from its start, so that no other
+/// process commits between its reads and its changes.
+fn perform<R>(
+    workspace: &Workspace,
+    table: &Table,
+    mut handler: impl FnMut(&TransactionContext) -> dflat_workspace::Result<R>,
+) -> Result<R, Failure> {
+    let options = PerformOptions { write_first: true };
+    let tables = [table.clone()];
+    Ok(workspace.perform_blocking(tables, options, |context| handler(&context))?)
+}
