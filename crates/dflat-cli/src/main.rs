@@ -45,6 +45,7 @@ fn run(command: &Command) -> Outcome {
         Command::Query(arguments) => see::query(arguments),
         Command::Count(arguments) => see::count(arguments),
         Command::Explain(arguments) => see::explain(arguments),
+        Command::Watch(arguments) => see::watch(arguments),
         Command::Insert(arguments) => change::insert(arguments),
         Command::Upsert(arguments) => change::upsert(arguments),
         Command::Set(arguments) => change::set(arguments),

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use anstyle::Style;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
@@ -109,8 +110,13 @@ impl<W: Write> RecordWriter<W> {
     }
 
     pub(crate) fn row(&mut self, row: &[Cell]) -> Result<(), Failure> {
+        self.styled_row(row, Style::new())
+    }
+
+    /// Writes a row, in a style if the form is a table.
+    pub(crate) fn styled_row(&mut self, row: &[Cell], style: Style) -> Result<(), Failure> {
         match self {
-            Self::Table(table) => Ok(table.row(row.iter().map(Cell::shown).collect())?),
+            Self::Table(table) => Ok(table.row(row.iter().map(Cell::shown).collect(), style)?),
             Self::Jsonl(out, names) => {
                 write_json(&mut *out, &Row(names, row)).map_err(|error| json_failure(&error))?;
                 Ok(out.write_all(b"\n")?)
@@ -121,6 +127,16 @@ impl<W: Write> RecordWriter<W> {
                 writer.write_record(cells).map_err(csv_failure)
             }
         }
+    }
+
+    /// Writes the rows so far.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::Table(table) => table.flush()?,
+            Self::Jsonl(out, _) => out.flush()?,
+            Self::Csv(writer) => writer.flush()?,
+        }
+        Ok(())
     }
 
     pub(crate) fn end(self) -> Result<(), Failure> {

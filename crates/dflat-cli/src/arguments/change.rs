@@ -170,6 +170,22 @@ pub(crate) enum DictCommand {
         #[command(flatten)]
         write: WriteArguments,
     },
+    /// Prints the values of a key, and then each change of them. Ctrl-C ends the command.
+    Watch {
+        #[command(flatten)]
+        place: DictPlace,
+        /// The key, or the beginning of keys with `--prefix`.
+        #[arg(value_name = "KEY")]
+        key: String,
+        /// Watches all keys that begin with KEY.
+        #[arg(long)]
+        prefix: bool,
+        /// Ends after this number of values.
+        #[arg(long, value_name = "COUNT")]
+        deliveries: Option<u64>,
+        #[command(flatten)]
+        format: FormatArguments,
+    },
     /// Lists the keys and their values.
     Keys {
         #[command(flatten)]

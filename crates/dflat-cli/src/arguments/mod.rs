@@ -14,7 +14,8 @@ pub(crate) use change::{
 };
 pub(crate) use see::{
     ConditionArguments, CountArguments, ExplainArguments, GetArguments, InfoArguments,
-    QueryArguments, SchemaArguments, StatsArguments, TypesArguments, WindowArguments,
+    QueryArguments, SchemaArguments, StatsArguments, TypesArguments, WatchArguments,
+    WindowArguments,
 };
 
 const EXAMPLES: &str = "\
@@ -47,6 +48,7 @@ pub(crate) enum Command {
     Query(QueryArguments),
     Count(CountArguments),
     Explain(ExplainArguments),
+    Watch(WatchArguments),
     Insert(InsertArguments),
     Upsert(UpsertArguments),
     Set(SetArguments),

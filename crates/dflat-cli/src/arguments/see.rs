@@ -52,6 +52,12 @@ Examples:
   dflat explain tasks.db Task --order 'title desc'
 ";
 
+const WATCH_EXAMPLES: &str = "\
+Examples:
+  dflat watch tasks.db Task 'done == false'
+  dflat watch tasks.db Task --order 'priority desc' --limit 10 --select id,title --json
+";
+
 /// Summarizes a file: its types, their objects, its indexes and its space.
 #[derive(Debug, Args)]
 #[command(before_help = INFO_EXAMPLES)]
@@ -175,6 +181,28 @@ pub(crate) struct ExplainArguments {
     pub(crate) condition: ConditionArguments,
     #[command(flatten)]
     pub(crate) window: WindowArguments,
+    #[command(flatten)]
+    pub(crate) format: FormatArguments,
+}
+
+/// Prints the objects that meet a condition, and then each change of this result.
+///
+/// The marks are `+` for an object that is new in the result, `-` for one that left it, `~` for new
+/// values, and `>` for a new place alone. Commits of other processes are shown, too. Ctrl-C ends
+/// the command.
+#[derive(Debug, Args)]
+#[command(before_help = WATCH_EXAMPLES)]
+pub(crate) struct WatchArguments {
+    #[command(flatten)]
+    pub(crate) condition: ConditionArguments,
+    #[command(flatten)]
+    pub(crate) window: WindowArguments,
+    /// The fields and computed values to print, such as `title, priority * 2`.
+    #[arg(long, value_name = "FIELDS")]
+    pub(crate) select: Option<String>,
+    /// Ends after this number of deliveries; the first one is the result at the beginning.
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) deliveries: Option<u64>,
     #[command(flatten)]
     pub(crate) format: FormatArguments,
 }

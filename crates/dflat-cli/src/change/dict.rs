@@ -2,14 +2,17 @@
 
 use std::fmt::Write as _;
 use std::io::{Write as _, stdout};
+use std::sync::mpsc::sync_channel;
 
-use dflat_engine::dictionary::{Dictionary, TABLE, Value};
+use dflat_engine::dictionary::{Dictionary, Event, Pattern, TABLE, Value};
 use serde_json::json;
 
 use super::confirm::confirm;
 use super::perform;
 use super::report::report;
-use crate::arguments::{DictArguments, DictCommand, DictPlace, FileArguments, WriteArguments};
+use crate::arguments::{
+    DictArguments, DictCommand, DictPlace, FileArguments, FormatArguments, WriteArguments,
+};
 use crate::display::{Alignment, write_json};
 use crate::failure::{Found, Outcome, note};
 use crate::file::OpenFile;
@@ -31,6 +34,19 @@ pub(crate) fn dict(arguments: &DictArguments) -> Outcome {
             yes,
             write,
         } => remove(place, keys, *yes, write),
+        DictCommand::Watch {
+            place,
+            key,
+            prefix,
+            deliveries,
+            format,
+        } => {
+            let pattern = match prefix {
+                true => Pattern::Prefix(key.as_str().into()),
+                false => Pattern::Key(key.as_str().into()),
+            };
+            watch(place, pattern, *deliveries, format)
+        }
         DictCommand::Keys {
             place,
             prefix,
@@ -52,6 +68,39 @@ pub(crate) fn dict(arguments: &DictArguments) -> Outcome {
             Ok(Found::Yes)
         }
     }
+}
+
+fn watch(
+    place: &DictPlace,
+    pattern: Pattern,
+    mut left: Option<u64>,
+    format: &FormatArguments,
+) -> Outcome {
+    let file = OpenFile::follow(&file_of(place))?;
+    let (sender, events) = sync_channel(1);
+    let function = move |event: Event| {
+        // The receiver is gone when the command ends.
+        let _ = sender.send(event);
+    };
+    let subscription = space(&file, place).subscribe(pattern, Box::new(function))?;
+    let columns = ["key", "value"].map(|name| (name.to_owned(), Alignment::Left));
+    let mut writer = RecordWriter::new(format.get(), stdout().lock(), columns.to_vec())?;
+    while left != Some(0) {
+        let Ok(event) = events.recv() else {
+            break;
+        };
+        let value = event.value.as_ref().map_or(Cell::Missing, cell);
+        writer.row(&[Cell::Text(event.key.to_string()), value])?;
+        writer.flush()?;
+        left = left.map(|left| left - 1);
+    }
+    writer.end()?;
+    // Order: a callback that waits for the receiver would make the cancellation wait.
+    drop(events);
+    subscription.cancel();
+    drop(subscription);
+    file.close()?;
+    Ok(Found::Yes)
 }
 
 fn file_of(place: &DictPlace) -> FileArguments {

@@ -48,9 +48,9 @@ impl<W: Write> TableWriter<W> {
         }
     }
 
-    pub(crate) fn row(&mut self, row: Vec<String>) -> io::Result<()> {
+    pub(crate) fn row(&mut self, row: Vec<String>, style: Style) -> io::Result<()> {
         match self.widths.is_some() {
-            true => self.write(&row, None),
+            true => self.write(&row, Some(style)),
             false => {
                 self.rows.push(row);
                 match self.rows.len() >= ROWS_MEASURED {
@@ -59,6 +59,14 @@ impl<W: Write> TableWriter<W> {
                 }
             }
         }
+    }
+
+    /// Writes the rows so far. Later rows may be wider.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        if self.widths.is_none() {
+            self.measure()?;
+        }
+        self.out.flush()
     }
 
     /// Writes the rest. Without a row, nothing is written.
@@ -140,7 +148,7 @@ fn cut(text: &str, width: usize) -> String {
 }
 
 /// Whether standard output shows colours.
-fn has_colours() -> bool {
+pub(crate) fn has_colours() -> bool {
     anstream::AutoStream::choice(&io::stdout()) != ColorChoice::Never
 }
 
@@ -156,7 +164,7 @@ fn terminal_width() -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Alignment, TableWriter, cut, narrow};
+    use super::{Alignment, Style, TableWriter, cut, narrow};
 
     fn written(rows: &[[&str; 2]], limit: Option<usize>) -> String {
         let mut out = Vec::new();
@@ -167,7 +175,9 @@ mod tests {
         let mut table = TableWriter::new(&mut out, columns);
         table.limit = limit;
         for row in rows {
-            table.row(row.map(str::to_owned).to_vec()).unwrap();
+            table
+                .row(row.map(str::to_owned).to_vec(), Style::new())
+                .unwrap();
         }
         table.end().unwrap();
         String::from_utf8(out).unwrap()

@@ -34,6 +34,13 @@ impl OpenFile {
         Self::open(arguments, &options)
     }
 
+    /// Opens the file for reading only, and follows the commits of other processes.
+    pub(crate) fn follow(arguments: &FileArguments) -> Result<Self, Failure> {
+        let mut options = FileOptions::default();
+        options.read_only(true);
+        Self::open(arguments, &options)
+    }
+
     /// Opens the file for writing, or a temporary copy of it for a dry run. A file that does not
     /// exist is created by the first change.
     pub(crate) fn write(arguments: &FileArguments, is_dry: bool) -> Result<Self, Failure> {

@@ -8,6 +8,7 @@ mod query;
 mod result;
 mod schema;
 mod stats;
+mod watch;
 
 use std::io::{self, BufWriter, StdoutLock};
 
@@ -17,6 +18,7 @@ pub(crate) use info::{info, types};
 pub(crate) use query::{count, query};
 pub(crate) use schema::schema;
 pub(crate) use stats::stats;
+pub(crate) use watch::watch;
 
 use crate::failure::note;
 use crate::file::FileType;

@@ -11,3 +11,4 @@ mod fixture;
 mod pages;
 mod reading;
 mod transcripts;
+mod watching;

@@ -6,9 +6,9 @@ use expect_test::expect_file;
 
 use crate::fixture::{printed, repository};
 
-const COMMANDS: [&str; 13] = [
-    "info", "types", "schema", "stats", "get", "query", "count", "explain", "insert", "upsert",
-    "set", "delete", "dict",
+const COMMANDS: [&str; 14] = [
+    "info", "types", "schema", "stats", "get", "query", "count", "explain", "watch", "insert",
+    "upsert", "set", "delete", "dict",
 ];
 
 /// The heading before the help texts of `docs/cli.md`, which are the rest of the page.
@@ -33,7 +33,7 @@ fn page_has_the_help_of_every_command() {
     for command in COMMANDS {
         add(&[command, "--help"]);
     }
-    for command in ["get", "set", "remove", "keys"] {
+    for command in ["get", "set", "remove", "watch", "keys"] {
         add(&["dict", command, "--help"]);
     }
     expect_file![path].assert_eq(&expected);

@@ -1,0 +1,125 @@
+//! Live queries of another process's commits.
+
+use std::io::{BufRead, BufReader, Lines};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use dflat_engine::dictionary::Value;
+
+use crate::fixture::{PROGRAM, insert, open, printed, table};
+
+/// A running command, whose output is read line by line.
+struct Running {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Running {
+    fn start(arguments: &[&str], folder: &Path) -> Self {
+        let mut command = Command::new(PROGRAM);
+        command.args(arguments).current_dir(folder);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    fn line(&mut self) -> String {
+        self.lines.next().unwrap().unwrap()
+    }
+
+    fn end(mut self) {
+        assert!(self.lines.next().is_none());
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn changes_of_another_process_are_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = open(&folder.path().join("tasks.db"));
+    let task = table("Work.Task");
+    insert(
+        &workspace,
+        &task,
+        &[r#"{"id": 1, "title": "one"}"#.to_owned()],
+    );
+    let query = [
+        "watch",
+        "tasks.db",
+        "Task",
+        "done == false",
+        "--select",
+        "id,title",
+    ];
+    let more = ["--order", "id", "--deliveries", "5"];
+    let json = [&query[..], &more, &["--json"]].concat();
+    let (mut table_form, mut json_form) = (
+        Running::start(&[&query[..], &more].concat(), folder.path()),
+        Running::start(&json, folder.path()),
+    );
+    assert_eq!(table_form.line(), "   id  title");
+    assert_eq!(table_form.line(), "    1  one");
+    assert_eq!(
+        json_form.line(),
+        r#"{"change":"present","id":1,"title":"one"}"#
+    );
+    // Each commit waits until both have shown the one before.
+    let mut expect = |marked: &str, json: &str| {
+        assert_eq!(table_form.line(), marked);
+        assert_eq!(json_form.line(), json);
+    };
+    insert(
+        &workspace,
+        &task,
+        &[r#"{"id": 2, "title": "two"}"#.to_owned()],
+    );
+    expect(
+        "+   2  two",
+        r#"{"change":"inserted","id":2,"title":"two"}"#,
+    );
+    printed(
+        &["set", "tasks.db", "Task", "1", "title=uno"],
+        folder.path(),
+    );
+    expect("~   1  uno", r#"{"change":"updated","id":1,"title":"uno"}"#);
+    printed(&["delete", "tasks.db", "Task", "2", "--yes"], folder.path());
+    expect("-   2  two", r#"{"change":"deleted","id":2,"title":"two"}"#);
+    printed(
+        &["set", "tasks.db", "Task", "1", "done=true"],
+        folder.path(),
+    );
+    expect("-   1  uno", r#"{"change":"deleted","id":1,"title":"uno"}"#);
+    table_form.end();
+    json_form.end();
+    workspace.shutdown_with(Default::default()).unwrap();
+}
+
+#[test]
+fn values_of_the_dictionary_are_watched() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = open(&folder.path().join("tasks.db"));
+    let dictionary = workspace.dictionary();
+    dictionary.set("volume", Some(Value::I64(1))).unwrap();
+    dictionary.synchronize().unwrap();
+    let watch = [
+        "dict",
+        "watch",
+        "tasks.db",
+        "vol",
+        "--prefix",
+        "--json",
+        "--deliveries",
+        "3",
+    ];
+    let mut running = Running::start(&watch, folder.path());
+    assert_eq!(running.line(), r#"{"key":"volume","value":1}"#);
+    printed(&["dict", "set", "tasks.db", "volume", "2"], folder.path());
+    assert_eq!(running.line(), r#"{"key":"volume","value":2}"#);
+    printed(
+        &["dict", "remove", "tasks.db", "volume", "--yes"],
+        folder.path(),
+    );
+    assert_eq!(running.line(), r#"{"key":"volume","value":null}"#);
+    running.end();
+    workspace.shutdown_with(Default::default()).unwrap();
+}
