@@ -49,7 +49,7 @@ const fn count(name: &'static str, work: Work, rounds: u64) -> Count {
     }
 }
 
-const COUNTS: [Count; 11] = [
+const COUNTS: [Count; 13] = [
     count("encode", work::encode, work::ROUNDS),
     count("verify", work::verify_all, work::ROUNDS),
     count("predicate", work::predicate, work::ROUNDS),
@@ -58,6 +58,8 @@ const COUNTS: [Count; 11] = [
     count("delete", work::delete, work::ROUNDS),
     count("insert, 3 indexes", work::insert_indexed, work::ROUNDS),
     count("commit of one update", work::commit, work::COMMITS),
+    count("update, recorded", work::update_recorded, work::ROUNDS),
+    count("commit, recorded", work::commit_recorded, work::COMMITS),
     count("get by key", work::get, work::ROUNDS),
     Count {
         times: work::OBJECTS,

@@ -92,8 +92,14 @@ struct Files {
 
 impl Files {
     fn new() -> Self {
+        Self::open(false)
+    }
+
+    /// Opens a new file, with or without change records.
+    fn open(change_log: bool) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(directory.path().join("counts.db")).unwrap();
+        let builder = Workspace::builder(directory.path().join("counts.db"));
+        let workspace = builder.change_log(change_log).open().unwrap();
         let files = Self {
             workspace,
             _directory: directory,
@@ -108,7 +114,11 @@ impl Files {
     }
 
     fn filled() -> Self {
-        let files = Self::new();
+        Self::filled_with(false)
+    }
+
+    fn filled_with(change_log: bool) -> Self {
+        let files = Self::open(change_log);
         files.insert::<BenchDoc>(objects());
         files
     }
@@ -174,7 +184,15 @@ pub(crate) fn insert_indexed(rounds: u64) {
 }
 
 pub(crate) fn update(rounds: u64) {
-    let files = Files::filled();
+    update_in(Files::filled(), rounds);
+}
+
+/// Does the same, and writes a change record.
+pub(crate) fn update_recorded(rounds: u64) {
+    update_in(Files::filled_with(true), rounds);
+}
+
+fn update_in(files: Files, rounds: u64) {
     let objects = files.all::<BenchDoc>();
     files.update(&objects[..in_usize(rounds)], |priority| *priority += 1);
     files.close();
@@ -208,14 +226,19 @@ pub(crate) fn scan(rounds: u64) {
 
 /// Changes one object in each commit.
 pub(crate) fn commit(rounds: u64) {
-    commits(rounds, |_| Vec::new());
+    commits(Files::filled(), rounds, |_| Vec::new());
+}
+
+/// Does the same, and writes a change record in each commit.
+pub(crate) fn commit_recorded(rounds: u64) {
+    commits(Files::filled_with(true), rounds, |_| Vec::new());
 }
 
 /// Does the same beside a thousand live queries, one of which selects the object.
 pub(crate) fn matching(rounds: u64) {
     let delivered = Arc::new(AtomicU64::new(0));
     let (initial, initials) = mpsc::channel();
-    commits(rounds, |workspace| {
+    commits(Files::filled(), rounds, |workspace| {
         let observe = |i| {
             let (from, to) = (number(i) * WIDTH, number(i + 1) * WIDTH);
             let query = workspace.fetch::<BenchDoc>();
@@ -239,8 +262,7 @@ pub(crate) fn matching(rounds: u64) {
     assert_eq!(delivered.load(Ordering::Relaxed), rounds);
 }
 
-fn commits(rounds: u64, subscribe: impl FnOnce(&Workspace) -> Vec<Subscription>) {
-    let files = Files::filled();
+fn commits(files: Files, rounds: u64, subscribe: impl FnOnce(&Workspace) -> Vec<Subscription>) {
     let objects = files.all::<BenchDoc>();
     let object = &objects[..1];
     // One query selects the object, and no other.

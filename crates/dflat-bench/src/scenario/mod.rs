@@ -10,6 +10,7 @@ mod indexed_writes;
 mod insert;
 mod latency;
 mod original;
+mod processes;
 mod readers;
 mod sides;
 mod subscribe;
@@ -42,7 +43,7 @@ enum Run {
 }
 
 /// All scenarios.
-pub const ALL: [Scenario; 56] = [
+pub const ALL: [Scenario; 59] = [
     Scenario::new("insert_1tx", insert::one_transaction),
     Scenario::new("fetch_scan", fetch::scan),
     Scenario::new("fetch_all", fetch::all),
@@ -87,6 +88,9 @@ pub const ALL: [Scenario; 56] = [
     Scenario::new("commit_wait", commit::wait),
     Scenario::new("commit_blocking", commit::blocking),
     Scenario::new("commit_queued", commit::queued),
+    Scenario::new("recorded_update_100", processes::batches),
+    Scenario::new("recorded_update_alone", processes::alone),
+    Scenario::new("recorded_update_queued", processes::queued),
     Scenario::new("dictionary_insert_memory", dictionary::insert_memory),
     Scenario::new("dictionary_insert_disk", dictionary::insert_disk),
     Scenario::new("dictionary_insert_mt4", dictionary::insert_threads),

@@ -86,6 +86,17 @@ impl Sides {
         Ok(sides)
     }
 
+    /// Opens Dflat's file anew, with change records of each commit.
+    ///
+    /// # Errors
+    /// If the file can't be closed or opened.
+    pub fn record_changes(&mut self) -> Result<()> {
+        self.workspace.shutdown()?;
+        let builder = Workspace::builder(&self.ours_path);
+        self.workspace = builder.change_log(true).open()?;
+        Ok(())
+    }
+
     /// Adds the objects of a table to both sides.
     ///
     /// # Errors

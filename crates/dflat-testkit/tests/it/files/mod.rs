@@ -9,6 +9,7 @@ mod hostile;
 pub(crate) mod original;
 #[cfg(unix)]
 mod read_only;
+mod record_cost;
 mod repair;
 mod stored_schema;
 mod stored_values;

@@ -1,0 +1,5 @@
+//! Several processes on one file.
+
+mod recorded;
+
+pub(super) use recorded::{alone, batches, queued};
