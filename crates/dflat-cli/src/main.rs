@@ -8,6 +8,7 @@ mod file;
 mod object;
 mod record;
 mod see;
+mod transfer;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -51,5 +52,7 @@ fn run(command: &Command) -> Outcome {
         Command::Set(arguments) => change::set(arguments),
         Command::Delete(arguments) => change::delete(arguments),
         Command::Dict(arguments) => change::dict(arguments),
+        Command::Export(arguments) => transfer::export(arguments),
+        Command::Import(arguments) => transfer::import(arguments),
     }
 }

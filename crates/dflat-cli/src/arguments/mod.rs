@@ -2,6 +2,7 @@
 
 mod change;
 mod see;
+mod transfer;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -17,6 +18,8 @@ pub(crate) use see::{
     QueryArguments, SchemaArguments, StatsArguments, TypesArguments, WatchArguments,
     WindowArguments,
 };
+
+pub(crate) use transfer::{ExportArguments, ImportArguments, MoveFormat, OnConflict};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,6 +57,8 @@ pub(crate) enum Command {
     Set(SetArguments),
     Delete(DeleteArguments),
     Dict(DictArguments),
+    Export(ExportArguments),
+    Import(ImportArguments),
 }
 
 /// The file, and where its types come from.

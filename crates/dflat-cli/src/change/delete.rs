@@ -6,8 +6,7 @@ use dflat_model::{Query, Value};
 use dflat_workspace::{Fetch, Operation};
 
 use super::confirm::confirm;
-use super::perform;
-use super::report::report;
+use super::{perform, report};
 use crate::arguments::DeleteArguments;
 use crate::failure::{Failure, Found, Outcome, note};
 use crate::file::{FileType, OpenFile};

@@ -8,8 +8,7 @@ use dflat_engine::dictionary::{Dictionary, Event, Pattern, TABLE, Value};
 use serde_json::json;
 
 use super::confirm::confirm;
-use super::perform;
-use super::report::report;
+use super::{perform, report};
 use crate::arguments::{
     DictArguments, DictCommand, DictPlace, FileArguments, FormatArguments, WriteArguments,
 };

@@ -4,8 +4,7 @@ use dflat_engine::transaction::Outcome as Submitted;
 use dflat_workspace::Operation;
 
 use super::input::payloads;
-use super::perform;
-use super::report::report;
+use super::{perform, report};
 use crate::arguments::{InputArguments, InsertArguments, UpsertArguments};
 use crate::failure::{Found, Outcome};
 use crate::file::OpenFile;

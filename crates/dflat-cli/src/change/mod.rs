@@ -6,7 +6,6 @@ mod delete;
 mod dict;
 mod input;
 mod insert;
-mod report;
 mod set;
 
 pub(crate) use delete::delete;
@@ -18,7 +17,9 @@ use dflat_engine::engine::PerformOptions;
 use dflat_model::Table;
 use dflat_workspace::{TransactionContext, Workspace};
 
+use crate::arguments::WriteArguments;
 use crate::failure::Failure;
+use crate::record;
 
 /// Runs one transaction over a table. It holds write access from its start, so that no other
 /// process commits between its reads and its changes.
@@ -30,4 +31,9 @@ fn perform<R>(
     let options = PerformOptions { write_first: true };
     let tables = [table.clone()];
     Ok(workspace.perform_blocking(tables, options, |context| handler(&context))?)
+}
+
+/// Prints the counts of a command.
+fn report(arguments: &WriteArguments, counts: &[(&str, u64)]) -> Result<(), Failure> {
+    record::report(arguments.format.get(), arguments.dry_run, counts)
 }

@@ -7,8 +7,7 @@ use dflat_workspace::{Error, ErrorKind, JsonType, Operation};
 use serde::de::DeserializeSeed;
 
 use super::assign::assign;
-use super::perform;
-use super::report::report;
+use super::{perform, report};
 use crate::arguments::SetArguments;
 use crate::failure::{Failure, Found, Outcome, note};
 use crate::file::OpenFile;

@@ -8,6 +8,7 @@
 )]
 
 mod fixture;
+mod moving;
 mod pages;
 mod reading;
 mod transcripts;

@@ -6,9 +6,9 @@ use expect_test::expect_file;
 
 use crate::fixture::{printed, repository};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 16] = [
     "info", "types", "schema", "stats", "get", "query", "count", "explain", "watch", "insert",
-    "upsert", "set", "delete", "dict",
+    "upsert", "set", "delete", "dict", "export", "import",
 ];
 
 /// The heading before the help texts of `docs/cli.md`, which are the rest of the page.

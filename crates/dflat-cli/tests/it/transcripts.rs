@@ -66,6 +66,7 @@ fn replayed(transcript: &str, folder: &Path) -> String {
         out.push_str(&masked(&String::from_utf8_lossy(&output.stdout), folder));
         match output.status.code() {
             Some(0) => {}
+            Some(101) => panic!("{out}"),
             code => out.push_str(&format!("[exit code {}]\n", code.unwrap())),
         }
         out.push('\n');
@@ -117,6 +118,11 @@ fn mistakes_are_explained() {
 #[test]
 fn objects_are_changed() {
     check("change.console");
+}
+
+#[test]
+fn objects_are_moved() {
+    check("move.console");
 }
 
 #[test]

@@ -1,0 +1,100 @@
+//! The arguments of commands that move objects.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::FileArguments;
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  dflat export tasks.db > tasks.jsonl
+  dflat export tasks.db Task --format csv > tasks.csv
+";
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  dflat import tasks.db --from tasks.jsonl
+  dflat import tasks.db Task --from tasks.csv --on-conflict skip --rejects rejects.jsonl
+";
+
+/// A form of moved objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MoveFormat {
+    /// One JSON object a line.
+    Jsonl,
+    /// Comma-separated values with a line of names.
+    Csv,
+}
+
+/// Prints objects in order of insertion, all of one state of the file.
+///
+/// With one TYPE, each line is an object. Otherwise, each line names its type:
+/// `{"type": "Task", "object": {..}}`.
+#[derive(Debug, Args)]
+#[command(before_help = EXPORT_EXAMPLES)]
+pub(crate) struct ExportArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    /// The types; all types of the file if there is none.
+    #[arg(value_name = "TYPE")]
+    pub(crate) types: Vec<String>,
+    /// The form of the output. Comma-separated values need one TYPE.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "jsonl")]
+    pub(crate) format: MoveFormat,
+    /// Short for `--format jsonl`.
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+}
+
+/// The reaction to an object whose key, or whose unique value, another object has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnConflict {
+    /// Ends the import; the batch of the object is not kept.
+    Fail,
+    /// Leaves the stored object as it is.
+    Skip,
+    /// Replaces the object with the same key. A unique value of another object is rejected.
+    Replace,
+}
+
+/// Writes: inserts objects that `export` has printed, in batches.
+///
+/// If an import from a file is interrupted, the same command continues it: each batch is one
+/// transaction, which also stores the position in the file.
+#[derive(Debug, Args)]
+#[command(before_help = IMPORT_EXAMPLES)]
+pub(crate) struct ImportArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    /// The type of all objects. Without it, each line names its type.
+    #[arg(value_name = "TYPE")]
+    pub(crate) type_name: Option<String>,
+    /// The file to read; without it, standard input is read, and an import cannot be continued.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) from: Option<PathBuf>,
+    /// The form of the input [default: csv for files that end in .csv, otherwise jsonl].
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<MoveFormat>,
+    /// The reaction to a key or a unique value that exists already.
+    #[arg(long, value_enum, value_name = "REACTION", default_value = "fail")]
+    pub(crate) on_conflict: OnConflict,
+    /// Writes the lines that are no objects of their type to this file, as JSON lines with their
+    /// numbers and reasons, and goes on. Without it, such a line ends the import.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) rejects: Option<PathBuf>,
+    /// The number of objects in a batch.
+    #[arg(long, value_name = "COUNT", default_value = "2000")]
+    pub(crate) batch: NonZeroUsize,
+    /// Forgets the position of an interrupted import, and begins at the first line.
+    #[arg(long)]
+    pub(crate) restart: bool,
+    /// Short for `--format jsonl`.
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+    /// Changes nothing: carries the command out on a temporary copy of the file, and reports. A
+    /// file of rejects is written nevertheless.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}

@@ -1,0 +1,210 @@
+//! Objects from JSON lines and CSV.
+
+use std::fs::File;
+use std::io::{BufReader, Seek, SeekFrom, stdin};
+use std::path::Path;
+
+use indicatif::ProgressBar;
+
+use super::batch::{Importer, Item};
+use super::comma_separated::{self, CommaSeparated};
+use super::lines::{Input, Line};
+use super::position::{Position, Stored, cannot_read};
+use super::progress;
+use super::rejects::Rejects;
+use crate::arguments::{Format, ImportArguments, MoveFormat};
+use crate::failure::{Failure, Found, Outcome, note};
+use crate::file::OpenFile;
+use crate::record::report;
+
+/// The bytes of the payloads of a batch; a batch with more is committed early.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Inserts the objects of an input.
+pub(crate) fn import(arguments: &ImportArguments) -> Outcome {
+    let file = OpenFile::write(&arguments.file, arguments.dry_run)?;
+    let mut source = match &arguments.from {
+        Some(path) => Some(File::open(path).map_err(|error| cannot_read(path, &error))?),
+        None => None,
+    };
+    let mut position = Position::default();
+    let mut stored = None;
+    if let (Some(path), Some(source)) = (&arguments.from, &mut source) {
+        let place = Stored::of(&file.workspace, path, arguments.type_name.as_deref())?;
+        if !arguments.restart
+            && let Some(found) = place.find(source)?
+        {
+            note(&format!("the import continues after line {}", found.line));
+            position = found;
+        }
+        stored = Some(place);
+    }
+    let bar = progress::of_bytes(match &source {
+        Some(source) => source.metadata().ok().map(|found| found.len()),
+        None => None,
+    });
+    let mut run = Run {
+        input: open_input(arguments, &file, source.as_ref(), &position)?,
+        source,
+        rejects: match &arguments.rejects {
+            Some(path) => Some(Rejects::open(path, position.rejects_bytes)?),
+            None => None,
+        },
+        importer: Importer {
+            file: &file,
+            tables: tables(arguments, &file)?,
+            on_conflict: arguments.on_conflict,
+            may_reject: arguments.rejects.is_some(),
+            stored,
+        },
+        position,
+        bar,
+    };
+    let batch = arguments.batch.get();
+    while run.batch(batch)? {}
+    run.bar.finish_and_clear();
+    let counts = run.position.clone();
+    drop(run);
+    file.close()?;
+    report(
+        Format::Table,
+        arguments.dry_run,
+        &[
+            ("inserted", counts.inserted),
+            ("updated", counts.updated),
+            ("unchanged", counts.unchanged),
+            ("skipped", counts.skipped),
+            ("rejected", counts.rejected),
+        ],
+    )?;
+    Ok(Found::Yes)
+}
+
+/// The tables of the objects.
+fn tables(
+    arguments: &ImportArguments,
+    file: &OpenFile,
+) -> Result<Vec<dflat_model::Table>, Failure> {
+    match &arguments.type_name {
+        Some(name) => Ok(vec![file.types.to_write(name)?.table.clone()]),
+        None => {
+            let described = file.types.iter().filter(|known| !known.is_bare());
+            Ok(described.map(|known| known.table.clone()).collect())
+        }
+    }
+}
+
+fn open_input(
+    arguments: &ImportArguments,
+    file: &OpenFile,
+    source: Option<&File>,
+    position: &Position,
+) -> Result<Input, Failure> {
+    let is_csv = |path: &Path| path.extension().is_some_and(|extension| extension == "csv");
+    let format = arguments.format.unwrap_or_else(|| {
+        match !arguments.json && arguments.from.as_deref().is_some_and(is_csv) {
+            true => MoveFormat::Csv,
+            false => MoveFormat::Jsonl,
+        }
+    });
+    let failed = |error: std::io::Error| Failure::file(format!("cannot read the input: {error}"));
+    let source = source.map(File::try_clone).transpose().map_err(failed)?;
+    let table = match &arguments.type_name {
+        Some(name) => Some(file.types.to_write(name)?.table.clone()),
+        None => None,
+    };
+    match (format, table) {
+        (MoveFormat::Csv, None) => Err(Failure::usage("comma-separated values need one type")),
+        (MoveFormat::Csv, Some(table)) => {
+            let input = match source {
+                Some(source) => comma_separated::Input::File(source),
+                None => comma_separated::Input::Stream(Box::new(stdin())),
+            };
+            let place = (position.byte, position.line);
+            CommaSeparated::open(input, table, place).map(Input::CommaSeparated)
+        }
+        (MoveFormat::Jsonl, table) => Ok(Input::Lines {
+            reader: match source {
+                Some(mut source) => {
+                    source
+                        .seek(SeekFrom::Start(position.byte))
+                        .map_err(failed)?;
+                    Box::new(BufReader::with_capacity(1 << 16, source))
+                }
+                None => Box::new(BufReader::new(stdin())),
+            },
+            table,
+            byte: position.byte,
+            line: position.line,
+        }),
+    }
+}
+
+/// A running import.
+struct Run<'f> {
+    input: Input,
+    /// The file of the input, by which it is recognized; `None` for standard input.
+    source: Option<File>,
+    rejects: Option<Rejects>,
+    importer: Importer<'f>,
+    position: Position,
+    bar: ProgressBar,
+}
+
+impl Run<'_> {
+    /// Imports a batch. Returns false after the last one.
+    fn batch(&mut self, count: usize) -> Result<bool, Failure> {
+        let mut items: Vec<Item> = Vec::new();
+        let (mut read, mut bytes, mut is_last) = (0, 0, false);
+        while read < count && bytes < BATCH_BYTES {
+            let Some(line) = self.input.next(&self.importer.file.types)? else {
+                is_last = true;
+                break;
+            };
+            read += 1;
+            bytes += line.text.len();
+            let Line {
+                number,
+                text,
+                object,
+            } = line;
+            match (object, &mut self.rejects) {
+                (Ok((table, payload)), _) => items.push(Item {
+                    line: number,
+                    text,
+                    table,
+                    payload,
+                }),
+                (Err(reason), Some(rejects)) => {
+                    rejects.add(number, &reason, &text)?;
+                    self.position.rejected += 1;
+                }
+                (Err(reason), None) => {
+                    return Err(Failure::usage(format!("line {number}: {reason}")));
+                }
+            }
+        }
+        (self.position.byte, self.position.line) = self.input.place();
+        let (rejects, source) = (&mut self.rejects, &mut self.source);
+        // Order: rejects are on the device before the commit, so that none is lost.
+        let committed =
+            self.importer
+                .commit(&items, &self.position, is_last, &mut |committed| {
+                    if let Some(rejects) = rejects {
+                        for (index, reason) in &committed.rejected {
+                            if let Some(item) = items.get(*index) {
+                                rejects.add(item.line, reason, &item.text)?;
+                            }
+                        }
+                        committed.position.rejects_bytes = rejects.write()?;
+                    }
+                    match source {
+                        Some(source) if !is_last => committed.position.recognize(source),
+                        _ => Ok(()),
+                    }
+                })?;
+        self.position = committed.position;
+        self.bar.set_position(self.position.byte);
+        Ok(!is_last)
+    }
+}

@@ -1,0 +1,13 @@
+//! Commands that move objects between files and other programs.
+
+mod batch;
+mod comma_separated;
+mod export;
+mod import;
+mod lines;
+mod position;
+mod progress;
+mod rejects;
+
+pub(crate) use export::export;
+pub(crate) use import::import;

@@ -1,0 +1,28 @@
+//! Progress on standard error, if that is a terminal.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A bar with a rate and the time left, for a number of objects.
+pub(super) fn of_objects(count: u64) -> ProgressBar {
+    styled(
+        ProgressBar::new(count),
+        "{bar:30} {human_pos} of {human_len}, {per_sec}, {eta} left",
+    )
+}
+
+/// The same for a number of bytes; without a number, a count of bytes.
+pub(super) fn of_bytes(count: Option<u64>) -> ProgressBar {
+    match count {
+        Some(count) => styled(
+            ProgressBar::new(count),
+            "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+        ),
+        None => styled(ProgressBar::no_length(), "{bytes}, {bytes_per_sec}"),
+    }
+}
+
+fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
+    // A template that cannot be read shows the bar in its own style.
+    let style = ProgressStyle::with_template(template);
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
