@@ -9,6 +9,7 @@ mod object;
 mod record;
 mod see;
 mod transfer;
+mod upkeep;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -54,5 +55,13 @@ fn run(command: &Command) -> Outcome {
         Command::Dict(arguments) => change::dict(arguments),
         Command::Export(arguments) => transfer::export(arguments),
         Command::Import(arguments) => transfer::import(arguments),
+        Command::Copy(arguments) => transfer::copy(arguments),
+        Command::Diff(arguments) => transfer::diff(arguments),
+        Command::Backup(arguments) => upkeep::backup(arguments),
+        Command::Compact(arguments) => upkeep::compact(arguments),
+        Command::Check(arguments) => upkeep::check(arguments),
+        Command::Repair(arguments) => upkeep::repair(arguments),
+        Command::Salvage(arguments) => upkeep::salvage(arguments),
+        Command::Purge(arguments) => upkeep::purge(arguments),
     }
 }

@@ -3,6 +3,7 @@
 mod change;
 mod see;
 mod transfer;
+mod upkeep;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -19,7 +20,13 @@ pub(crate) use see::{
     WindowArguments,
 };
 
-pub(crate) use transfer::{ExportArguments, ImportArguments, MoveFormat, OnConflict};
+pub(crate) use transfer::{
+    CopyArguments, DiffArguments, ExportArguments, ImportArguments, MoveFormat, OnConflict,
+};
+pub(crate) use upkeep::{
+    BackupArguments, CheckArguments, CompactArguments, PurgeArguments, RepairArguments,
+    SalvageArguments,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,8 +38,8 @@ Examples:
 ///
 /// `dflat FILE` is short for `dflat info FILE`; write `./get` for a file named `get`.
 ///
-/// Exit codes: 0 done; 1 there is no object or value for a key, or `query --exit-status` found
-/// none; 2 wrong usage; 3 the file cannot be read or written; 4 a conflict.
+/// Exit codes: 0 done; 1 there is no object or value for a key, `query --exit-status` found none,
+/// or `diff` found differences; 2 wrong usage; 3 the file cannot be read or written; 4 a conflict.
 #[derive(Debug, Parser)]
 #[command(name = "dflat", version, before_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -59,6 +66,14 @@ pub(crate) enum Command {
     Dict(DictArguments),
     Export(ExportArguments),
     Import(ImportArguments),
+    Copy(CopyArguments),
+    Diff(DiffArguments),
+    Backup(BackupArguments),
+    Compact(CompactArguments),
+    Check(CheckArguments),
+    Repair(RepairArguments),
+    Salvage(SalvageArguments),
+    Purge(PurgeArguments),
 }
 
 /// The file, and where its types come from.

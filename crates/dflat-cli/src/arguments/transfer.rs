@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::FileArguments;
+use super::{FileArguments, FormatArguments};
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:
@@ -17,6 +17,18 @@ const IMPORT_EXAMPLES: &str = "\
 Examples:
   dflat import tasks.db --from tasks.jsonl
   dflat import tasks.db Task --from tasks.csv --on-conflict skip --rejects rejects.jsonl
+";
+
+const COPY_EXAMPLES: &str = "\
+Examples:
+  dflat copy tasks.db archive.db
+  dflat copy tasks.db archive.db Task --on-conflict skip
+";
+
+const DIFF_EXAMPLES: &str = "\
+Examples:
+  dflat diff tasks.db backup.db
+  dflat diff tasks.db backup.db Task --json
 ";
 
 /// A form of moved objects.
@@ -97,4 +109,49 @@ pub(crate) struct ImportArguments {
     /// file of rejects is written nevertheless.
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// Writes: copies objects from one file to another, in batches.
+///
+/// The types are those of the first file. An interrupted copy is completed by the same command with
+/// `--on-conflict skip`.
+#[derive(Debug, Args)]
+#[command(before_help = COPY_EXAMPLES)]
+pub(crate) struct CopyArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    /// The file that gets the objects. It is created if it does not exist.
+    #[arg(value_name = "TO")]
+    pub(crate) to: PathBuf,
+    /// The types; all types of the file if there is none.
+    #[arg(value_name = "TYPE")]
+    pub(crate) types: Vec<String>,
+    /// The reaction to a key or a unique value that exists already.
+    #[arg(long, value_enum, value_name = "REACTION", default_value = "fail")]
+    pub(crate) on_conflict: OnConflict,
+    /// Changes nothing: carries the command out on a temporary copy of the file, and reports.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Reports the counts as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Prints the objects in which two files differ. Exits with 1 if there is one.
+///
+/// `-` marks an object of the first file alone, `+` one of the second, and `~` one with other
+/// values, with the fields that differ.
+#[derive(Debug, Args)]
+#[command(before_help = DIFF_EXAMPLES)]
+pub(crate) struct DiffArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    /// The file to compare with.
+    #[arg(value_name = "OTHER")]
+    pub(crate) other: PathBuf,
+    /// The types; all types of both files if there is none.
+    #[arg(value_name = "TYPE")]
+    pub(crate) types: Vec<String>,
+    #[command(flatten)]
+    pub(crate) format: FormatArguments,
 }

@@ -89,6 +89,12 @@ impl OpenFile {
         Source::Workspace(self.workspace.engine())
     }
 
+    /// Closes the file, and returns its types.
+    pub(crate) fn close_and_keep_types(self) -> Result<Types, Failure> {
+        self.workspace.shutdown_with(CloseOptions::default())?;
+        Ok(self.types)
+    }
+
     /// Closes the file.
     pub(crate) fn close(self) -> Result<(), Failure> {
         self.workspace.shutdown_with(CloseOptions::default())?;

@@ -106,6 +106,11 @@ impl Types {
         Ok(Self(found.into_values().collect()))
     }
 
+    /// The types of schemas alone.
+    pub(crate) fn of_schemas(schemas: &[PathBuf]) -> Result<Self, Failure> {
+        Ok(Self(Schemas::read(schemas)?.into_types().collect()))
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &FileType> {
         self.0.iter()
     }

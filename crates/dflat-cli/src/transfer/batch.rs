@@ -13,7 +13,8 @@ use crate::file::OpenFile;
 
 /// An object of a batch.
 pub(super) struct Item {
-    pub(super) line: u64,
+    /// Its line in the input, if it is from one.
+    pub(super) line: Option<u64>,
     pub(super) text: String,
     pub(super) table: Table,
     pub(super) payload: Vec<u8>,
@@ -129,5 +130,8 @@ impl Importer<'_> {
 
 /// An error with the line of its object.
 fn at(item: &Item, error: &Error) -> Error {
-    Error::new(error.kind(), format!("line {}: {error}", item.line))
+    match item.line {
+        Some(line) => Error::new(error.kind(), format!("line {line}: {error}")),
+        None => error.clone(),
+    }
 }

@@ -170,7 +170,7 @@ impl Run<'_> {
             } = line;
             match (object, &mut self.rejects) {
                 (Ok((table, payload)), _) => items.push(Item {
-                    line: number,
+                    line: Some(number),
                     text,
                     table,
                     payload,
@@ -193,7 +193,7 @@ impl Run<'_> {
                     if let Some(rejects) = rejects {
                         for (index, reason) in &committed.rejected {
                             if let Some(item) = items.get(*index) {
-                                rejects.add(item.line, reason, &item.text)?;
+                                rejects.add(item.line.unwrap_or_default(), reason, &item.text)?;
                             }
                         }
                         committed.position.rejects_bytes = rejects.write()?;

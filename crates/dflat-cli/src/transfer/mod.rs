@@ -2,6 +2,8 @@
 
 mod batch;
 mod comma_separated;
+mod copy;
+mod diff;
 mod export;
 mod import;
 mod lines;
@@ -9,5 +11,7 @@ mod position;
 mod progress;
 mod rejects;
 
+pub(crate) use copy::copy;
+pub(crate) use diff::diff;
 pub(crate) use export::export;
 pub(crate) use import::import;

@@ -6,9 +6,10 @@ use expect_test::expect_file;
 
 use crate::fixture::{printed, repository};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 24] = [
     "info", "types", "schema", "stats", "get", "query", "count", "explain", "watch", "insert",
-    "upsert", "set", "delete", "dict", "export", "import",
+    "upsert", "set", "delete", "dict", "export", "import", "copy", "diff", "backup", "compact",
+    "check", "repair", "salvage", "purge",
 ];
 
 /// The heading before the help texts of `docs/cli.md`, which are the rest of the page.

@@ -34,6 +34,11 @@ fn prepare(folder: &Path) {
         *byte = 0xa5;
     }
     fs::write(folder.join("damaged.db"), damaged).unwrap();
+    let mut bad = fs::read(folder.join("tasks.db")).unwrap();
+    let title = b"buy milk";
+    let place = bad.windows(title.len()).position(|window| window == title);
+    bad[place.unwrap()] = 0xff;
+    fs::write(folder.join("bad.db"), bad).unwrap();
     fs::write(
         folder.join("wrong.fbs"),
         "table A { id: itn (primary); } root_type A;",
@@ -123,6 +128,11 @@ fn objects_are_changed() {
 #[test]
 fn objects_are_moved() {
     check("move.console");
+}
+
+#[test]
+fn files_are_copied_compared_and_mended() {
+    check("upkeep.console");
 }
 
 #[test]

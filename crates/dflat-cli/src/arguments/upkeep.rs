@@ -1,0 +1,109 @@
+//! The arguments of commands that care for files.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{FileArguments, FormatArguments, WriteArguments};
+
+const BACKUP_EXAMPLES: &str = "\
+Examples:
+  dflat backup tasks.db backup.db
+  dflat backup tasks.db \"tasks-$(date +%F).db\"
+";
+
+const COMPACT_EXAMPLES: &str = "\
+Examples:
+  dflat compact tasks.db
+  dflat compact tasks.db --dry-run
+";
+
+const PURGE_EXAMPLES: &str = "\
+Examples:
+  dflat purge tasks.db
+  dflat purge tasks.db --dry-run
+";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  dflat check tasks.db
+  dflat check tasks.db --json
+";
+
+const REPAIR_EXAMPLES: &str = "\
+Examples:
+  dflat repair tasks.db --dry-run
+  dflat repair tasks.db
+";
+
+const SALVAGE_EXAMPLES: &str = "\
+Examples:
+  dflat salvage damaged.db saved.db
+  dflat salvage damaged.db saved.db --schema tasks.fbs
+";
+
+/// Copies a file into a new one, while other programs use the file.
+#[derive(Debug, Args)]
+#[command(before_help = BACKUP_EXAMPLES)]
+pub(crate) struct BackupArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    /// The new file, which must not exist.
+    #[arg(value_name = "TO")]
+    pub(crate) to: PathBuf,
+}
+
+/// Writes: writes the whole file anew, without unused space and without bytes of deleted objects.
+#[derive(Debug, Args)]
+#[command(before_help = COMPACT_EXAMPLES)]
+pub(crate) struct CompactArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    #[command(flatten)]
+    pub(crate) write: WriteArguments,
+}
+
+/// Writes: removes the bytes of deleted objects from the file and its write-ahead log.
+#[derive(Debug, Args)]
+#[command(before_help = PURGE_EXAMPLES)]
+pub(crate) struct PurgeArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    #[command(flatten)]
+    pub(crate) write: WriteArguments,
+}
+
+/// Checks every page, object and index entry. Exits with 3 if the file is damaged.
+#[derive(Debug, Args)]
+#[command(before_help = CHECK_EXAMPLES)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    #[command(flatten)]
+    pub(crate) format: FormatArguments,
+}
+
+/// Writes: builds indexes anew, and moves unreadable rows to the table `dflat__unreadable`.
+///
+/// No readable object is lost. Exits with 3 if problems remain.
+#[derive(Debug, Args)]
+#[command(before_help = REPAIR_EXAMPLES)]
+pub(crate) struct RepairArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    #[command(flatten)]
+    pub(crate) write: WriteArguments,
+}
+
+/// Saves the readable objects of a damaged file, which no program may use, into a new file.
+#[derive(Debug, Args)]
+#[command(before_help = SALVAGE_EXAMPLES)]
+pub(crate) struct SalvageArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    /// The new file, which must not exist.
+    #[arg(value_name = "TO")]
+    pub(crate) to: PathBuf,
+    #[command(flatten)]
+    pub(crate) format: FormatArguments,
+}

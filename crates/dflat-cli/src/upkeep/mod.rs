@@ -1,0 +1,52 @@
+//! Commands that care for files.
+
+mod check;
+mod salvage;
+mod space;
+
+use std::ops::ControlFlow;
+
+use dflat_model::Table;
+use dflat_sqlite::Progress;
+use indicatif::{ProgressBar, ProgressStyle};
+
+pub(crate) use check::{check, repair};
+pub(crate) use salvage::salvage;
+pub(crate) use space::{backup, compact, purge};
+
+use crate::failure::note;
+use crate::file::Types;
+
+/// Runs `work` with a bar on standard error, if that is a terminal.
+fn with_bar<R>(
+    unit: &str,
+    work: impl FnOnce(&mut dyn FnMut(Progress) -> ControlFlow<()>) -> R,
+) -> R {
+    let template = format!("{{bar:30}} {{human_pos}} of {{human_len}} {unit}, {{eta}} left");
+    let style = ProgressStyle::with_template(&template);
+    // A template that cannot be read shows the bar in its own style.
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::new(0).with_style(style);
+    let result = work(&mut |progress| {
+        bar.set_length(progress.total);
+        bar.set_position(progress.done);
+        ControlFlow::Continue(())
+    });
+    bar.finish_and_clear();
+    result
+}
+
+/// The tables whose types are described. Names the others.
+fn described(types: &Types) -> Vec<Table> {
+    let mut tables = Vec::new();
+    for known in types.iter() {
+        match known.is_bare() {
+            true => note(&format!(
+                "the table {} is left out, because nothing describes its type",
+                known.table.name
+            )),
+            false => tables.push(known.table.clone()),
+        }
+    }
+    tables
+}

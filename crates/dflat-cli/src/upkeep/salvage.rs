@@ -1,0 +1,33 @@
+//! The readable objects of a damaged file.
+
+use super::{described, with_bar};
+use crate::arguments::SalvageArguments;
+use crate::failure::{Failure, Found, Outcome, note};
+use crate::file::{OpenFile, Types};
+use crate::record::report;
+
+/// Saves objects.
+pub(crate) fn salvage(arguments: &SalvageArguments) -> Outcome {
+    let types = match OpenFile::read(&arguments.file) {
+        Ok(file) => file.close_and_keep_types()?,
+        Err(Failure::Message { message, .. }) if !arguments.file.schemas.is_empty() => {
+            note(&format!(
+                "the types are those of the schemas alone: {message}"
+            ));
+            Types::of_schemas(&arguments.file.schemas)?
+        }
+        Err(failure) => return Err(failure),
+    };
+    let tables = described(&types);
+    let (from, to) = (&arguments.file.path, &arguments.to);
+    let saved = with_bar("rows", |progress| {
+        dflat_workspace::salvage(from, to, tables, progress)
+    })?;
+    let counts = [
+        ("saved", saved.saved),
+        ("unreadable", saved.unreadable),
+        ("lost", saved.lost),
+    ];
+    report(arguments.format.get(), false, &counts)?;
+    Ok(Found::Yes)
+}
