@@ -5,6 +5,7 @@
 )]
 
 mod header;
+mod page;
 mod posts;
 mod programs;
 mod symbols;

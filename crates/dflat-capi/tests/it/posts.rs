@@ -12,7 +12,7 @@ use dflat_schema::{MemoryLoader, compile, describe};
 use dflat_workspace::{FileOptions, Operation, Workspace};
 
 /// The table of a schema's root type.
-fn table(schema: &str) -> Table {
+pub(crate) fn table(schema: &str) -> Table {
     let loader = MemoryLoader::new().with_file("post.fbs", schema);
     let compiled = compile(&["post.fbs".to_owned()], &loader, &Default::default());
     let schema = compiled.schema.unwrap();
