@@ -138,6 +138,11 @@ fn transactions_run_on_threads_of_the_program() {
 }
 
 #[test]
+fn each_cause_outside_of_the_program_has_its_code() {
+    run("limits", &[]);
+}
+
+#[test]
 fn queries_take_names_and_long_lists() {
     let folder = tempfile::tempdir().unwrap();
     let query = folder.path().join("long.query");
