@@ -5,6 +5,7 @@ mod change;
 mod display;
 mod failure;
 mod file;
+mod generate;
 mod object;
 mod record;
 mod see;
@@ -63,5 +64,7 @@ fn run(command: &Command) -> Outcome {
         Command::Repair(arguments) => upkeep::repair(arguments),
         Command::Salvage(arguments) => upkeep::salvage(arguments),
         Command::Purge(arguments) => upkeep::purge(arguments),
+        Command::Completions(arguments) => generate::completions(arguments.shell),
+        Command::Man(arguments) => generate::man(&arguments.folder),
     }
 }

@@ -1,6 +1,7 @@
 //! The arguments of all commands.
 
 mod change;
+mod generate;
 mod see;
 mod transfer;
 mod upkeep;
@@ -14,6 +15,7 @@ pub(crate) use change::{
     DeleteArguments, DictArguments, DictCommand, DictPlace, InputArguments, InsertArguments,
     SetArguments, UpsertArguments, WriteArguments,
 };
+pub(crate) use generate::{CompletionsArguments, ManArguments};
 pub(crate) use see::{
     ConditionArguments, CountArguments, ExplainArguments, GetArguments, InfoArguments,
     QueryArguments, SchemaArguments, StatsArguments, TypesArguments, WatchArguments,
@@ -74,6 +76,8 @@ pub(crate) enum Command {
     Repair(RepairArguments),
     Salvage(SalvageArguments),
     Purge(PurgeArguments),
+    Completions(CompletionsArguments),
+    Man(ManArguments),
 }
 
 /// The file, and where its types come from.

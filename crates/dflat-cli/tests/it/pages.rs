@@ -5,11 +5,35 @@ use std::fs;
 use expect_test::expect_file;
 
 use crate::fixture::{printed, repository};
+use crate::transcripts::replayed;
 
-const COMMANDS: [&str; 24] = [
-    "info", "types", "schema", "stats", "get", "query", "count", "explain", "watch", "insert",
-    "upsert", "set", "delete", "dict", "export", "import", "copy", "diff", "backup", "compact",
-    "check", "repair", "salvage", "purge",
+const COMMANDS: [&str; 26] = [
+    "info",
+    "types",
+    "schema",
+    "stats",
+    "get",
+    "query",
+    "count",
+    "explain",
+    "watch",
+    "insert",
+    "upsert",
+    "set",
+    "delete",
+    "dict",
+    "export",
+    "import",
+    "copy",
+    "diff",
+    "backup",
+    "compact",
+    "check",
+    "repair",
+    "salvage",
+    "purge",
+    "completions",
+    "man",
 ];
 
 /// The heading before the help texts of `docs/cli.md`, which are the rest of the page.
@@ -60,4 +84,49 @@ fn help_of_every_command_begins_with_two_examples() {
             assert!(line.contains(&format!("dflat {command} ")), "{line}");
         }
     }
+}
+
+#[test]
+fn completions_and_man_pages_are_generated() {
+    let folder = tempfile::tempdir().unwrap();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = printed(&["completions", shell], folder.path());
+        assert!(script.contains("on-conflict"), "{shell}");
+    }
+    printed(&["man", "pages"], folder.path());
+    let page = |name: &str| {
+        let path = folder.path().join("pages").join(format!("{name}.1"));
+        fs::read_to_string(path).unwrap()
+    };
+    assert!(page("dflat").contains("Exit codes"));
+    for command in COMMANDS {
+        let page = page(&format!("dflat-{command}"));
+        assert!(page.contains(&format!("dflat {command}")), "{page}");
+    }
+    assert!(page("dflat-dict-set").contains("namespace"));
+}
+
+/// The heading and the end of the transcript in README.
+const README: (&str, &str) = ("### Look into a file\n", "\n## ");
+
+#[test]
+fn readme_shows_a_transcript() {
+    let path = repository().join("README.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(README.0).unwrap();
+    let (section, after) = rest.split_once(README.1).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let schema = repository().join("examples/first/schemas/task.fbs");
+    fs::copy(schema, folder.path().join("task.fbs")).unwrap();
+    let (words, transcript) = section.split_once("```sh-session\n").unwrap();
+    let commands = transcript.split_once("```").unwrap();
+    let replayed = replayed(commands.0, folder.path());
+    let lines = replayed.lines().filter(|line| !line.is_empty());
+    let replayed: String = lines.map(|line| format!("{line}\n")).collect();
+    let expected = format!(
+        "{before}{}{words}```sh-session\n{replayed}```{}{}{after}",
+        README.0, commands.1, README.1
+    );
+    assert_eq!(commands.0.matches("$ ").count(), 5);
+    expect_file![path].assert_eq(&expected);
 }

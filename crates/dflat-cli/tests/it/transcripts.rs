@@ -47,7 +47,7 @@ fn prepare(folder: &Path) {
 }
 
 /// Runs the commands of a transcript, and returns the transcript with their output.
-fn replayed(transcript: &str, folder: &Path) -> String {
+pub(crate) fn replayed(transcript: &str, folder: &Path) -> String {
     let programs = Path::new(PROGRAM).parent().unwrap().to_owned();
     let path = env::var_os("PATH").unwrap_or_default();
     let path = env::join_paths([programs].into_iter().chain(env::split_paths(&path))).unwrap();
