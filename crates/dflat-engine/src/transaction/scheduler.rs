@@ -61,6 +61,8 @@ struct SchedulerState {
     /// How many of them the executor is yet to be asked for.
     unrequested: usize,
     idle: usize,
+    /// How many idle threads are yet to be woken.
+    unwoken: usize,
     handles: Vec<JoinHandle<()>>,
     closed: bool,
 }
@@ -235,7 +237,7 @@ impl Shared {
     /// Has a thread take a job that has become ready.
     fn provide_thread(self: &Arc<Self>, state: &mut SchedulerState) -> Result<()> {
         if state.idle >= state.turns.ready() || state.threads >= self.threads_max {
-            self.ready.notify_one();
+            state.unwoken += 1;
             return Ok(());
         }
         if self.executor.is_some() {
@@ -269,11 +271,13 @@ impl Shared {
         }
     }
 
-    /// Asks the executor for the threads that were provided for. The executor is called without the
-    /// lock.
+    /// Wakes the idle threads that were provided for, and asks the executor for the others. Both
+    /// are done without the lock: a thread that is woken while the lock is held waits for the lock.
     fn request_threads(self: &Arc<Self>, mut state: MutexGuard<'_, SchedulerState>) {
         let count = std::mem::take(&mut state.unrequested);
+        let unwoken = std::mem::take(&mut state.unwoken);
         drop(state);
+        (0..unwoken).for_each(|_| self.ready.notify_one());
         let Some(executor) = &self.executor else {
             return;
         };
