@@ -30,8 +30,30 @@ const HELD_PAGES_MAX: u32 = 256;
 /// [`LogLimit`](crate::upkeep::log_limit::LogLimit) prevents that.
 const PASSES_MAX: u32 = 8;
 
+/// How often a checkpoint looks for a moment at which all of the log is in the file, before it is
+/// deferred.
+const TRIES_MAX: u32 = 3;
+
 /// How long a checkpoint waits between two times for the end of a read.
 const READ_WAIT: Duration = Duration::from_millis(5);
+
+/// When a checkpoint makes the log start again.
+#[derive(Clone, Copy)]
+pub(crate) struct CheckpointLimits {
+    /// The length of a log that need not start again, in bytes.
+    pub(crate) bytes_max: u64,
+    /// Whether pages are copied with write access if transactions write meanwhile. Otherwise the
+    /// log starts again only if all of it is in the file, so that transactions wait for no sync.
+    pub(crate) is_overdue: bool,
+}
+
+impl CheckpointLimits {
+    /// The log only is copied.
+    pub(crate) const COPY_ONLY: Self = Self {
+        bytes_max: u64::MAX,
+        is_overdue: false,
+    };
+}
 
 /// The outcome of a checkpoint.
 #[derive(Default)]
@@ -45,13 +67,15 @@ pub(crate) struct CheckpointOutcome {
     pub(crate) is_pinned: bool,
     /// Whether the log exceeded its limit, and starts again with the next commit.
     pub(crate) is_restarted: bool,
+    /// Whether the log exceeds its limit, and transactions kept it from starting again.
+    pub(crate) is_deferred: bool,
     pub(crate) pages: u32,
     /// The pages of the log that were not in the file when the checkpoint began.
-    pages_before: u32,
+    pub(crate) pages_before: u32,
     pub(crate) bytes: u64,
     /// The most pages that can have been copied with write access.
     #[cfg(test)]
-    held_pages: u32,
+    pub(crate) held_pages: u32,
 }
 
 /// Copies the log into the file as far as readers allow it; if the log is longer than `bytes_max`,
@@ -61,15 +85,21 @@ pub(crate) struct CheckpointOutcome {
 pub(crate) fn checkpoint(
     connections: &Connections,
     _alone: &MutexGuard<'_, ()>,
-    bytes_max: u64,
+    limits: CheckpointLimits,
 ) -> Result<CheckpointOutcome> {
     connections.pool().begin_upkeep()?;
-    let outcome = checkpoint_alone(connections, bytes_max);
+    let outcome = checkpoint_alone(connections, limits);
     connections.pool().end_upkeep();
     outcome
 }
 
-fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<CheckpointOutcome> {
+fn checkpoint_alone(
+    connections: &Connections,
+    CheckpointLimits {
+        bytes_max,
+        is_overdue,
+    }: CheckpointLimits,
+) -> Result<CheckpointOutcome> {
     let what = || {
         format!(
             "cannot make a checkpoint of {}",
@@ -77,62 +107,109 @@ fn checkpoint_alone(connections: &Connections, bytes_max: u64) -> Result<Checkpo
         )
     };
     // The checkpoint has a connection of its own, so that no transaction waits for the device.
-    let readers = connections.pool().readers();
     let mut connection = connections.open_writer()?;
+    let (mut tries, mut is_read) = (0, false);
     for pass in 1..=PASSES_MAX {
-        let forbidden = readers.forbid_kept_reads();
-        let passive = run_checkpoint(&mut connection, "passive");
-        drop(forbidden);
+        let passive = copy_beside(connections, &mut connection, bytes_max);
         let passive = passive.map_err(|error| error.into_error(what()))?;
         if passive.bytes <= bytes_max {
             return Ok(passive);
         }
-        if connection.uncopied_pages() > 0 {
-            // SQLite syncs the file only when all of the log is in it. Without this sync, the
-            // restart would sync the pages of all passes, with write access.
-            let synced = connection.raw.sync_file();
-            synced.map_err(|error| error.into_error(what()))?;
-        }
+        let is_blocked = passive.is_blocked || is_read;
         // During a long pass and its sync, transactions have written.
         let pages_left = passive.pages_before.max(connection.uncopied_pages());
-        if pages_left > HELD_PAGES_MAX && pass < PASSES_MAX {
-            if passive.is_blocked {
+        let is_early = pages_left > HELD_PAGES_MAX || (is_blocked && !is_overdue);
+        if is_early && pass < PASSES_MAX {
+            if is_blocked {
                 thread::sleep(READ_WAIT);
             }
             continue;
         }
-        let times = (passive.bytes / bytes_max).clamp(1, TIMES_MAX);
-        let patience = PATIENCE * u32::try_from(times).unwrap_or(1);
-        let pages_max = match passive.is_blocked {
-            // The log starts again only when no read uses it. Overlapping reads leave the log only
-            // while no transaction writes.
-            true => u32::MAX,
-            false => HELD_PAGES_MAX,
-        };
-        let restarted = restart(connections, &mut connection, patience, pages_max)?;
-        if let Some(outcome) = restarted.map_err(|error| error.into_error(what()))? {
-            return Ok(CheckpointOutcome {
-                bytes: passive.bytes,
-                ..outcome
-            });
+        let hold = Hold::new(is_blocked, is_overdue, passive.bytes / bytes_max);
+        let restarted = restart(connections, &mut connection, hold)?;
+        let restarted = restarted.map_err(|error| error.into_error(what()))?;
+        if let Some(outcome) = restarted {
+            if outcome.is_restarted || !hold.patience.is_zero() {
+                return Ok(CheckpointOutcome {
+                    bytes: passive.bytes,
+                    ..outcome
+                });
+            }
+            is_read = true;
+        }
+        tries += u32::from(!is_overdue && !is_read);
+        if tries == TRIES_MAX {
+            break;
         }
     }
     let log = connection.log_extent();
     Ok(CheckpointOutcome {
+        is_deferred: !is_overdue,
         pages: log.map_or(0, |log| log.pages),
         bytes: log.map_or(0, LogExtent::bytes),
         ..CheckpointOutcome::default()
     })
 }
 
+/// Copies the log without write access. If the log is longer than `bytes_max`, and transactions
+/// write meanwhile, syncs the pages that were copied.
+fn copy_beside(
+    connections: &Connections,
+    connection: &mut FileConnection,
+    bytes_max: u64,
+) -> Result<CheckpointOutcome, SqliteError> {
+    let forbidden = connections.pool().readers().forbid_kept_reads();
+    let passive = run_checkpoint(connection, "passive");
+    drop(forbidden);
+    let passive = passive?;
+    if passive.bytes > bytes_max && connection.uncopied_pages() > 0 {
+        // SQLite syncs the file only when all of the log is in it. Without this sync, the
+        // restart would sync the pages of all passes, with write access.
+        connection.raw.sync_file()?;
+    }
+    Ok(passive)
+}
+
+/// The limits of the time for which a checkpoint holds write access.
+#[derive(Clone, Copy)]
+struct Hold {
+    /// How long it waits for readers.
+    patience: Duration,
+    /// The most pages that it copies.
+    pages_max: u32,
+}
+
+impl Hold {
+    /// For a log that is some `times` as long as its limit.
+    fn new(is_blocked: bool, is_overdue: bool, times: u64) -> Self {
+        let times = u32::try_from(times.clamp(1, TIMES_MAX)).unwrap_or(1);
+        let patience = PATIENCE * times;
+        match (is_blocked, is_overdue) {
+            // The log starts again only when no read uses it. Overlapping reads leave the log only
+            // while no transaction writes.
+            (true, _) => Self {
+                patience,
+                pages_max: u32::MAX,
+            },
+            (false, true) => Self {
+                patience,
+                pages_max: HELD_PAGES_MAX,
+            },
+            (false, false) => Self {
+                patience: Duration::ZERO,
+                pages_max: 0,
+            },
+        }
+    }
+}
+
 /// Makes the log start again with the next commit. This needs write access, and waits for readers
-/// up to `patience`. `None` if more than `pages_max` pages of the log are not in the file, because
-/// transactions went first.
+/// up to the patience of `hold`. `None` if more of its pages are not in the file than it may copy,
+/// because transactions went first.
 fn restart(
     connections: &Connections,
     connection: &mut FileConnection,
-    patience: Duration,
-    pages_max: u32,
+    hold: Hold,
 ) -> Result<Result<Option<CheckpointOutcome>, SqliteError>> {
     let readers = connections.pool().readers();
     // The wait for a writer may be long.
@@ -140,12 +217,12 @@ fn restart(
         readers.end_kept();
     })?;
     let uncopied = connection.uncopied_pages();
-    if uncopied > pages_max {
+    if uncopied > hold.pages_max {
         connections.pool().return_writer(writer);
         return Ok(Ok(None));
     }
     let forbidden = readers.forbid_kept_reads();
-    connection.raw.set_busy_timeout(patience);
+    connection.raw.set_busy_timeout(hold.patience);
     let restarted = run_checkpoint(connection, "restart");
     drop(forbidden);
     if restarted.as_ref().is_ok_and(|outcome| outcome.is_all)

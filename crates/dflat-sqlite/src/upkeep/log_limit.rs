@@ -6,6 +6,12 @@
 //! never happens while reads overlap. So if the log is longer than its limit, the checkpoint takes
 //! write access, before all transactions that wait for it, and waits a moment for the readers.
 //!
+//! A checkpoint that copies pages with write access syncs the log and the file meanwhile, for which
+//! transactions wait. So the first checkpoints of a log that is too long take write access only
+//! while all of the log is in the file; with transactions in the way, they are tried again after a
+//! pause. Only when the log has grown by a quarter of its limit meanwhile, pages are copied with
+//! write access.
+//!
 //! If transactions write faster than the device, the log would still grow during a checkpoint. So a
 //! transaction that begins when the log has grown by half of its limit since it exceeded the limit
 //! waits for the checkpoint, unless the last one failed. One large transaction may make the log far
@@ -50,6 +56,8 @@ pub(crate) struct LogLimit {
     held_count: AtomicU64,
     /// Whether the log's file is to be cut when the log has started again.
     is_cut_due: AtomicBool,
+    /// Whether transactions kept the last checkpoint from making the log start again.
+    is_deferred: AtomicBool,
     state: Mutex<CheckpointState>,
     changed: Condvar,
 }
@@ -62,6 +70,8 @@ struct CheckpointState {
     is_stuck: bool,
     /// The end of the pause.
     pause_end: Option<Instant>,
+    /// The urgency of the next checkpoint.
+    urgency: Urgency,
 }
 
 impl LogLimit {
@@ -75,6 +85,7 @@ impl LogLimit {
             is_over: AtomicBool::new(false),
             held_count: AtomicU64::new(0),
             is_cut_due: AtomicBool::new(false),
+            is_deferred: AtomicBool::new(false),
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -116,7 +127,7 @@ impl LogLimit {
     }
 
     /// Notes the length of the log after a commit. Returns a value if a checkpoint is due.
-    pub(crate) fn note_commit(&self, log: LogExtent) -> Option<Hurry> {
+    pub(crate) fn note_commit(&self, log: LogExtent) -> Option<Urgency> {
         let part = self.bytes_max / 4;
         let is_long = log.bytes() > self.bytes_max;
         let mut start = self.start_bytes.load(Ordering::Relaxed);
@@ -129,9 +140,16 @@ impl LogLimit {
         // Pages that a blocked checkpoint could not copy do not count.
         let tried = self.tried.load(Ordering::Relaxed);
         let copied = if log.pages < tried { 0 } else { tried };
+        let has_grown = log.bytes_of(log.pages - copied) >= part;
+        if is_long && (has_grown || is_over) && self.is_deferred.load(Ordering::Relaxed) {
+            return Some(Urgency::Overdue);
+        }
         let is_due = log.bytes_of(log.pages.saturating_sub(log.copied.max(copied))) >= part
-            || (is_long && log.bytes_of(log.pages - copied) >= part);
-        is_due.then_some(Hurry(is_long))
+            || (is_long && has_grown);
+        is_due.then_some(match is_long {
+            true => Urgency::Long,
+            false => Urgency::Usual,
+        })
     }
 
     /// Whether the log's file is to be cut after a commit that has left this log; true once for
@@ -143,15 +161,34 @@ impl LogLimit {
     }
 
     /// Asks for a checkpoint. `add` puts it into the queue, due at the given time, or returns
-    /// false. A checkpoint in a hurry skips the pause.
-    pub(crate) fn ask(&self, Hurry(hurry): Hurry, add: impl FnOnce(Instant) -> bool) {
+    /// false. The checkpoint of a log that exceeds its limit skips the pause.
+    pub(crate) fn ask(&self, urgency: Urgency, add: impl FnOnce(Instant) -> bool) {
         let mut state = self.lock();
-        if hurry && !state.is_stuck {
+        if urgency >= Urgency::Long && !state.is_stuck {
             state.pause_end = None;
         }
+        state.urgency = state.urgency.max(urgency);
         // Order: under the lock, so that a checkpoint that ends sees what is in the queue.
         let at = state.pause_end.unwrap_or_else(Instant::now);
         state.is_pending = add(at);
+    }
+
+    /// The urgency of the checkpoint that is about to be made.
+    pub(crate) fn take_urgency(&self) -> Urgency {
+        std::mem::take(&mut self.lock().urgency)
+    }
+
+    /// When a checkpoint that transactions kept from making the log start again is tried again.
+    pub(crate) fn retry_of(&self, outcome: &CheckpointOutcome) -> Option<Instant> {
+        if !outcome.is_deferred {
+            return None;
+        }
+        if self.is_over.load(Ordering::Relaxed) {
+            // Transactions are held back.
+            self.lock().urgency = Urgency::Overdue;
+            return Some(Instant::now());
+        }
+        Some(Instant::now() + PAUSE)
     }
 
     /// The end of the pause, if it lies in the future.
@@ -173,6 +210,8 @@ impl LogLimit {
         let pages = outcome.map_or(0, |outcome| outcome.pages);
         self.tried
             .store(if in_the_way { pages } else { 0 }, Ordering::Relaxed);
+        let is_deferred = outcome.is_some_and(|outcome| outcome.is_deferred);
+        self.is_deferred.store(is_deferred, Ordering::Relaxed);
         if outcome.is_some_and(|outcome| outcome.is_restarted) {
             self.is_over.store(false, Ordering::Relaxed);
             self.is_cut_due.store(true, Ordering::Relaxed);
@@ -180,7 +219,9 @@ impl LogLimit {
         }
         let mut state = self.lock();
         state.is_stuck = is_pinned || outcome.is_none();
-        state.pause_end = in_the_way.then(|| Instant::now() + PAUSE);
+        // Transactions may be held back by the checkpoint that comes next.
+        let may_pause = in_the_way && state.urgency < Urgency::Overdue;
+        state.pause_end = may_pause.then(|| Instant::now() + PAUSE);
         state.is_pending = is_queued();
         drop(state);
         self.changed.notify_all();
@@ -204,6 +245,18 @@ impl LogLimit {
     }
 }
 
-/// Whether a checkpoint is in a hurry, because the log exceeds its limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hurry(pub(crate) bool);
+/// How urgent a checkpoint is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Urgency {
+    /// The log is within its limit.
+    #[default]
+    Usual,
+    /// The log exceeds its limit.
+    Long,
+    /// The log exceeds its limit, and has grown since transactions kept a checkpoint from making it
+    /// start again. Transactions wait while the next one copies pages.
+    Overdue,
+}
+
+#[cfg(test)]
+mod tests;

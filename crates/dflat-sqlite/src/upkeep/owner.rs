@@ -9,11 +9,11 @@ use crate::connection::connections::Connections;
 use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::ShardId;
 use crate::presence::Presence;
-use crate::upkeep::checkpoint::checkpoint;
+use crate::upkeep::checkpoint::{CheckpointLimits, checkpoint};
 use crate::upkeep::free_pages::{PagesToReclaim, reclaim_step};
 use crate::upkeep::kept_reads::{KEPT_MAX, KeptReads};
 use crate::upkeep::log_file::{CutOutcome, cut_step};
-use crate::upkeep::log_limit::{Hurry, LogLimit, PAUSE};
+use crate::upkeep::log_limit::{LogLimit, PAUSE, Urgency};
 use crate::upkeep::prune::{Pruned, prune_step};
 use crate::upkeep::queue::{Queue, Step};
 use crate::upkeep::reclaim::{NextReclaim, Reclaiming};
@@ -93,7 +93,7 @@ impl Upkeep {
     pub(crate) fn note_snapshot_end(&self) {
         if self.worker.log_limit.is_pinned() {
             self.worker
-                .ask_for_checkpoint(&self.connections, Hurry(false));
+                .ask_for_checkpoint(&self.connections, Urgency::Usual);
         }
     }
 
@@ -177,10 +177,10 @@ impl Worker {
         }
     }
 
-    fn ask_for_checkpoint(self: &Arc<Self>, connections: &Arc<Connections>, hurry: Hurry) {
+    fn ask_for_checkpoint(self: &Arc<Self>, connections: &Arc<Connections>, urgency: Urgency) {
         let add = |at| self.add(connections, Step::Checkpoint, at);
         // Without a thread the log is left to the next commit.
-        self.log_limit.ask(hurry, add);
+        self.log_limit.ask(urgency, add);
     }
 
     /// Gives back write access, and puts the steps into the queue that are due after the write.
@@ -190,8 +190,8 @@ impl Worker {
         connection: Option<FileConnection>,
     ) {
         let sizes = connections.return_writer(connection);
-        if let Some(hurry) = sizes.log.and_then(|log| self.log_limit.note_commit(log)) {
-            self.ask_for_checkpoint(connections, hurry);
+        if let Some(urgency) = sizes.log.and_then(|log| self.log_limit.note_commit(log)) {
+            self.ask_for_checkpoint(connections, urgency);
         }
         if sizes.log.is_some_and(|log| self.log_limit.take_cut(log)) {
             // Without a thread the file stays as long as it is until the log starts again.
@@ -251,9 +251,18 @@ impl Worker {
             return;
         };
         // One that fails is tried again after a later commit.
-        let outcome = checkpoint(connections, &alone, self.log_limit.bytes_max());
-        if outcome.is_err() {
-            self.queue.remove(Step::Checkpoint);
+        let limits = CheckpointLimits {
+            bytes_max: self.log_limit.bytes_max(),
+            is_overdue: self.log_limit.take_urgency() == Urgency::Overdue,
+        };
+        let outcome = checkpoint(connections, &alone, limits);
+        match &outcome {
+            Ok(outcome) => {
+                if let Some(at) = self.log_limit.retry_of(outcome) {
+                    self.queue.add_again(Step::Checkpoint, at);
+                }
+            }
+            Err(_) => self.queue.remove(Step::Checkpoint),
         }
         let is_queued = || self.queue.is_queued(Step::Checkpoint);
         let path = connections.path();
@@ -310,7 +319,7 @@ impl Worker {
     fn make_checkpoint_of_reclaimed(&self, connections: &Connections) {
         match connections.try_lock_checkpoints() {
             // Without it the pages are gone from the file after a later checkpoint.
-            Some(alone) => drop(checkpoint(connections, &alone, u64::MAX)),
+            Some(alone) => drop(checkpoint(connections, &alone, CheckpointLimits::COPY_ONLY)),
             None => {
                 let at = Instant::now() + PAUSE;
                 self.queue.add_again(Step::CheckpointReclaimed, at);

@@ -15,7 +15,7 @@ use crate::ffi::{Access, Connection};
 use crate::io::{FileKind, Operation};
 use crate::layout::sample::table;
 use crate::options::SqliteOptions;
-use crate::upkeep::checkpoint::checkpoint;
+use crate::upkeep::checkpoint::{CheckpointLimits, checkpoint};
 use crate::upkeep::queue::Step;
 
 fn open(path: &Path) -> Arc<SqliteBackend> {
@@ -246,7 +246,11 @@ fn idle_readers_do_not_pin_the_log() {
         commit(&backend, key + 10);
         // A read transaction that was kept before does not prevent a checkpoint of this process.
         let alone = backend.connections().lock_checkpoints();
-        checkpoint(backend.connections(), &alone, 1).unwrap();
+        let limits = CheckpointLimits {
+            bytes_max: 1,
+            is_overdue: true,
+        };
+        checkpoint(backend.connections(), &alone, limits).unwrap();
         drop(alone);
         assert_eq!(readers.counts().kept, 0);
         assert!(!is_pinned());

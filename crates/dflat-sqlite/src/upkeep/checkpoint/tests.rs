@@ -14,11 +14,21 @@ use crate::faults::{Action, Event, Failure, Fault, FaultPlan, PowerCut};
 use crate::io::{FileKind, Operation};
 use crate::layout::sample::table;
 use crate::options::SqliteOptions;
-use crate::upkeep::checkpoint::{HELD_PAGES_MAX, checkpoint};
+use crate::upkeep::checkpoint::{CheckpointLimits, HELD_PAGES_MAX, checkpoint};
 use crate::upkeep::log_file::CUT_BYTES_MAX;
 use crate::upkeep::queue::Step;
 
 const LIMIT: u64 = 256 << 10;
+
+const OVERDUE: CheckpointLimits = CheckpointLimits {
+    bytes_max: LIMIT,
+    is_overdue: true,
+};
+
+const NOT_OVERDUE: CheckpointLimits = CheckpointLimits {
+    bytes_max: LIMIT,
+    is_overdue: false,
+};
 
 /// The bytes that one commit writes, with room for the pages around it.
 const COMMIT: u64 = 64 << 10;
@@ -209,7 +219,7 @@ fn a_checkpoint_keeps_writers_waiting_for_few_pages() {
             }
         });
         let alone = connections.lock_checkpoints();
-        checkpoint(connections, &alone, LIMIT).unwrap()
+        checkpoint(connections, &alone, OVERDUE).unwrap()
     });
     assert!(outcome.held_pages <= HELD_PAGES_MAX);
 }
@@ -244,7 +254,7 @@ fn a_checkpoint_keeps_writers_waiting_for_the_sync_of_few_pages() {
             keys.for_each(|key| commit(&backend, key));
         });
         let alone = connections.lock_checkpoints();
-        let outcome = checkpoint(connections, &alone, LIMIT);
+        let outcome = checkpoint(connections, &alone, OVERDUE);
         is_over.store(true, Ordering::Relaxed);
         outcome.unwrap()
     });
@@ -254,6 +264,73 @@ fn a_checkpoint_keeps_writers_waiting_for_the_sync_of_few_pages() {
         outcome.held_pages == 0 || pages <= outcome.held_pages,
         "{pages}"
     );
+}
+
+// Promise: durability#D79
+#[test]
+fn a_checkpoint_copies_nothing_with_write_access_unless_it_is_overdue() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let plan = FaultPlan::attach(&path).unwrap();
+    plan.skip_syncs();
+    let options = SqliteOptions {
+        // Only the checkpoints of this test are made.
+        log_bytes_max: 1 << 30,
+        ..SqliteOptions::default()
+    };
+    let backend = SqliteBackend::open(&path, options).unwrap();
+    (0..60).for_each(|key| commit(&backend, key));
+    // The writer is slower than the checkpoint, which would go on otherwise.
+    for kind in [FileKind::Main, FileKind::Log] {
+        plan.add(Fault {
+            kind: Some(kind),
+            ..every_write(Action::Delay(Duration::from_millis(1)))
+        });
+    }
+    let (connections, is_over) = (backend.connections(), AtomicBool::new(false));
+    let outcomes = thread::scope(|scope| {
+        scope.spawn(|| {
+            let keys = (100..).take_while(|_| !is_over.load(Ordering::Relaxed));
+            keys.for_each(|key| commit(&backend, key));
+        });
+        let made = || checkpoint(connections, &connections.lock_checkpoints(), NOT_OVERDUE);
+        let outcomes = [made(), made(), made()];
+        // Order: before a failed assertion, so that the writer ends.
+        is_over.store(true, Ordering::Relaxed);
+        outcomes
+    });
+    for outcome in outcomes {
+        assert_eq!(outcome.unwrap().held_pages, 0);
+    }
+}
+
+// Promise: durability#D79
+#[test]
+fn log_that_is_in_the_file_starts_again_without_a_sync() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let plan = FaultPlan::attach(&path).unwrap();
+    plan.skip_syncs();
+    plan.record().unwrap();
+    let options = SqliteOptions {
+        // Only the checkpoints of this test are made.
+        log_bytes_max: 1 << 30,
+        io_stats: true,
+        ..SqliteOptions::default()
+    };
+    let backend = SqliteBackend::open(&path, options).unwrap();
+    (0..20).for_each(|key| commit(&backend, key));
+    let connections = backend.connections();
+    let alone = connections.lock_checkpoints();
+    let copied = checkpoint(connections, &alone, CheckpointLimits::COPY_ONLY).unwrap();
+    assert!(copied.is_all && !copied.is_restarted);
+    assert!(!plan.take_recording().events().is_empty());
+    plan.record().unwrap();
+    let restarted = checkpoint(connections, &alone, NOT_OVERDUE).unwrap();
+    assert!(restarted.is_restarted);
+    let recording = plan.take_recording();
+    let is_slow = |event: &&Event| matches!(event, Event::Flush { .. } | Event::Write { .. });
+    assert_eq!(recording.events().iter().filter(is_slow).count(), 0);
 }
 
 // Promise: durability#D77

@@ -9,7 +9,7 @@ use crate::backend::SqliteBackend;
 use crate::io::{IoReport, Operation};
 use crate::layout::sample::table;
 use crate::options::SqliteOptions;
-use crate::upkeep::checkpoint::checkpoint;
+use crate::upkeep::checkpoint::{CheckpointLimits, checkpoint};
 use crate::upkeep::free_pages::{PagesToReclaim, reclaim_step};
 use crate::upkeep::queue::Step;
 
@@ -51,7 +51,7 @@ fn fill(backend: &Arc<SqliteBackend>, deleted: i64) {
     tx.commit().unwrap();
     // No other checkpoint may copy the pages of the reclaim.
     let alone = backend.connections().lock_checkpoints();
-    checkpoint(backend.connections(), &alone, u64::MAX).unwrap();
+    checkpoint(backend.connections(), &alone, CheckpointLimits::COPY_ONLY).unwrap();
     drop(alone);
     delete(backend, 1..=deleted);
 }
