@@ -3,7 +3,7 @@
 use dflat_model::{Field, RowId, Table};
 
 use super::group::WriteAccess;
-use super::row::{Prepared, changed_key, index_entries, prepare, shown};
+use super::row::{Prepared, changed_entries, changed_key, prepare, shown};
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Key, RowWrite, WriteError};
 
@@ -47,10 +47,7 @@ pub(super) fn write_over(
     access: &mut WriteAccess<'_>,
 ) -> Result<()> {
     let key = changed_key(table, before, payload)?;
-    let mut entries = index_entries(table, payload)?;
-    let old_entries = index_entries(table, before)?;
-    let mut old = old_entries.iter();
-    entries.retain(|entry| old.next().is_none_or(|old| old.values != entry.values));
+    let mut entries = changed_entries(table, before, payload)?;
     access.coverage.leave(&mut entries, Some(row_id));
     let key = key.as_deref();
     let row = RowWrite {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use dflat_model::RowId;
 
-use crate::storage::{IndexEntry, IndexState};
+use super::entries::Entries;
+use crate::storage::IndexState;
 
 /// How far a table's indexes are built: `None` if all are ready, otherwise the largest row id up to
 /// which each index has entries. The indexer adds the entries of later rows.
@@ -31,7 +32,7 @@ impl IndexCoverage {
 
     /// Removes the entries that the indexer will add from the entries to write for a row: the row
     /// with this id, or a new row.
-    pub(in super::super) fn leave(&self, entries: &mut Vec<IndexEntry<'_>>, row_id: Option<RowId>) {
+    pub(in super::super) fn leave(&self, entries: &mut Entries<'_>, row_id: Option<RowId>) {
         if let Some(covered) = &self.0 {
             let row_id = row_id.unwrap_or(RowId(i64::MAX));
             entries.retain(|entry| covered.get(entry.index).is_some_and(|r| *r >= row_id));

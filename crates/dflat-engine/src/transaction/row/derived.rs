@@ -34,12 +34,11 @@ pub fn derive(table: &Table, payload: &[u8]) -> Result<Derived> {
         Error::new(ErrorKind::Corrupt, message)
     })?;
     let key = key_parts(table, payload)?;
-    let entries = index_entries(table, payload)?;
+    let entries = index_entries(table, payload);
     Ok(Derived {
         key: key.as_slice().iter().map(|part| part.to_value()).collect(),
         entries: entries
-            .iter()
-            .map(|entry| entry.values.to_values())
-            .collect(),
+            .map(|entry| Ok(entry?.values.to_values()))
+            .collect::<Result<_>>()?,
     })
 }

@@ -1,29 +1,26 @@
 //! The entries of an object in the indexes of its table.
 
 use dflat_model::{Field, IndexDescriptor, Table, ValueRef};
+use smallvec::SmallVec;
 
 use super::key::read;
 use crate::error::Result;
 use crate::query::admits;
 use crate::storage::{EntryValues, IndexEntry};
 
+/// The entries of an object. Most tables have few indexes: their entries need no allocation.
+pub(in super::super) type Entries<'a> = SmallVec<[IndexEntry<'a>; 4]>;
+
 /// The entries of an object in all indexes, absent entries included.
-#[inline]
 pub(in super::super) fn index_entries<'a>(
     table: &'a Table,
     payload: &'a [u8],
-) -> Result<Vec<IndexEntry<'a>>> {
-    // Most tables have no indexes, and even an empty list of results has a cost.
-    if table.indexes.is_empty() {
-        return Ok(Vec::new());
-    }
+) -> impl Iterator<Item = Result<IndexEntry<'a>>> {
     let indexes = table.indexes.iter().enumerate();
-    indexes
-        .map(|(index, descriptor)| {
-            let values = entry_values(table, descriptor, payload)?;
-            Ok(IndexEntry { index, values })
-        })
-        .collect()
+    indexes.map(move |(index, descriptor)| {
+        let values = entry_values(table, descriptor, payload)?;
+        Ok(IndexEntry { index, values })
+    })
 }
 
 /// The entries to write for a row that has no entries yet; absent entries are left out.
@@ -31,9 +28,31 @@ pub(in super::super) fn index_entries<'a>(
 pub(in super::super) fn present_entries<'a>(
     table: &'a Table,
     payload: &'a [u8],
-) -> Result<Vec<IndexEntry<'a>>> {
-    let mut entries = index_entries(table, payload)?;
-    entries.retain(|entry| entry.values != EntryValues::Absent);
+) -> Result<Entries<'a>> {
+    let mut entries = Entries::new();
+    for entry in index_entries(table, payload) {
+        let entry = entry?;
+        if entry.values != EntryValues::Absent {
+            entries.push(entry);
+        }
+    }
+    Ok(entries)
+}
+
+/// The entries to write for a row whose payload was `before`; entries that stay are left out.
+#[inline]
+pub(in super::super) fn changed_entries<'a>(
+    table: &'a Table,
+    before: &'a [u8],
+    payload: &'a [u8],
+) -> Result<Entries<'a>> {
+    let mut entries = Entries::new();
+    for (old, new) in index_entries(table, before).zip(index_entries(table, payload)) {
+        let (old, new) = (old?, new?);
+        if old.values != new.values {
+            entries.push(new);
+        }
+    }
     Ok(entries)
 }
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use dflat_model::{RowId, Table};
 
 use super::coverage::IndexCoverage;
-use super::entries::present_entries;
+use super::entries::{Entries, present_entries};
 use crate::error::Result;
 use crate::storage::{IndexRepair, IndexStates, RowRepair, ScanPlan, Source, WriteTransaction};
 
@@ -41,13 +41,13 @@ pub(in super::super) fn mend(
         let mut entries = match found.map(|at| present_entries(table, &payloads[at].1)) {
             Ok(Ok(entries)) => entries,
             Ok(Err(_)) => continue,
-            Err(_) => Vec::new(),
+            Err(_) => Entries::new(),
         };
         coverage.leave(&mut entries, Some(*row_id));
         rows.push(RowRepair {
             row_id: *row_id,
             is_foreign: true,
-            entries,
+            entries: entries.into_vec(),
         });
     }
     let repair = IndexRepair {

@@ -11,7 +11,7 @@ mod prepared;
 pub(super) use auto_key::{auto_key_of, with_auto_key};
 pub(super) use coverage::IndexCoverage;
 pub use derived::{Derived, derive};
-pub(super) use entries::{entry_values, index_entries, present_entries};
+pub(super) use entries::{changed_entries, entry_values, present_entries};
 pub use key::missing_value;
 pub(super) use key::{changed_key, key_parts, refuse_missing_key, shown};
 pub(super) use mend::mend;
