@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use dflat_model::{RowId, Table, Value};
 
 use super::newest::NewestSchemas;
-use super::row::{entry_values, mend};
+use super::row::{entry_values, mend, write_mended_record};
 use crate::error::{Error, Result};
 use crate::fetch;
 use crate::storage::{
@@ -31,6 +31,20 @@ pub(super) struct Batch {
     pub(super) rows: u64,
     /// Whether all indexes are ready.
     pub(super) is_last: bool,
+    /// The foreign rows that were put into the indexes, by ascending row id.
+    pub(super) mended: Vec<RowId>,
+}
+
+impl Batch {
+    /// The change record of the batch by an engine. The batch changes no object.
+    pub(super) fn change_record(&self, record_engine: u64) -> Vec<u8> {
+        let mut record = Vec::new();
+        if !self.mended.is_empty() {
+            let mended = [(&self.table, self.mended.as_slice())];
+            write_mended_record(record_engine, mended, &mut record);
+        }
+        record
+    }
 }
 
 /// A row id, and the row's values for some indexes, each with the position of the index.
@@ -44,9 +58,9 @@ type Values = (RowId, Vec<(usize, Vec<Value>)>);
 pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<Batch> {
     let newest = NewestSchemas::default().learn(writer, table)?;
     let table = newest.unwrap_or_else(|| table.clone());
+    let mended = mend(writer, &table)?;
     let covered: Vec<(usize, RowId)> = {
-        let states = mend(writer, &table)?;
-        let covered = states.iter().enumerate().map(|(position, state)| {
+        let covered = mended.states.iter().enumerate().map(|(position, state)| {
             let coverage = match state {
                 IndexState::Ready => return None,
                 IndexState::Incomplete(coverage) => *coverage,
@@ -87,6 +101,7 @@ pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<B
         // If no rows are left to read, no entries are left to write.
         is_last: rows.is_empty() || states.iter().all(|state| *state == IndexState::Ready),
         table,
+        mended: mended.rows,
     })
 }
 

@@ -8,6 +8,7 @@ use dflat_model::{Direction, Table, Value};
 use super::backfill::{Batch, fill};
 use super::row::{entry_values, key_parts};
 use crate::callback;
+use crate::change_set::record_engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
 use crate::storage::{Backend, Key, KeyScan, ScanPlan, Source, View};
@@ -65,6 +66,8 @@ pub type Ready = Box<dyn FnOnce(Result<()>) + Send>;
 /// Builds indexes. Its thread runs while there are indexes to build.
 pub struct Indexer {
     backend: Arc<dyn Backend>,
+    /// Identifies the engine in change records.
+    record_engine: u64,
     state: Mutex<IndexerState>,
     idle: Condvar,
     /// Whether another program has written, and the commit groups have not noticed it yet.
@@ -93,9 +96,11 @@ struct Build {
 }
 
 impl Indexer {
-    pub(super) fn new(backend: Arc<dyn Backend>) -> Arc<Self> {
+    /// Builds the indexes of an engine of the process.
+    pub(super) fn new(backend: Arc<dyn Backend>, engine: u64) -> Arc<Self> {
         Arc::new(Self {
             backend,
+            record_engine: record_engine(engine),
             state: Mutex::default(),
             idle: Condvar::new(),
             foreign_write: AtomicBool::new(false),
@@ -265,8 +270,7 @@ impl Indexer {
         }
         let batch = fill(writer.as_mut(), table)?;
         if writer.is_followed() {
-            // It changes no object.
-            writer.append_record(&[])?;
+            writer.append_record(&batch.change_record(self.record_engine))?;
         }
         writer.commit()?;
         Ok(batch)

@@ -312,7 +312,9 @@ impl Shared {
         let mut writer = Arc::clone(&self.backend).begin(member.durability)?;
         self.notice_foreign_commits(open, writer.as_mut());
         check_basis(writer.as_mut(), member.basis, &member.tables)?;
-        replay(writer.as_mut(), &mut Vec::new(), &member.changes)?;
+        let mut prepared = Vec::new();
+        replay(writer.as_mut(), &mut prepared, &member.changes)?;
+        open.recorder.note_mended(&mut prepared);
         Ok(Some(writer))
     }
 }

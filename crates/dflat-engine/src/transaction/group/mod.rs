@@ -66,7 +66,7 @@ impl Groups {
         outlet: Box<dyn Outlet>,
     ) -> Self {
         let shared = Shared {
-            indexer: Indexer::new(Arc::clone(&backend)),
+            indexer: Indexer::new(Arc::clone(&backend), engine),
             backend,
             engine,
             state: Mutex::new(OpenGroup::new(engine)),

@@ -155,6 +155,7 @@ impl OpenGroup {
         self.dirty.clear();
         self.arenas.clear();
         self.rows = 0;
+        self.recorder.note_mended(&mut self.prepared);
         self.prepared.clear();
         self.schemas.trim();
         self.generation += 1;

@@ -1,14 +1,13 @@
 //! Writes the change records of a commit, from the final write sets of its members.
 
 use std::ops::ControlFlow;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use dflat_model::record::{Part, RecordHead, RecordWriter, TableHead, WrittenRow};
 use dflat_model::{RowId, Table};
 use smallvec::SmallVec;
 
 use super::super::changed_table::{ChangedTable, is_undone};
-use super::super::row::key_parts;
+use super::super::row::{Prepared, key_parts, milliseconds, write_mended_record};
 use super::super::write_set::WriteSet;
 use crate::change_set::{RowChange, RowRange, record_engine};
 use crate::error::Result;
@@ -32,6 +31,9 @@ pub(super) struct Recorder {
     buffer: Vec<u8>,
     /// The hashes of descriptors, which take long to compute.
     hashes: Vec<(Table, u64)>,
+    /// The foreign rows that the transaction of the backend that ended last has put into indexes,
+    /// by table, each by ascending row id.
+    mended: Vec<(Table, Vec<RowId>)>,
 }
 
 /// A transaction to record: its place in the commit, and its tables.
@@ -51,8 +53,16 @@ impl Recorder {
         }
     }
 
+    /// Notes the foreign rows that a transaction of the backend, which is about to end, has put
+    /// into indexes.
+    pub(super) fn note_mended(&mut self, prepared: &mut [Prepared]) {
+        self.mended.clear();
+        self.mended.extend(Prepared::take_mended(prepared));
+    }
+
     /// Appends a record of each of these write sets, in order, if the backend's transaction is
-    /// followed. Called immediately before the commit, so that nothing is undone afterwards.
+    /// followed; before them, one of the foreign rows that were noted. Called immediately before
+    /// the commit, so that nothing is undone afterwards.
     ///
     /// # Errors
     /// Errors that lose the backend's transaction. After any error it must not be committed.
@@ -67,6 +77,10 @@ impl Recorder {
         }
         let time = milliseconds();
         let mut place = 0;
+        if !self.mended.is_empty() {
+            self.append_mended(writer)?;
+            place = 1;
+        }
         for changes in members {
             if changes.is_empty() {
                 continue;
@@ -90,6 +104,14 @@ impl Recorder {
             writer.append_record(&[])?;
         }
         Ok(())
+    }
+
+    fn append_mended(&mut self, writer: &mut dyn WriteTransaction) -> Result<()> {
+        let mended = self.mended.iter();
+        let mended = mended.map(|(table, rows)| (table, rows.as_slice()));
+        self.buffer.clear();
+        write_mended_record(self.engine, mended, &mut self.buffer);
+        writer.append_record(&self.buffer)
     }
 
     fn append_whole(
@@ -313,10 +335,4 @@ fn table_head<'t>(hashes: &[(Table, u64)], table: &'t Table) -> TableHead<'t> {
         key_columns: u32::try_from(table.primary_key.len()).unwrap_or(u32::MAX),
         is_foreign: false,
     }
-}
-
-/// The milliseconds since 1970.
-fn milliseconds() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(0))
 }

@@ -9,19 +9,29 @@ use super::entries::{Entries, present_entries};
 use crate::error::Result;
 use crate::storage::{IndexRepair, IndexStates, RowRepair, ScanPlan, Source, WriteTransaction};
 
+/// A table whose storage agrees with its descriptor.
+pub(in super::super) struct Mended {
+    pub(in super::super) states: IndexStates,
+    /// The foreign rows that are in the indexes now, by ascending row id.
+    pub(in super::super) rows: Vec<RowId>,
+}
+
 /// Creates the missing parts of a table's storage, removes indexes that cannot be trusted, and puts
-/// the rows that foreign writes changed into the indexes. Returns the states of the indexes.
+/// the rows that foreign writes changed into the indexes.
 ///
 /// A row that cannot be decoded stays marked as foreign: reading it fails, but writing other rows
 /// does not.
 pub(in super::super) fn mend(
     writer: &mut dyn WriteTransaction,
     table: &Table,
-) -> Result<IndexStates> {
+) -> Result<Mended> {
     writer.create(table)?;
     let indexes = writer.indexes(table)?;
     if indexes.foreign.is_empty() {
-        return Ok(indexes.states);
+        return Ok(Mended {
+            states: indexes.states,
+            rows: Vec::new(),
+        });
     }
     let mut payloads: Vec<(RowId, Vec<u8>)> = Vec::new();
     let plan = ScanPlan {
@@ -55,5 +65,7 @@ pub(in super::super) fn mend(
         filled: &[],
     };
     writer.repair_indexes(table, &repair)?;
-    Ok(writer.indexes(table)?.states)
+    let rows = rows.iter().map(|row| row.row_id).collect();
+    let states = writer.indexes(table)?.states;
+    Ok(Mended { states, rows })
 }

@@ -1,6 +1,6 @@
 //! Tables that are ready to be written to.
 
-use dflat_model::Table;
+use dflat_model::{RowId, Table};
 
 use super::coverage::IndexCoverage;
 use super::mend::mend;
@@ -13,9 +13,21 @@ pub(in super::super) struct Prepared {
     coverage: IndexCoverage,
     /// Whether no newer code is known to have written to it.
     is_newest: bool,
+    /// The foreign rows that were put into the indexes, by ascending row id.
+    mended: Vec<RowId>,
 }
 
 impl Prepared {
+    /// The tables of which foreign rows were put into the indexes, with these rows.
+    pub(in super::super) fn take_mended(
+        prepared: &mut [Self],
+    ) -> impl Iterator<Item = (Table, Vec<RowId>)> {
+        let mended = prepared
+            .iter_mut()
+            .filter(|ready| !ready.mended.is_empty());
+        mended.map(|ready| (ready.table.clone(), std::mem::take(&mut ready.mended)))
+    }
+
     /// How far the indexes of a table are built, if the table was prepared with this descriptor
     /// because no newer code has written to it.
     #[inline]
@@ -46,17 +58,28 @@ pub(in super::super) fn prepare(
         return Ok(ready.coverage.clone());
     }
     // Another descriptor of the same table has other indexes.
-    prepared.retain(|other| other.table.name != table.name);
+    let mut before = Vec::new();
+    prepared.retain_mut(|other| {
+        let is_other = other.table.name != table.name;
+        if !is_other {
+            before = std::mem::take(&mut other.mended);
+        }
+        is_other
+    });
     // Order: the table is noted first, so that a failure that leaves its storage half prepared is
     // undone together with that storage.
     prepared.push(Prepared {
         table: table.clone(),
         coverage: IndexCoverage::default(),
         is_newest: false,
+        mended: before,
     });
-    let coverage = IndexCoverage::of(&mend(writer, table)?);
+    let mended = mend(writer, table)?;
+    let coverage = IndexCoverage::of(&mended.states);
     if let Some(last) = prepared.last_mut() {
         last.coverage = coverage.clone();
+        // No other program writes meanwhile, so the table is mended once.
+        last.mended.extend(mended.rows);
     }
     Ok(coverage)
 }
