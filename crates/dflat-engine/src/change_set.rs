@@ -137,6 +137,26 @@ impl TableChanges {
     }
 }
 
+/// Rows that other programs have written, as they are at a commit. It stands for all commits since
+/// the commit before: the states before and the single commits are not known.
+#[derive(Clone, Debug)]
+pub struct RereadSet {
+    /// The commit.
+    pub seq: CommitSeq,
+    /// The tables that may have changed, each once.
+    pub tables: Vec<RereadTable>,
+}
+
+/// The rows of a table that other programs may have written.
+#[derive(Clone, Debug)]
+pub struct RereadTable {
+    /// The table.
+    pub table: Table,
+    /// The rows, by ascending row id, with their states now and without their states before; `None`
+    /// if any row may have been written.
+    pub changes: Option<TableChanges>,
+}
+
 /// The change to one row; never absent both before and after.
 #[derive(Clone, Debug)]
 pub struct RowChange {

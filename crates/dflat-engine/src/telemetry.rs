@@ -60,6 +60,8 @@ pub struct Counts {
     /// How often everything that is subscribed to was read again, because another program had
     /// committed unknown changes.
     pub renewals: u64,
+    /// How often only those rows were read again that other programs were known to have written.
+    pub rereads: u64,
 }
 
 /// The counters of an engine, and its thresholds.
@@ -78,6 +80,7 @@ pub(crate) struct Telemetry {
     look_ups_saved: AtomicU64,
     followed: AtomicU64,
     renewals: AtomicU64,
+    rereads: AtomicU64,
 }
 
 impl Telemetry {
@@ -103,6 +106,7 @@ impl Telemetry {
             look_ups_saved: get(&self.look_ups_saved),
             followed: get(&self.followed),
             renewals: get(&self.renewals),
+            rereads: get(&self.rereads),
         }
     }
 
@@ -138,6 +142,11 @@ impl Telemetry {
     /// Counts that everything that is subscribed to is read again.
     pub(crate) fn note_renewal(&self) {
         self.renewals.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts that the rows that other programs have written are read again.
+    pub(crate) fn note_reread(&self) {
+        self.rereads.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn note_conflict(&self) {

@@ -40,6 +40,10 @@ pub struct Stats {
     /// How often everything that is subscribed to was read again, because another program had
     /// committed changes that no change records tell of.
     pub renewals: u64,
+    /// How often another program had committed changes that no change records tell of, and only the
+    /// rows were read again that it had written. Queries with a limit or an offset, counts and
+    /// groups of the affected types were read again as a whole.
+    pub rereads: u64,
     /// The current size of the write-ahead log beside the file, in bytes. 0 in memory.
     pub log_bytes: u64,
     /// Whether the log is longer than [`log_bytes_max`](crate::FileOptions::log_bytes_max), because
@@ -93,6 +97,7 @@ impl Workspace {
             look_ups_saved: counts.look_ups_saved,
             followed_commits: counts.followed,
             renewals: counts.renewals,
+            rereads: counts.rereads,
             log_bytes: file.bytes,
             log_is_pinned: file.is_pinned,
             log_waits: file.waits,

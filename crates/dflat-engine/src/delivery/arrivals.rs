@@ -6,7 +6,7 @@ use dflat_model::CommitSeq;
 
 use super::deliveries::Deliveries;
 use super::queue::{Item, Registration};
-use crate::change_set::ChangeSet;
+use crate::change_set::{ChangeSet, RereadSet};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
 /// A registration that reads its first state.
@@ -90,6 +90,16 @@ impl Deliveries {
             queue.waiting.push_back((now, Item::Foreign));
             queue.pushed += 1;
         }
+    }
+
+    /// Queues rows that other programs have written.
+    pub fn reread(&self, rows: RereadSet) {
+        let mut queue = self.lock();
+        queue.overtaken = queue.overtaken.max(rows.seq);
+        queue.renewals += 1;
+        let item = (Instant::now(), Item::Reread(rows));
+        queue.waiting.push_back(item);
+        queue.pushed += 1;
     }
 
     /// Queues the calls that follow from a foreign write, which was not made before the commit

@@ -205,6 +205,7 @@ impl Deliveries {
                 return calls;
             }
             Item::Foreign => return alone(since, || self.deliver.renew()),
+            Item::Reread(rows) => return alone(since, || self.deliver.reread(&rows)),
             Item::Ended(Ended {
                 outcome,
                 completion,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use dflat_model::{CommitSeq, Table};
 
-use crate::change_set::{ChangeSet, Completion, Ended, TableChanges};
+use crate::change_set::{ChangeSet, Completion, Ended, RereadSet, TableChanges};
 use crate::error::Result;
 use crate::sync::{Arc, JoinHandle};
 
@@ -34,6 +34,13 @@ pub trait Deliver: Send + Sync {
     /// user code.
     fn renew(&self) -> Option<Arc<dyn Calls>>;
 
+    /// The calls that follow from a foreign write of known rows, if there are any. It calls no user
+    /// code.
+    fn reread(&self, rows: &RereadSet) -> Option<Arc<dyn Calls>> {
+        let _ = rows;
+        self.renew()
+    }
+
     /// Whether a subscriber may keep objects of a table that it is notified of. It waits for no
     /// lock.
     fn is_observed(&self, table: &Table) -> bool;
@@ -53,6 +60,8 @@ pub(super) enum Item {
     Registration(Registration),
     /// Another program has written unknown rows.
     Foreign,
+    /// Other programs have written these rows.
+    Reread(RereadSet),
 }
 
 /// When an item was pushed, and the item.

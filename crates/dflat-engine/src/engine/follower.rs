@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use dflat_model::{CommitSeq, Table};
 
 use super::listener::Listener;
-use crate::change_set::{ChangeSet, record_engine};
+use crate::change_set::{ChangeSet, RereadSet, RereadTable, record_engine};
 use crate::delivery::Deliveries;
 use crate::error::Result;
-use crate::follow::{Follow, FollowedCommit};
+use crate::follow::{Follow, Followed, FollowedCommit};
 use crate::storage::{Snapshot, StateId, WriteTransaction};
 use crate::telemetry::{TARGET, Telemetry};
 
@@ -42,7 +42,7 @@ pub(super) struct Follower {
 pub(super) enum CaughtUp {
     /// There were none.
     Known,
-    /// They were queued for delivery, one by one.
+    /// They were queued for delivery, one by one or as one commit.
     Followed,
     /// Nothing is known of them, and they have no numbers.
     Unknown,
@@ -212,22 +212,39 @@ impl Follower {
             let table = tables.get(name)?;
             deliveries.may_be_observed(table).then(|| table.clone())
         };
+        let all_observed = || {
+            let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+            let observed = tables.values().filter(|t| deliveries.may_be_observed(t));
+            observed.cloned().collect()
+        };
         let follow = Follow {
             since: before,
             record_engine: record_engine(self.engine),
             engine: self.engine,
             seq: self.committed(),
             observed: &observed,
+            all_observed: &all_observed,
             bytes_max: self.bytes_max,
         };
         match follow.commits(snapshot) {
-            Ok(Some(commits)) => self.queue(&deliveries, commits),
-            Ok(None) => CaughtUp::Unknown,
+            Ok(Followed::Commits(commits)) => self.queue(&deliveries, commits),
+            Ok(Followed::Rows(tables)) => self.queue_reread(&deliveries, tables),
+            Ok(Followed::Unknown) => CaughtUp::Unknown,
             Err(error) => {
                 tracing::warn!(target: TARGET, %error, "change records cannot be read");
                 CaughtUp::Unknown
             }
         }
+    }
+
+    /// Queues rows that are read again, as one commit.
+    fn queue_reread(&self, deliveries: &Deliveries, tables: Vec<RereadTable>) -> CaughtUp {
+        self.telemetry.note_reread();
+        let seq = CommitSeq(self.committed().0 + 1);
+        deliveries.reread(RereadSet { seq, tables });
+        // Order: as in `queue`.
+        self.committed.store(seq.0, Ordering::Release);
+        CaughtUp::Followed
     }
 
     fn queue(&self, deliveries: &Deliveries, commits: Vec<FollowedCommit>) -> CaughtUp {

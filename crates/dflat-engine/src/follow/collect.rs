@@ -2,6 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
+use dflat_model::RowId;
 use dflat_model::record::{ChangeRecord, Part, RecordError};
 
 use super::Follow;
@@ -9,6 +10,10 @@ use super::Follow;
 /// The transactions of other engines, the latest first.
 #[derive(Default)]
 pub(super) struct Collected {
+    /// The tables of which any row may be foreign, by name.
+    pub(super) foreign_tables: Vec<String>,
+    /// The rows that were foreign, by the name of their table.
+    pub(super) foreign_rows: Vec<(String, RowId)>,
     /// The records to decode, one behind the other.
     bytes: Vec<u8>,
     pub(super) transactions: Vec<Collection>,
@@ -105,6 +110,10 @@ impl<'f> Collector<'f> {
         if record.tables.is_empty() {
             return (early == 0).then_some(());
         }
+        if record.changes_nothing() {
+            self.note_mended(&record);
+            return (early == 0).then_some(());
+        }
         if record.head.engine == self.follow.record_engine {
             self.is_own = true;
             return Some(());
@@ -116,9 +125,9 @@ impl<'f> Collector<'f> {
         let observed = self.follow.observed;
         for table in &record.tables {
             if observed(table.table.name).is_some() {
-                // The rows before this transaction are not those after the transaction before.
                 if table.table.is_foreign {
-                    return None;
+                    let name = table.table.name.to_owned();
+                    self.collected.foreign_tables.push(name);
                 }
                 self.is_observed = true;
             }
@@ -132,6 +141,18 @@ impl<'f> Collector<'f> {
             parts: Vec::new(),
         });
         Some(())
+    }
+
+    /// Notes the rows that were foreign.
+    fn note_mended(&mut self, record: &ChangeRecord<'_>) {
+        for table in &record.tables {
+            let name = table.table.name;
+            if (self.follow.observed)(name).is_some() {
+                let rows = table.rows().flatten();
+                let rows = rows.map(|row| (name.to_owned(), row.row_id));
+                self.collected.foreign_rows.extend(rows);
+            }
+        }
     }
 
     /// Keeps a record of the latest transaction.

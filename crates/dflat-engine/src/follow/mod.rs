@@ -7,12 +7,13 @@
 //! the caller reads again.
 
 mod collect;
+mod noted;
 mod rebuild;
 
 use dflat_model::{CommitSeq, Table};
 use smallvec::SmallVec;
 
-use crate::change_set::TableChanges;
+use crate::change_set::{RereadTable, TableChanges};
 use crate::error::Result;
 use crate::storage::{Records, Snapshot, StateId};
 
@@ -30,6 +31,8 @@ pub struct Follow<'f> {
     pub seq: CommitSeq,
     /// The tables whose rows are needed, by name.
     pub observed: &'f dyn Fn(&str) -> Option<Table>,
+    /// All these tables.
+    pub all_observed: &'f dyn Fn() -> Vec<Table>,
     /// The largest number of bytes of the records to read.
     pub bytes_max: usize,
 }
@@ -43,19 +46,43 @@ pub struct FollowedCommit {
     pub names: Vec<String>,
 }
 
+/// What other programs have committed.
+#[derive(Debug)]
+pub enum Followed {
+    /// These commits of other engines, the first one first.
+    Commits(Vec<FollowedCommit>),
+    /// Commits that are not known one by one. They have written nothing but rows of these tables,
+    /// as far as the tables are observed.
+    Rows(Vec<RereadTable>),
+    /// Anything.
+    Unknown,
+}
+
 impl Follow<'_> {
-    /// The commits of other engines up to the state that a pinned snapshot sees, the first one
-    /// first; `None` if they cannot be known from change records. Objects have the commit numbers
-    /// that follow `seq`.
+    /// The commits of other programs up to the state that a pinned snapshot sees. Objects have the
+    /// commit numbers that follow `seq`; rows that are not known by their commits count as one
+    /// commit.
     ///
     /// # Errors
     /// The errors of reading.
-    pub fn commits(&self, snapshot: &mut dyn Snapshot) -> Result<Option<Vec<FollowedCommit>>> {
+    pub fn commits(&self, snapshot: &mut dyn Snapshot) -> Result<Followed> {
         let mut collector = Collector::new(self);
         let records = snapshot.records(self.since, &mut |record| collector.visit(record))?;
-        match (records, collector.finish()) {
-            (Records::Complete, Some(collected)) => rebuild::commits(self, snapshot, &collected),
-            _ => Ok(None),
+        let Some(collected) = collector.finish() else {
+            return Ok(Followed::Unknown);
+        };
+        match records {
+            // The rows before a transaction would not be those after the transaction before.
+            Records::Complete if !collected.foreign_tables.is_empty() => Ok(Followed::Unknown),
+            Records::Complete => {
+                let commits = rebuild::commits(self, snapshot, &collected)?;
+                Ok(commits.map_or(Followed::Unknown, Followed::Commits))
+            }
+            Records::Noted => {
+                let observed = (self.all_observed)();
+                noted::tables(self, snapshot, &collected, observed).map(Followed::Rows)
+            }
+            Records::Broken => Ok(Followed::Unknown),
         }
     }
 }

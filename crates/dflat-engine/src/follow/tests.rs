@@ -10,7 +10,7 @@ use dflat_model::{
     TypeDescriptor, Value, ValueRef,
 };
 
-use super::{Follow, FollowedCommit};
+use super::{Follow, Followed, FollowedCommit};
 use crate::change_set::RowChange;
 use crate::error::Result;
 use crate::object::{TableView, Writer};
@@ -26,6 +26,10 @@ struct File {
     /// The latest first.
     records: Vec<Vec<u8>>,
     is_broken: bool,
+    /// The foreign rows, if another program has committed.
+    noted: Option<Vec<RowId>>,
+    /// Whether the foreign rows are not known.
+    is_unmarked: bool,
 }
 
 impl Snapshot for File {
@@ -60,15 +64,19 @@ impl Snapshot for File {
     ) -> Result<Records> {
         let is_ended = |record: &Vec<u8>| visit(record).is_break();
         let is_broken = self.is_broken || self.records.iter().any(is_ended);
-        Ok(if is_broken {
-            Records::Broken
-        } else {
-            Records::Complete
+        Ok(match &self.noted {
+            _ if is_broken => Records::Broken,
+            Some(_) => Records::Noted,
+            None => Records::Complete,
         })
     }
 
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {
-        Ok(Indexes::ready(table))
+        Ok(Indexes {
+            foreign: self.noted.clone().unwrap_or_default(),
+            is_noted: !self.is_unmarked,
+            ..Indexes::ready(table)
+        })
     }
 }
 
@@ -160,6 +168,13 @@ impl File {
 
     /// The followed commits, of which only the table `seen` is observed.
     fn follow_within(&mut self, bytes_max: usize) -> Option<Vec<FollowedCommit>> {
+        match self.followed_within(bytes_max) {
+            Followed::Commits(commits) => Some(commits),
+            Followed::Rows(_) | Followed::Unknown => None,
+        }
+    }
+
+    fn followed_within(&mut self, bytes_max: usize) -> Followed {
         let looked_up = RefCell::new(Vec::new());
         let follow = Follow {
             since: StateId::default(),
@@ -170,6 +185,7 @@ impl File {
                 looked_up.borrow_mut().push(name.to_owned());
                 (name == "seen").then(|| table(name))
             },
+            all_observed: &|| vec![table("seen")],
             bytes_max,
         };
         follow.commits(self).unwrap()
@@ -338,14 +354,13 @@ fn missing_parts_break_the_records_and_parts_without_an_end_are_ignored() {
 
 #[test]
 fn records_that_do_not_fit_the_rows_are_not_followed() {
-    let wrong: [Change; 5] = [
+    let wrong: [Change; 4] = [
         // A row that was inserted or updated is missing, and a deleted one exists.
         (3, None, Some(1)),
         (3, Some(1), Some(2)),
         (1, Some(10), None),
-        // The object after is another one: a difference does not apply, or the row is missing.
+        // The object after is missing.
         (4, Some(10), Some(99)),
-        (4, None, None),
     ];
     for change in wrong {
         let mut file = File::default();
@@ -409,4 +424,114 @@ fn records_beyond_the_limit_are_not_followed() {
         Some(2)
     );
     assert!(file.follow_within(size - 1).is_none());
+}
+
+/// The rows to read again, with their numbers, or `None` for a whole table.
+fn rows_of(followed: Followed) -> Option<Vec<(i64, Option<i64>)>> {
+    let Followed::Rows(tables) = followed else {
+        panic!("the rows are known: {followed:?}");
+    };
+    let number = |object: &crate::object::Object| {
+        let root = TableView::root(object.payload()).unwrap();
+        root.scalar(4).unwrap().unwrap_or(0)
+    };
+    let mut tables = tables.into_iter().map(|table| {
+        let rows = table.changes?.rows.into_iter();
+        let rows = rows.map(|(row_id, change)| (row_id.0, change.after.as_ref().map(number)));
+        Some(rows.collect())
+    });
+    let first = tables.next().unwrap_or_else(|| Some(Vec::new()));
+    assert_eq!(tables.len(), 0);
+    first
+}
+
+/// A record that lists foreign rows of the table `seen`.
+fn mended(rows: &[i64]) -> Vec<u8> {
+    let head = RecordHead {
+        engine: OTHER,
+        ..RecordHead::default()
+    };
+    let mut bytes = Vec::new();
+    let mut writer = RecordWriter::new(&head, false, &mut bytes);
+    writer.table(&TableHead {
+        name: "seen",
+        descriptor: 0,
+        key_columns: 0,
+        is_foreign: false,
+    });
+    for row_id in rows {
+        writer.row(&WrittenRow {
+            row_id: RowId(*row_id),
+            key: &[],
+            is_foreign: true,
+            before: None,
+            after: None,
+        });
+    }
+    writer.finish();
+    bytes
+}
+
+#[test]
+fn foreign_rows_mended_rows_and_recorded_rows_are_read_again() {
+    let mut file = File::default();
+    file.commit(&[(1, None, Some(10)), (2, None, Some(20))]);
+    file.record(mended(&[3, 7]));
+    file.apply(&[(3, None, Some(30)), (4, None, Some(40))]);
+    file.record(record_of(
+        OTHER,
+        Part::Whole,
+        &[("unseen", false, &[(9, None, Some(1))])],
+    ));
+    file.noted = Some(vec![RowId(4), RowId(5)]);
+    let rows = rows_of(file.followed_within(1 << 20)).unwrap();
+    let expected = [
+        (1, Some(10)),
+        (2, Some(20)),
+        (3, Some(30)),
+        (4, Some(40)),
+        (5, None),
+        (7, None),
+    ];
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn tables_without_foreign_rows_are_not_read_again() {
+    let mut file = File {
+        noted: Some(Vec::new()),
+        ..File::default()
+    };
+    assert_eq!(rows_of(file.followed_within(1 << 20)), Some(Vec::new()));
+}
+
+#[test]
+fn table_whose_foreign_rows_are_not_known_is_read_again_as_a_whole() {
+    let mut unmarked = File {
+        noted: Some(vec![RowId(1)]),
+        is_unmarked: true,
+        ..File::default()
+    };
+    assert_eq!(rows_of(unmarked.followed_within(1 << 20)), None);
+    let mut flagged = File {
+        noted: Some(Vec::new()),
+        ..File::default()
+    };
+    flagged.record(record_of(OTHER, Part::Whole, &[("seen", true, &[])]));
+    assert_eq!(rows_of(flagged.followed_within(1 << 20)), None);
+    let mut many = File {
+        noted: Some((1..5000).map(RowId).collect()),
+        ..File::default()
+    };
+    assert_eq!(rows_of(many.followed_within(1 << 20)), None);
+}
+
+#[test]
+fn mended_rows_alone_are_no_commit() {
+    let mut file = File::default();
+    file.commit(&[(1, None, Some(10))]);
+    file.record(mended(&[1]));
+    file.commit(&[(1, Some(10), Some(11))]);
+    let commits = [vec![(1, None, Some(10))], vec![(1, Some(10), Some(11))]];
+    assert_eq!(file.follow().unwrap(), commits);
 }

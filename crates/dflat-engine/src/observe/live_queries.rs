@@ -11,7 +11,7 @@ use super::matching::{
     Candidates, Hits, MatchBy, Matcher, ShapedQuery, Shapes, Slots, SortedRows, matching_rows,
 };
 use super::publication::Call;
-use super::result::Scratch;
+use super::result::{Scratch, with_states_before};
 use super::subscriber::Subscriber;
 use crate::change_set::TableChanges;
 use crate::fetch::Fetched;
@@ -134,6 +134,49 @@ impl LiveQueries {
                 notify(&live_query.subscribers, event, calls);
             }
             self.failed |= live_query.live.is_failed();
+        }
+    }
+
+    /// Applies rows that other programs have written, and adds the calls to make. A result that has
+    /// all of its objects has the states before, too; other results, counts and groups are read
+    /// again.
+    pub(super) fn reread(
+        &mut self,
+        changes: &TableChanges,
+        seq: CommitSeq,
+        reread: &dyn Refetch,
+        calls: &mut VecDeque<Call>,
+    ) {
+        let Self {
+            slots,
+            scratch,
+            matcher,
+            failed,
+            ..
+        } = self;
+        for live_query in slots.iter_mut().flatten() {
+            let known = match &live_query.live {
+                LiveOutput::Result(live) => {
+                    let objects = live.all_objects();
+                    objects.map(|objects| with_states_before(changes, objects))
+                }
+                LiveOutput::Count(_) | LiveOutput::Groups(_) => None,
+            };
+            let event = match &known {
+                Some(known) => {
+                    let mut sorted = SortedRows::new(matcher, &known.rows);
+                    let query = live_query.live.query();
+                    let changed = matching_rows(query, Candidates::All, &mut sorted);
+                    live_query
+                        .live
+                        .follow((known, seq), changed, scratch, reread)
+                }
+                None => live_query.live.renew(&changes.table, reread),
+            };
+            if let Some(event) = event {
+                notify(&live_query.subscribers, event, calls);
+            }
+            *failed |= live_query.live.is_failed();
         }
     }
 

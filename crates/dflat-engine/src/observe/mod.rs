@@ -16,6 +16,7 @@ mod notification;
 mod object_subscriptions;
 mod publication;
 mod registry;
+mod rereading;
 mod result;
 mod subscriber;
 mod subscription;

@@ -33,23 +33,23 @@ pub struct Registry {
     telemetry: Arc<Telemetry>,
 }
 
-type Subscriptions = HashMap<String, TableSubscriptions>;
+pub(super) type Subscriptions = HashMap<String, TableSubscriptions>;
 
 /// The subscriptions to one table.
 #[derive(Default)]
-struct TableSubscriptions {
-    objects: ObjectSubscriptions,
-    live_queries: LiveQueries,
+pub(super) struct TableSubscriptions {
+    pub(super) objects: ObjectSubscriptions,
+    pub(super) live_queries: LiveQueries,
 }
 
 impl TableSubscriptions {
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.objects.is_empty() && self.live_queries.is_empty()
     }
 
     /// Reads all objects again, and adds the calls to make. Returns the subscribers whose objects
     /// can't be read, with the errors.
-    fn renew_objects(
+    pub(super) fn renew_objects(
         &mut self,
         refetch: &dyn Refetch,
         calls: &mut VecDeque<Call>,
@@ -61,11 +61,11 @@ impl TableSubscriptions {
 }
 
 /// Subscribers whose objects can't be read, with the errors.
-type FailedSubscribers = Vec<(Arc<Subscriber>, Error)>;
+pub(super) type FailedSubscribers = Vec<(Arc<Subscriber>, Error)>;
 
 /// Ends subscriptions with errors. The registry must not be locked, because the callbacks are
 /// dropped as well, and with them values of the user.
-fn fail(failed: FailedSubscribers) {
+pub(super) fn fail(failed: FailedSubscribers) {
     for (subscriber, error) in failed {
         subscriber.fail(error);
     }
@@ -137,9 +137,13 @@ impl Registry {
         }
     }
 
+    pub(super) fn telemetry(&self) -> &Arc<Telemetry> {
+        &self.telemetry
+    }
+
     /// Locks the subscriptions, and removes those that have ended. No user code runs under this
     /// lock.
-    fn lock(&self) -> MutexGuard<'_, Subscriptions> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Subscriptions> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let gone = std::mem::take(&mut *self.gone.lock().unwrap_or_else(PoisonError::into_inner));
         for subscriber in gone {
@@ -310,27 +314,6 @@ impl Registry {
         drop(state);
         fail(failed);
         Publication::of(&self.telemetry, calls, replaced)
-    }
-
-    /// The deliveries after another process has written, of which no change set exists: everything
-    /// is read again, objects first, then results.
-    pub fn renew(&self, refetch: &dyn Refetch) -> Option<Arc<Publication>> {
-        let mut state = self.lock();
-        if state.values().all(TableSubscriptions::is_empty) {
-            return None;
-        }
-        self.telemetry.note_renewal();
-        let mut calls = VecDeque::new();
-        let mut failed = Vec::new();
-        for subscriptions in state.values_mut() {
-            failed.extend(subscriptions.renew_objects(refetch, &mut calls));
-        }
-        for subscriptions in state.values_mut() {
-            subscriptions.live_queries.renew(refetch, &mut calls);
-        }
-        drop(state);
-        fail(failed);
-        Publication::of(&self.telemetry, calls, Vec::new())
     }
 
     /// Ends all subscriptions and drops their callbacks, so that streams end as well.

@@ -104,6 +104,9 @@ pub struct Indexes {
     /// Rows that another program has written without their index entries, by ascending row id. The
     /// entries of these rows are not valid, whether the rows exist or not.
     pub foreign: Vec<RowId>,
+    /// Whether `foreign` has every row that another program has written, except those that were
+    /// [repaired](super::WriteTransaction::repair_indexes) since. False if the backend can't tell.
+    pub is_noted: bool,
 }
 
 impl Indexes {
@@ -113,6 +116,7 @@ impl Indexes {
         Self {
             states: IndexStates::from_elem(IndexState::Ready, table.indexes.len()),
             foreign: Vec::new(),
+            is_noted: false,
         }
     }
 

@@ -145,6 +145,11 @@ pub struct BaseState {
 pub enum Records {
     /// They do, and all of them were visited.
     Complete,
+    /// Commits have no records, but only such ones of programs other than this library. All records
+    /// were visited, and maybe some of earlier commits. The rows that those programs have written
+    /// are known for the tables whose [`Indexes::is_noted`] is true: they are foreign now, or are
+    /// listed as foreign in one of the records.
+    Noted,
     /// A commit has no records, or its records were deleted or damaged, or the backend does not
     /// know, or the visitor has ended the visit.
     Broken,

@@ -176,6 +176,16 @@ impl<'a> TableRecord<'a> {
 }
 
 impl<'a> ChangeRecord<'a> {
+    /// Whether the transaction changed no object: it has no tables, or has only
+    /// [mended](Change::Mended) foreign rows.
+    #[must_use]
+    pub fn changes_nothing(&self) -> bool {
+        let is_mended = |row: Result<RowRecord<'_>, _>| row.is_ok_and(|row| row.is_mended());
+        let mut tables = self.tables.iter();
+        self.head.part == Part::Whole
+            && tables.all(|table| !table.is_empty() && table.rows().all(is_mended))
+    }
+
     /// Decodes a record, but not the rows of its tables.
     ///
     /// # Errors

@@ -19,6 +19,14 @@ pub struct RowRecord<'a> {
     pub change: Change<'a>,
 }
 
+impl RowRecord<'_> {
+    /// Whether the transaction has only mended the index entries of the row.
+    #[must_use]
+    pub fn is_mended(&self) -> bool {
+        self.change == Change::Mended
+    }
+}
+
 /// A change of one row, with its state before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change<'a> {

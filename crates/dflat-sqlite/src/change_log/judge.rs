@@ -20,13 +20,25 @@ pub(crate) struct Span {
     pub(crate) now: LogCount,
 }
 
+/// A state of the change log. Both numbers only grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogMark {
+    /// The number of changes of the file's schema.
+    schema_version: u64,
+    /// The largest id that a record ever had.
+    last_id: u64,
+}
+
+/// The name of the change log.
+const TABLE: &str = "dflat__log";
+
 /// Gives the first count of the run of own commits to which the commit after a count belongs. Own
 /// commits need no records.
 pub(crate) type OwnRuns<'o> = &'o dyn Fn(u32) -> Option<u32>;
 
 impl FileConnection {
-    /// Visits the records of a span from the last one back, if they account for all its commits.
-    /// Called inside a transaction that sees the later state.
+    /// Visits the records of a span from the last one back, if they account for all its commits;
+    /// `None` if they don't. Called inside a transaction that sees the later state.
     ///
     /// A change log that can't be read accounts for nothing.
     pub(crate) fn records(
@@ -34,9 +46,58 @@ impl FileConnection {
         span: Span,
         own_runs: OwnRuns<'_>,
         visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Records {
+    ) -> Option<Records> {
         let visited = self.visit_records(span, own_runs, visit);
-        visited.unwrap_or(Records::Broken)
+        visited.unwrap_or(None)
+    }
+
+    /// The mark of a state of the change log; `None` if it can't be read.
+    pub(crate) fn log_mark(&mut self) -> Option<LogMark> {
+        let mark = |connection: &mut Self| -> Result<Option<LogMark>, SqliteError> {
+            let schema_version = connection.control_number(ControlStatement::SchemaVersion)?;
+            let last_id = match connection.has_change_log()? {
+                true => connection.control_number(ControlStatement::LastRecordId)?,
+                false if connection.exists(ControlStatement::FindTable, TABLE)? => return Ok(None),
+                false => 0,
+            };
+            Ok(Some(LogMark {
+                schema_version,
+                last_id,
+            }))
+        };
+        mark(self).unwrap_or(None)
+    }
+
+    /// Visits all records after a state of the change log up to another one, from the last one
+    /// back. Returns whether every record that was ever written between the two is there and was
+    /// visited, and no table was made or removed meanwhile.
+    pub(crate) fn records_between(
+        &mut self,
+        (since, now): (LogMark, LogMark),
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> bool {
+        let count = now.last_id.checked_sub(since.last_id);
+        let (Some(count), true) = (count, since.schema_version == now.schema_version) else {
+            return false;
+        };
+        // Records of the open transaction would be among them.
+        if count > ROWS_MAX || self.change_log.place > 0 {
+            return false;
+        }
+        if count == 0 {
+            return true;
+        }
+        let mut visited = 0;
+        let ids = [since.last_id + 1, now.last_id];
+        let ids = ids.map(|id| number(i64::try_from(id).unwrap_or(i64::MAX)));
+        let statement = self.control_statement(ControlStatement::RecordsBetween);
+        let read = statement.and_then(|statement| {
+            self.raw.query(statement, ids, |columns| {
+                visited += 1;
+                Ok(visit(columns.blob(0)?.unwrap_or_default()))
+            })
+        });
+        read.is_ok() && visited == count
     }
 
     fn visit_records(
@@ -44,7 +105,7 @@ impl FileConnection {
         span: Span,
         own_runs: OwnRuns<'_>,
         visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Result<Records, SqliteError> {
+    ) -> Result<Option<Records>, SqliteError> {
         let mut judge = Judge::new(span, own_runs);
         // The rows of the open transaction come last.
         let mut skipped = self.change_log.place;
@@ -61,10 +122,10 @@ impl FileConnection {
             })?;
         }
         if !judge.is_complete() {
-            return Ok(Records::Broken);
+            return Ok(None);
         }
         let (Some(first), Some(last)) = (judge.first, judge.last) else {
-            return Ok(Records::Complete);
+            return Ok(Some(Records::Complete));
         };
         let mut records = Records::Complete;
         let statement = self.control_statement(ControlStatement::RecordsBetween)?;
@@ -77,7 +138,7 @@ impl FileConnection {
                 }
                 Ok(goes_on)
             })?;
-        Ok(records)
+        Ok(Some(records))
     }
 }
 

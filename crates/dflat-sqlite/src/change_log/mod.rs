@@ -14,7 +14,7 @@ mod append;
 mod judge;
 mod prune;
 
-pub(crate) use judge::Span;
+pub(crate) use judge::{LogMark, Span};
 
 use dflat_model::ValueRef;
 

@@ -45,6 +45,7 @@ impl FileConnection {
                 false => Vec::new(),
             };
             let too_many = found.foreign.len() > NOTES_MAX;
+            found.is_noted = trusted.contains(&true) && !too_many;
             for (position, trusted) in trusted.into_iter().enumerate() {
                 found.states.push(match trusted && !too_many {
                     true => connection.index_state(

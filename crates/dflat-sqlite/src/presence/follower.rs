@@ -1,7 +1,7 @@
 //! The presence of this process, and its thread that looks for commits of others.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -58,6 +58,10 @@ struct Shared {
     file: Mutex<OpenFile>,
     /// A [`Following`].
     following: AtomicU8,
+    /// How often this process took the lock.
+    entries: AtomicU64,
+    /// The number of the entry since which this process has held the lock; 0 while it has not.
+    standing: AtomicU64,
 }
 
 /// The presence file, if it is open.
@@ -101,6 +105,8 @@ impl Presence {
                 may_create,
                 file: Mutex::default(),
                 following: AtomicU8::new(0),
+                entries: AtomicU64::new(0),
+                standing: AtomicU64::new(0),
             }),
             state: Mutex::default(),
             process: std::process::id(),
@@ -123,8 +129,11 @@ impl Presence {
             // It may have been deleted since, and another one made.
             open.file = None;
         }
-        let Ok(Some(file)) = PresenceFile::open(&self.shared.path) else {
-            return false;
+        let file = match PresenceFile::open(&self.shared.path) {
+            Ok(Some(file)) => file,
+            Ok(None) => return false,
+            // A file that this process may not open can be the one of a process that follows.
+            Err(_) => return true,
         };
         if file.has_others() {
             open.file = Some(file);
@@ -132,6 +141,29 @@ impl Presence {
         }
         file.leave();
         false
+    }
+
+    /// A number of the time since which this process has held the lock of the presence file; `None`
+    /// while it has not. The number is another one each time.
+    pub(crate) fn standing(&self) -> Option<u64> {
+        let standing = self.shared.standing.load(Ordering::Acquire);
+        (standing > 0).then_some(standing)
+    }
+
+    /// Whether this process has held the lock, and the file its name, since it stood with a number.
+    /// Every other process of this library that commits has found the lock meanwhile.
+    pub(crate) fn stands_since(&self, standing: u64) -> bool {
+        let open = lock(&self.shared.file);
+        self.standing() == Some(standing) && open.file.as_ref().is_some_and(PresenceFile::has_name)
+    }
+
+    /// Has the processes that follow read everything again, because this one is about to commit
+    /// changes of objects without change records: deletes the presence file, so that they cannot
+    /// have been noticed, and make another one. An error has no effect.
+    pub(crate) fn send_away(&self) {
+        if let Some(file) = &lock(&self.shared.file).file {
+            file.remove();
+        }
     }
 
     /// Notifies the other processes that follow; called after a commit, if there are any.
@@ -259,6 +291,12 @@ impl Shared {
             None
         };
         open.is_locked = entered.is_some();
+        let standing = match entered.is_some() {
+            true => self.entries.fetch_add(1, Ordering::Relaxed) + 1,
+            false => 0,
+        };
+        // Order: after the lock is taken, so that a state that is read later is read under it.
+        self.standing.store(standing, Ordering::Release);
         if entered.is_some() {
             open.file = entered;
         }
@@ -281,6 +319,7 @@ impl Shared {
 
     /// Releases the lock.
     fn leave(&self) {
+        self.standing.store(0, Ordering::Release);
         let open = std::mem::take(&mut *lock(&self.file));
         match open.file {
             Some(file) if open.is_locked => file.leave(),

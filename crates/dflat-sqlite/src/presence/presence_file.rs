@@ -107,13 +107,23 @@ impl PresenceFile {
         let _ = self.file.set_modified(SystemTime::now());
     }
 
+    /// Deletes the file, if it is the library's.
+    pub(super) fn remove(&self) {
+        if self.has_name() && self.is_own() {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
+    /// A file with content is not the library's.
+    fn is_own(&self) -> bool {
+        self.file.metadata().is_ok_and(|file| file.len() == 0)
+    }
+
     /// Closes the file, which releases the lock. Deletes the file if no other process follows.
     pub(super) fn leave(self) {
-        // A file with content is not the library's.
-        let is_own = || self.file.metadata().is_ok_and(|file| file.len() == 0);
-        if system::lock_alone(&self.file).unwrap_or(false) && self.has_name() && is_own() {
-            // A file that stays does no harm.
-            let _ = fs::remove_file(&self.path);
+        // A file that stays does no harm.
+        if system::lock_alone(&self.file).unwrap_or(false) {
+            self.remove();
         }
     }
 }

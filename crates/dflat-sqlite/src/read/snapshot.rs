@@ -7,11 +7,11 @@ use dflat_engine::Result;
 use dflat_engine::storage::{Indexes, Records, Row, ScanPlan, Snapshot, StateId, View};
 use dflat_model::Table;
 
-use crate::change_log::Span;
 use crate::connection::commits::CommitCount;
 use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::ShardId;
 use crate::upkeep::owner::Upkeep;
+use crate::upkeep::strangers::SeenState;
 
 /// The maximal number of attempts to pin a state that has an id. An attempt fails if another
 /// connection commits during the microseconds that it takes. After the last one, the state is
@@ -26,6 +26,8 @@ pub(crate) struct SqliteSnapshot {
     state: ReadState,
     /// The number of commits that the pinned state has seen, if known.
     count: Option<CommitCount>,
+    /// The standing of the presence before the state was pinned.
+    standing: Option<u64>,
     /// Whether the connection met an error and must not be used again.
     faulty: bool,
 }
@@ -54,6 +56,7 @@ impl SqliteSnapshot {
                 View::Pinned => ReadState::Unpinned,
             },
             count: None,
+            standing: None,
             faulty: false,
         })
     }
@@ -90,6 +93,19 @@ impl SqliteSnapshot {
             self.state = ReadState::Pinned;
         }
         Ok(self.connection.as_deref_mut())
+    }
+
+    /// The pinned state, if it is known.
+    fn seen(&self) -> Option<SeenState> {
+        let standing = self.standing;
+        self.count.map(|count| SeenState { count, standing })
+    }
+
+    /// Notes the pinned state if it is the first one since this process follows.
+    fn note_standing(&mut self) {
+        if let (Some(seen), Some(connection)) = (self.seen(), &mut self.connection) {
+            self.upkeep.note_standing(connection, seen);
+        }
     }
 
     /// Calls `read` if there is a file; `None` if there is none. The data that it reads is of one
@@ -134,6 +150,8 @@ impl Snapshot for SqliteSnapshot {
             // The snapshot did not determine which state it reads.
             return Ok(self.upkeep.connections().commits().state(None));
         }
+        // Order: before the state is pinned.
+        self.standing = self.upkeep.presence().standing();
         for _ in 0..ATTEMPTS {
             // Order: the log's index must be open, and a connection opens it with its first read.
             let before = self
@@ -146,6 +164,7 @@ impl Snapshot for SqliteSnapshot {
             let after = connection.count();
             if before == after || matches!(after, None | Some(CommitCount::File(_))) {
                 self.count = after;
+                self.note_standing();
                 return Ok(self.upkeep.connections().commits().state(after));
             }
             // Another connection has committed meanwhile, and it is not known whether this snapshot
@@ -174,18 +193,11 @@ impl Snapshot for SqliteSnapshot {
         since: StateId,
         visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<Records> {
-        let Some(now) = self.count else {
+        let Some(seen) = self.seen() else {
             return Ok(Records::Broken);
         };
         let upkeep = Arc::clone(&self.upkeep);
-        let commits = upkeep.connections().commits();
-        let log = commits.log_state(now, since);
-        let (Some(since), Some(now)) = (log, now.of_log()) else {
-            return Ok(Records::Broken);
-        };
-        let own_runs = |count| commits.own_run(count);
-        let span = Span { since, now };
-        let read = self.read(|connection| Ok(connection.records(span, &own_runs, visit)))?;
+        let read = self.read(|connection| Ok(upkeep.records(connection, seen, since, visit)))?;
         Ok(read.unwrap_or(Records::Broken))
     }
 

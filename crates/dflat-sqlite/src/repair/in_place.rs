@@ -126,6 +126,7 @@ impl SqliteBackend {
         let mended = connection
             .control(ControlStatement::BeginImmediate)
             .and_then(|()| work(&mut connection))
+            .inspect(|()| self.upkeep().presence().send_away())
             .and_then(|()| connection.control(ControlStatement::Commit));
         // The connection is not used again, because it may assume tables that no longer exist.
         drop(connection);

@@ -11,4 +11,5 @@ pub(crate) mod owner;
 mod prune;
 pub(crate) mod queue;
 pub(crate) mod reclaim;
+pub(crate) mod strangers;
 mod sync_ahead;

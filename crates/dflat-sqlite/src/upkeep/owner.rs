@@ -17,6 +17,7 @@ use crate::upkeep::log_limit::{LogLimit, PAUSE, Urgency};
 use crate::upkeep::prune::{Pruned, prune_step};
 use crate::upkeep::queue::{Queue, Step};
 use crate::upkeep::reclaim::{NextReclaim, Reclaiming};
+use crate::upkeep::strangers::Strangers;
 
 /// The pause between two steps that cut the log's file, in which transactions write.
 const CUT_PAUSE: Duration = Duration::from_millis(5);
@@ -28,6 +29,7 @@ pub(crate) struct Upkeep {
     presence: Arc<Presence>,
     connections: Arc<Connections>,
     worker: Arc<Worker>,
+    strangers: Strangers,
 }
 
 /// The state that the thread shares with readers and writers.
@@ -60,11 +62,16 @@ impl Upkeep {
             presence,
             connections,
             worker,
+            strangers: Strangers::default(),
         }
     }
 
     pub(crate) fn presence(&self) -> &Presence {
         &self.presence
+    }
+
+    pub(crate) fn strangers(&self) -> &Strangers {
+        &self.strangers
     }
 
     /// Whether a commit that is made now leaves change records.

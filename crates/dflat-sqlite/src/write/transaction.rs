@@ -10,12 +10,12 @@ use dflat_engine::storage::{
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
 
-use crate::change_log::Span;
 use crate::connection::commits::CommitBase;
 use crate::connection::file_connection::FileConnection;
 use crate::ffi::{Param, SqliteError};
 use crate::layout::statement_text::TableStatement;
 use crate::upkeep::owner::Upkeep;
+use crate::upkeep::strangers::SeenState;
 use crate::write::row_write::{
     TransactionError, bad_argument, check_arguments, check_size, refused,
 };
@@ -27,6 +27,8 @@ pub(crate) struct SqliteTransaction {
     connection: Option<FileConnection>,
     /// Whether no other connection has written since this backend's last transaction.
     follows_own: bool,
+    /// The standing of the presence before the transaction began.
+    standing: Option<u64>,
     /// Whether another process follows the file, if that was asked for.
     has_others: Option<bool>,
     /// The error that lost the transaction.
@@ -44,6 +46,7 @@ impl SqliteTransaction {
         upkeep.hold_back();
         let connection = upkeep.connections().take_writer()?;
         let mut transaction = Self {
+            standing: upkeep.presence().standing(),
             upkeep,
             connection: Some(connection),
             follows_own: false,
@@ -168,14 +171,11 @@ impl Snapshot for SqliteTransaction {
             return Ok(Records::Broken);
         };
         let upkeep = Arc::clone(&self.upkeep);
-        let commits = upkeep.connections().commits();
-        let log = commits.log_state(now, since);
-        let (Some(since), Some(now)) = (log, now.of_log()) else {
-            return Ok(Records::Broken);
+        let seen = SeenState {
+            count: now,
+            standing: self.standing,
         };
-        let own_runs = |count| commits.own_run(count);
-        let span = Span { since, now };
-        self.read(|connection| Ok(connection.records(span, &own_runs, visit)))
+        self.read(|connection| Ok(upkeep.records(connection, seen, since, visit)))
     }
 
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {
@@ -301,9 +301,12 @@ impl WriteTransaction for SqliteTransaction {
     }
 
     fn commit(mut self: Box<Self>) -> Result<()> {
-        // Order: before the commit is written, so that the log of another file does not get it.
         let upkeep = Arc::clone(&self.upkeep);
         let connection = self.connection()?;
+        if connection.change_log.is_given_up {
+            upkeep.presence().send_away();
+        }
+        // Order: before the commit is written, so that the log of another file does not get it.
         if let Err(error) = upkeep.connections().check_writer(connection) {
             self.failed = Some(error.clone());
             return Err(error);

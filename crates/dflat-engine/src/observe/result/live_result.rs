@@ -139,6 +139,11 @@ impl LiveResult {
         Some(self.fetched(shown(&self.held, window)))
     }
 
+    /// All objects that meet the condition, if the result has all of them.
+    pub(in super::super) fn all_objects(&self) -> Option<&[Object]> {
+        (!self.failed && self.is_whole()).then_some(self.held.as_slice())
+    }
+
     pub(in super::super) fn query(&self) -> &ShapedQuery {
         &self.query
     }

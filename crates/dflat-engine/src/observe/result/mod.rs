@@ -15,6 +15,7 @@ mod live_result;
 mod merge;
 mod positions;
 mod row_merge;
+mod states_before;
 
 pub use difference::{Difference, Move, Step, list_difference};
 pub use live_count::{LiveCount, unlimited};
@@ -22,3 +23,4 @@ pub use live_groups::LiveGroups;
 pub use live_result::{LiveResult, ResultUpdate, with_margin};
 pub(super) use merge::Scratch;
 pub use positions::Positions;
+pub(super) use states_before::with_states_before;

@@ -139,6 +139,7 @@ impl MemoryState {
         Indexes {
             states: states.collect(),
             foreign: Vec::new(),
+            is_noted: false,
         }
     }
 }

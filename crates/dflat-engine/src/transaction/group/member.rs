@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use dflat_model::Table;
+use dflat_model::record::ChangeRecord;
 
 use super::super::replay::overtaken;
 use super::super::tables::Tables;
@@ -78,11 +79,14 @@ pub(super) fn check_basis(
     }
 }
 
-/// Whether all commits since the state `basis` have change records without changes.
+/// Whether all commits since the state `basis` have change records without changes to objects.
 fn is_upkeep_alone(writer: &mut dyn WriteTransaction, basis: StateId) -> bool {
     let read = writer.records(basis, &mut |record| match record {
         [] => ControlFlow::Continue(()),
-        _ => ControlFlow::Break(()),
+        record => match ChangeRecord::decode(record) {
+            Ok(record) if record.changes_nothing() => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        },
     });
     // An error is reported by the next read.
     matches!(read, Ok(Records::Complete))

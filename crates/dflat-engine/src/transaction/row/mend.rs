@@ -21,10 +21,7 @@ pub(in super::super) struct Mended {
 ///
 /// A row that cannot be decoded stays marked as foreign: reading it fails, but writing other rows
 /// does not.
-pub(in super::super) fn mend(
-    writer: &mut dyn WriteTransaction,
-    table: &Table,
-) -> Result<Mended> {
+pub(in super::super) fn mend(writer: &mut dyn WriteTransaction, table: &Table) -> Result<Mended> {
     writer.create(table)?;
     let indexes = writer.indexes(table)?;
     if indexes.foreign.is_empty() {

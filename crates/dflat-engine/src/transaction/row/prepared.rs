@@ -22,9 +22,7 @@ impl Prepared {
     pub(in super::super) fn take_mended(
         prepared: &mut [Self],
     ) -> impl Iterator<Item = (Table, Vec<RowId>)> {
-        let mended = prepared
-            .iter_mut()
-            .filter(|ready| !ready.mended.is_empty());
+        let mended = prepared.iter_mut().filter(|ready| !ready.mended.is_empty());
         mended.map(|ready| (ready.table.clone(), std::mem::take(&mut ready.mended)))
     }
 

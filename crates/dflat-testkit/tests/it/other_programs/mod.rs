@@ -10,6 +10,7 @@ mod histories;
 mod lone_process;
 mod made_anew;
 mod missing_keys;
+mod noted_rows;
 mod random_programs;
 mod retrying;
 mod shared_dictionary;

@@ -1,0 +1,79 @@
+//! Deliveries after writes of other programs of which no change set exists.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::live_query::Refetch;
+use super::publication::Publication;
+use super::registry::{Registry, TableSubscriptions, fail};
+use crate::change_set::{RereadSet, RereadTable, TableChanges};
+
+impl Registry {
+    /// The deliveries after another process has written, of which no change set exists: everything
+    /// is read again, objects first, then results.
+    pub fn renew(&self, refetch: &dyn Refetch) -> Option<Arc<Publication>> {
+        let mut state = self.lock();
+        if state.values().all(TableSubscriptions::is_empty) {
+            return None;
+        }
+        self.telemetry().note_renewal();
+        let mut calls = VecDeque::new();
+        let mut failed = Vec::new();
+        for subscriptions in state.values_mut() {
+            failed.extend(subscriptions.renew_objects(refetch, &mut calls));
+        }
+        for subscriptions in state.values_mut() {
+            subscriptions.live_queries.renew(refetch, &mut calls);
+        }
+        drop(state);
+        fail(failed);
+        Publication::of(self.telemetry(), calls, Vec::new())
+    }
+
+    /// The deliveries after other programs have written rows whose states before are not known:
+    /// objects first, then results.
+    pub fn reread(&self, rows: &RereadSet, refetch: &dyn Refetch) -> Option<Arc<Publication>> {
+        let mut state = self.lock();
+        let (mut calls, mut replaced, mut failed) = (VecDeque::new(), Vec::new(), Vec::new());
+        let tables = || {
+            rows.tables
+                .iter()
+                .map(|t| (t.table.name.as_ref(), detached(t)))
+        };
+        for (name, changes) in tables() {
+            let Some(subscriptions) = state.get_mut(name) else {
+                continue;
+            };
+            match changes {
+                Some(changes) => subscriptions.objects.follow(&changes, rows.seq, &mut calls),
+                None => failed.extend(subscriptions.renew_objects(refetch, &mut calls)),
+            }
+        }
+        for (name, changes) in tables() {
+            let Some(subscriptions) = state.get_mut(name) else {
+                continue;
+            };
+            let live_queries = &mut subscriptions.live_queries;
+            match changes {
+                Some(changes) => {
+                    live_queries.reread(&changes, rows.seq, refetch, &mut calls);
+                    replaced.append(&mut live_queries.take_replaced());
+                }
+                None => live_queries.renew(refetch, &mut calls),
+            }
+        }
+        drop(state);
+        fail(failed);
+        Publication::of(self.telemetry(), calls, replaced)
+    }
+}
+
+/// The rows with objects that can be kept alone.
+fn detached(table: &RereadTable) -> Option<Cow<'_, TableChanges>> {
+    let changes = table.changes.as_ref()?;
+    Some(match changes.is_attached {
+        true => Cow::Owned(changes.detached()),
+        false => Cow::Borrowed(changes),
+    })
+}

@@ -1,0 +1,123 @@
+//! Reads change records, and decides whether commits without records can only be those of other
+//! programs than this library.
+//!
+//! While this process holds the lock of the presence file, every other process of this library that
+//! commits finds it, and writes records. So a commit without records is one of another program, or
+//! was under way when this process took the lock. Only one commit can be under way at a time.
+
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
+
+use dflat_engine::storage::{Records, StateId};
+
+use crate::change_log::{LogMark, Span};
+use crate::connection::commits::CommitCount;
+use crate::connection::file_connection::FileConnection;
+use crate::upkeep::owner::Upkeep;
+
+/// A state that a reader or a writer sees.
+#[derive(Clone, Copy)]
+pub(crate) struct SeenState {
+    pub(crate) count: CommitCount,
+    /// The standing of the presence before the state was read.
+    pub(crate) standing: Option<u64>,
+}
+
+/// The latest state with which change records were read, while this process has held the lock of
+/// the presence file.
+#[derive(Clone, Copy)]
+struct Marked {
+    standing: u64,
+    state: StateId,
+    mark: LogMark,
+    /// Whether a commit has been made since this process took the lock.
+    is_settled: bool,
+}
+
+/// What is known of the commits of other programs.
+#[derive(Default)]
+pub(crate) struct Strangers(Mutex<Option<Marked>>);
+
+impl Strangers {
+    fn get(&self) -> Option<Marked> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, marked: Option<Marked>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = marked;
+    }
+}
+
+impl Upkeep {
+    /// Notes a state that a connection sees, if it is the first one since this process took the
+    /// lock of the presence file.
+    pub(crate) fn note_standing(&self, connection: &mut FileConnection, seen: SeenState) {
+        let known = self.strangers().get().map(|marked| marked.standing);
+        if seen.standing.is_some() && seen.standing != known {
+            self.mark(connection, seen, false);
+        }
+    }
+
+    fn mark(&self, connection: &mut FileConnection, seen: SeenState, is_settled: bool) {
+        let mark = connection.log_mark();
+        let state = self.connections().commits().state(Some(seen.count));
+        let marked = seen.standing.zip(mark).map(|(standing, mark)| Marked {
+            standing,
+            state,
+            mark,
+            is_settled,
+        });
+        self.strangers().set(marked);
+    }
+
+    /// As [`Snapshot::records`](dflat_engine::storage::Snapshot::records), for a connection that
+    /// sees a state.
+    pub(crate) fn records(
+        &self,
+        connection: &mut FileConnection,
+        seen: SeenState,
+        since: StateId,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Records {
+        let commits = self.connections().commits();
+        let log = commits.log_state(seen.count, since);
+        let (Some(log), Some(now)) = (log, seen.count.of_log()) else {
+            return Records::Broken;
+        };
+        let own_runs = |count| commits.own_run(count);
+        let span = Span { since: log, now };
+        let accounted = connection.records(span, &own_runs, visit);
+        let records = accounted.unwrap_or_else(|| {
+            match self.visit_beside_strangers(connection, seen, log.commits, visit) {
+                Some(true) => Records::Noted,
+                _ => Records::Broken,
+            }
+        });
+        self.mark(connection, seen, true);
+        records
+    }
+
+    /// Visits the records since a state that is not later than the one with a number of commits, if
+    /// no process of this library can have committed without records since.
+    fn visit_beside_strangers(
+        &self,
+        connection: &mut FileConnection,
+        seen: SeenState,
+        since: u32,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Option<bool> {
+        let marked = self.strangers().get()?;
+        let state = self
+            .connections()
+            .commits()
+            .log_state(seen.count, marked.state)?;
+        let later = since.wrapping_sub(state.commits);
+        let is_settled = marked.is_settled || later > 0;
+        let is_certain = seen.standing == Some(marked.standing)
+            && is_settled
+            && later < 1 << 31
+            && self.presence().stands_since(marked.standing);
+        let now = connection.log_mark().filter(|_| is_certain)?;
+        Some(connection.records_between((marked.mark, now), visit))
+    }
+}
