@@ -111,7 +111,7 @@ impl<'f> Collector<'f> {
             return (early == 0).then_some(());
         }
         if record.changes_nothing() {
-            self.note_mended(&record);
+            self.note_mended(record);
             return (early == 0).then_some(());
         }
         if record.head.engine == self.follow.record_engine {

@@ -46,7 +46,7 @@ pub struct FollowedCommit {
     pub names: Vec<String>,
 }
 
-/// What other programs have committed.
+/// The commits of other programs, as far as they are known.
 #[derive(Debug)]
 pub enum Followed {
     /// These commits of other engines, the first one first.

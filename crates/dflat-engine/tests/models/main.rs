@@ -19,7 +19,7 @@ mod error {
 
 mod change_set {
     pub(crate) use dflat_engine::change_set::{
-        ChangeSet, Completion, Ended, RowChange, TableChanges,
+        ChangeSet, Completion, Ended, RereadSet, RowChange, TableChanges,
     };
 }
 

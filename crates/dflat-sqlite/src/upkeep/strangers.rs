@@ -34,7 +34,7 @@ struct Marked {
     is_settled: bool,
 }
 
-/// What is known of the commits of other programs.
+/// The state up to which the commits of other programs are known.
 #[derive(Default)]
 pub(crate) struct Strangers(Mutex<Option<Marked>>);
 

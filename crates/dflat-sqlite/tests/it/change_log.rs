@@ -60,6 +60,7 @@ fn records_in(snapshot: &mut dyn Snapshot, since: StateId) -> Option<Vec<String>
     });
     match read.unwrap() {
         Records::Complete => Some(records),
+        Records::Noted => panic!("this process does not follow"),
         Records::Broken => {
             assert!(records.is_empty(), "{records:?}");
             None

@@ -11,8 +11,9 @@ pub(in super::super) fn milliseconds() -> u64 {
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(0))
 }
 
-/// Appends a record by an engine that lists foreign rows, which the commit has put into the indexes and not
-/// changed: a process that did not see them marked as foreign learns of them from this record.
+/// Appends a record by an engine that lists foreign rows, which the commit has put into the indexes
+/// and not changed: a process that did not see them marked as foreign learns of them from this
+/// record.
 pub(in super::super) fn write_mended_record<'m>(
     record_engine: u64,
     mended: impl IntoIterator<Item = (&'m Table, &'m [RowId])>,

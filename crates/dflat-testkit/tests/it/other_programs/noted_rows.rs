@@ -34,6 +34,9 @@ impl Backend for Asleep {
     }
 }
 
+/// A query of items.
+type List = for<'w> fn(&'w Workspace) -> Fetch<'w, Item>;
+
 /// The results that a subscriber was given, the latest one last.
 type Shown = Arc<Mutex<Vec<String>>>;
 
@@ -43,7 +46,7 @@ struct Two {
     writer: Workspace,
     follower: Workspace,
     subscriptions: Vec<Subscription>,
-    lists: Vec<(for<'w> fn(&'w Workspace) -> Fetch<'w, Item>, Shown)>,
+    lists: Vec<(List, Shown)>,
 }
 
 fn ids(items: &[Item]) -> String {
@@ -120,7 +123,7 @@ impl Two {
         count.unwrap()
     }
 
-    fn show(&mut self, fetch: for<'w> fn(&'w Workspace) -> Fetch<'w, Item>) {
+    fn show(&mut self, fetch: List) {
         let shown = Shown::default();
         let noted = Arc::clone(&shown);
         let subscription = self
@@ -154,6 +157,7 @@ impl Two {
 const DELETE_B: &str = "DELETE FROM item WHERE __pk0 = 'b'";
 const DELETE_C: &str = "DELETE FROM item WHERE __pk0 = 'c'";
 
+// Promise: live-queries#L63
 #[test]
 fn only_the_rows_that_another_program_wrote_are_read_again() {
     let two = Two::new();
@@ -174,6 +178,8 @@ fn only_the_rows_that_another_program_wrote_are_read_again() {
 }
 
 /// The follower that looks last never saw the rows noted as foreign.
+// Promise: live-queries#L63
+// Promise: storage-format#S35
 #[test]
 fn rows_that_another_process_has_mended_are_read_again() {
     let two = Two::new();
@@ -189,6 +195,7 @@ fn rows_that_another_process_has_mended_are_read_again() {
     assert_eq!(two.readings(), (0, 1));
 }
 
+// Promise: live-queries#L63
 #[test]
 fn object_that_another_program_deletes_ends_its_subscription() {
     let two = Two::new();
