@@ -255,7 +255,7 @@ fn records_that_were_deleted_unread_have_everything_read_again() {
 }
 
 #[test]
-fn table_that_another_program_made_anew_is_read_again() {
+fn change_of_the_schema_has_everything_read_again() {
     let two = Two::new();
     two.write("a", 7);
     two.wake();
