@@ -62,6 +62,11 @@ impl WrittenChangeLog {
         (self.place, self.is_given_up) = (0, false);
     }
 
+    /// Whether the open transaction has records, and none was left out.
+    pub(crate) fn has_all_records(&self) -> bool {
+        self.place > 0 && !self.is_given_up
+    }
+
     /// Notes that the transaction was rolled back.
     fn note_rollback(&mut self) {
         if self.place > 0 {

@@ -302,10 +302,13 @@ impl WriteTransaction for SqliteTransaction {
 
     fn commit(mut self: Box<Self>) -> Result<()> {
         let upkeep = Arc::clone(&self.upkeep);
-        let connection = self.connection()?;
-        if connection.change_log.is_given_up {
+        let lacks_records =
+            self.changes_count > 0 && !self.connection()?.change_log.has_all_records();
+        // Order: before the commit, so that no follower takes it for one of another program.
+        if lacks_records && self.has_others() {
             upkeep.presence().send_away();
         }
+        let connection = self.connection()?;
         // Order: before the commit is written, so that the log of another file does not get it.
         if let Err(error) = upkeep.connections().check_writer(connection) {
             self.failed = Some(error.clone());
