@@ -8,7 +8,7 @@ use crate::change_log::{Frame, number};
 use crate::connection::commits::{LogState, short_digest};
 use crate::connection::file_connection::FileConnection;
 use crate::ffi::{LogCount, SqliteError};
-use crate::layout::control::ControlStatement;
+use crate::layout::control::{CHANGE_LOG, ControlStatement};
 
 /// The most rows that are looked at. A reader that is further behind reads again sooner.
 const ROWS_MAX: u64 = 1 << 20;
@@ -29,78 +29,67 @@ pub(crate) struct LogMark {
     last_id: u64,
 }
 
-/// The name of the change log.
-const TABLE: &str = "dflat__log";
-
 /// Gives the first count of the run of own commits to which the commit after a count belongs. Own
 /// commits need no records.
 pub(crate) type OwnRuns<'o> = &'o dyn Fn(u32) -> Option<u32>;
 
 impl FileConnection {
-    /// Visits the records of a span from the last one back, if they account for all its commits;
-    /// `None` if they don't. Called inside a transaction that sees the later state.
+    /// The mark of a state of the change log; `None` if another program made the table.
     ///
-    /// A change log that can't be read accounts for nothing.
-    pub(crate) fn records(
-        &mut self,
-        span: Span,
-        own_runs: OwnRuns<'_>,
-        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Option<Records> {
-        let visited = self.visit_records(span, own_runs, visit);
-        visited.unwrap_or(None)
-    }
-
-    /// The mark of a state of the change log; `None` if it can't be read.
-    pub(crate) fn log_mark(&mut self) -> Option<LogMark> {
-        let mark = |connection: &mut Self| -> Result<Option<LogMark>, SqliteError> {
-            let schema_version = connection.control_number(ControlStatement::SchemaVersion)?;
-            let last_id = match connection.has_change_log()? {
-                true => connection.control_number(ControlStatement::LastRecordId)?,
-                false if connection.exists(ControlStatement::FindTable, TABLE)? => return Ok(None),
-                false => 0,
-            };
-            Ok(Some(LogMark {
-                schema_version,
-                last_id,
-            }))
+    /// # Errors
+    /// Errors that may have ended the open transaction.
+    pub(crate) fn log_mark(&mut self) -> Result<Option<LogMark>, SqliteError> {
+        let schema_version = self.control_number(ControlStatement::SchemaVersion)?;
+        let last_id = match self.has_change_log()? {
+            true => self.control_number(ControlStatement::LastRecordId)?,
+            false if self.exists(ControlStatement::FindTable, CHANGE_LOG)? => return Ok(None),
+            false => 0,
         };
-        mark(self).unwrap_or(None)
+        Ok(Some(LogMark {
+            schema_version,
+            last_id,
+        }))
     }
 
     /// Visits all records after a state of the change log up to another one, from the last one
     /// back. Returns whether every record that was ever written between the two is there and was
     /// visited, and no table was made or removed meanwhile.
+    ///
+    /// # Errors
+    /// Errors that may have ended the open transaction.
     pub(crate) fn records_between(
         &mut self,
         (since, now): (LogMark, LogMark),
         visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> bool {
+    ) -> Result<bool, SqliteError> {
         let count = now.last_id.checked_sub(since.last_id);
         let (Some(count), true) = (count, since.schema_version == now.schema_version) else {
-            return false;
+            return Ok(false);
         };
         // Records of the open transaction would be among them.
         if count > ROWS_MAX || self.change_log.place > 0 {
-            return false;
+            return Ok(false);
         }
         if count == 0 {
-            return true;
+            return Ok(true);
         }
         let mut visited = 0;
         let ids = [since.last_id + 1, now.last_id];
         let ids = ids.map(|id| number(i64::try_from(id).unwrap_or(i64::MAX)));
-        let statement = self.control_statement(ControlStatement::RecordsBetween);
-        let read = statement.and_then(|statement| {
-            self.raw.query(statement, ids, |columns| {
-                visited += 1;
-                Ok(visit(columns.blob(0)?.unwrap_or_default()))
-            })
-        });
-        read.is_ok() && visited == count
+        let statement = self.control_statement(ControlStatement::RecordsBetween)?;
+        self.raw.query(statement, ids, |columns| {
+            visited += 1;
+            Ok(visit(columns.blob(0)?.unwrap_or_default()))
+        })?;
+        Ok(visited == count)
     }
 
-    fn visit_records(
+    /// Visits the records of a span from the last one back, if they account for all its commits;
+    /// `None` if they don't. Called inside a transaction that sees the later state.
+    ///
+    /// # Errors
+    /// Errors that may have ended the open transaction.
+    pub(crate) fn records(
         &mut self,
         span: Span,
         own_runs: OwnRuns<'_>,

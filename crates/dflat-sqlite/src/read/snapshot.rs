@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use dflat_engine::Result;
 use dflat_engine::storage::{Indexes, Records, Row, ScanPlan, Snapshot, StateId, View};
+use dflat_engine::{Error, Result};
 use dflat_model::Table;
 
 use crate::connection::commits::CommitCount;
@@ -30,6 +30,8 @@ pub(crate) struct SqliteSnapshot {
     standing: Option<u64>,
     /// Whether the connection met an error and must not be used again.
     faulty: bool,
+    /// The error that ended the transaction of the pinned state.
+    lost: Option<Error>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,11 +60,15 @@ impl SqliteSnapshot {
             count: None,
             standing: None,
             faulty: false,
+            lost: None,
         })
     }
 
     /// The connection, at the state to read; `None` if there is no file.
     fn ready(&mut self) -> Result<Option<&mut FileConnection>> {
+        if let Some(error) = &self.lost {
+            return Err(error.clone());
+        }
         match &self.connection {
             Some(connection) if self.state == ReadState::Pinned => connection.check_untorn()?,
             Some(connection) if connection.is_outdated() => self.connection = None,
@@ -102,10 +108,13 @@ impl SqliteSnapshot {
     }
 
     /// Notes the pinned state if it is the first one since this process follows.
-    fn note_standing(&mut self) {
-        if let (Some(seen), Some(connection)) = (self.seen(), &mut self.connection) {
-            self.upkeep.note_standing(connection, seen);
-        }
+    fn note_standing(&mut self) -> Result<()> {
+        let Some(seen) = self.seen().filter(|seen| seen.standing.is_some()) else {
+            return Ok(());
+        };
+        let upkeep = Arc::clone(&self.upkeep);
+        let noted = self.read(|connection| upkeep.note_standing(connection, seen));
+        noted.map(drop)
     }
 
     /// Calls `read` if there is a file; `None` if there is none. The data that it reads is of one
@@ -124,6 +133,14 @@ impl SqliteSnapshot {
         // Order: checked before the result of the read, because an error may also come from mixed
         // states.
         let untorn = connection.check_untorn();
+        if let Err(error) = &outcome {
+            // After some errors SQLite ends the transaction, and later reads would see other
+            // states.
+            let has_ended = connection.raw.is_autocommit();
+            if has_ended && self.state == ReadState::Pinned {
+                self.lost = Some(error.clone());
+            }
+        }
         let in_place = match self.state {
             ReadState::Latest if is_first || outcome.is_err() => {
                 self.upkeep.connections().check_in_place()
@@ -164,7 +181,7 @@ impl Snapshot for SqliteSnapshot {
             let after = connection.count();
             if before == after || matches!(after, None | Some(CommitCount::File(_))) {
                 self.count = after;
-                self.note_standing();
+                self.note_standing()?;
                 return Ok(self.upkeep.connections().commits().state(after));
             }
             // Another connection has committed meanwhile, and it is not known whether this snapshot
@@ -197,7 +214,7 @@ impl Snapshot for SqliteSnapshot {
             return Ok(Records::Broken);
         };
         let upkeep = Arc::clone(&self.upkeep);
-        let read = self.read(|connection| Ok(upkeep.records(connection, seen, since, visit)))?;
+        let read = self.read(|connection| upkeep.records(connection, seen, since, visit))?;
         Ok(read.unwrap_or(Records::Broken))
     }
 

@@ -175,7 +175,7 @@ impl Snapshot for SqliteTransaction {
             count: now,
             standing: self.standing,
         };
-        self.read(|connection| Ok(upkeep.records(connection, seen, since, visit)))
+        self.read(|connection| upkeep.records(connection, seen, since, visit))
     }
 
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {

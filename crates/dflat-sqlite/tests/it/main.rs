@@ -6,6 +6,7 @@
 
 mod backup;
 mod change_log;
+mod change_log_faults;
 mod commits;
 mod counted;
 mod encoding;
