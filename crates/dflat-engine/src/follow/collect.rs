@@ -75,9 +75,6 @@ impl<'f> Collector<'f> {
 
     fn take(&mut self, bytes: &[u8]) -> Option<()> {
         let (engine, awaited) = self.awaited;
-        if bytes.is_empty() {
-            return (awaited == 0).then_some(());
-        }
         let record = ChangeRecord::decode(bytes).ok()?;
         match record.head.part {
             Part::Early { number } if awaited > 0 => {

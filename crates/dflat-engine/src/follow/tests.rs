@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use dflat_model::record::{Part, RecordHead, RecordWriter, TableHead, WrittenRow};
+use dflat_model::record::{Part, RecordHead, RecordWriter, TableHead, WrittenRow, empty_record};
 use dflat_model::{
     CommitSeq, Element, FieldLayout, RowId, Scalar, Shape, Table, TableDescriptor, TableLayout,
     TypeDescriptor, Value, ValueRef,
@@ -281,7 +281,7 @@ fn upkeep_and_own_records_are_no_commits() {
         &[("seen", false, &[(1, None, Some(1))])],
     ));
     file.apply(&[(1, None, Some(1))]);
-    file.record(Vec::new());
+    file.record(empty_record());
     file.commit(&[(1, Some(1), Some(2))]);
     file.record(record_of(OTHER, Part::Whole, &[]));
     assert_eq!(file.follow().unwrap(), [[(1, Some(1), Some(2))]]);

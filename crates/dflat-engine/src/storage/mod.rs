@@ -314,8 +314,7 @@ pub trait WriteTransaction: Snapshot {
         false
     }
 
-    /// Appends a change record to this transaction; an empty record says that the commit changes no
-    /// object. The backend keeps the records of a commit in the order of the calls, and does not
+    /// Appends a change record to this transaction. The backend keeps the records of a commit in the order of the calls, and does not
     /// decode them.
     ///
     /// A backend that cannot keep the record commits the transaction without records; a later

@@ -39,10 +39,8 @@ impl Batch {
     /// The change record of the batch by an engine. The batch changes no object.
     pub(super) fn change_record(&self, record_engine: u64) -> Vec<u8> {
         let mut record = Vec::new();
-        if !self.mended.is_empty() {
-            let mended = [(&self.table, self.mended.as_slice())];
-            write_mended_record(record_engine, mended, &mut record);
-        }
+        let mended = (!self.mended.is_empty()).then_some((&self.table, self.mended.as_slice()));
+        write_mended_record(record_engine, mended, &mut record);
         record
     }
 }

@@ -20,7 +20,7 @@ use crate::encoding::{DecodeError, Encode, Input, decode_bytes, decode_text};
 pub use difference::ByteDifference;
 pub use hash::payload_hash;
 pub use rows::{Before, Change, RowRecord, Rows};
-pub use writer::{RecordWriter, WrittenRow};
+pub use writer::{RecordWriter, WrittenRow, empty_record};
 
 /// The version of records, both for writing and for reading.
 pub const RECORD_VERSION: u8 = 1;
@@ -33,6 +33,8 @@ pub enum RecordError {
     Version(u8),
     /// The record has an unknown field, which a reader must not ignore.
     UnknownField(u64),
+    /// The checksum belongs to other bytes: the record was cut or changed.
+    Checksum,
     /// The bytes are malformed, too few or too many.
     Malformed,
     /// A difference does not fit the bytes to which it is applied.
@@ -44,6 +46,7 @@ impl fmt::Display for RecordError {
         match self {
             Self::Version(version) => write!(f, "unknown version {version} of the change record"),
             Self::UnknownField(field) => write!(f, "unknown field {field} of the change record"),
+            Self::Checksum => f.write_str("the checksum of the change record differs"),
             Self::Malformed => f.write_str("the change record is malformed"),
             Self::Mismatch => f.write_str("the difference belongs to other bytes"),
         }
@@ -63,7 +66,7 @@ impl From<DecodeError> for RecordError {
 pub struct ChangeRecord<'a> {
     /// The transaction.
     pub head: RecordHead<'a>,
-    /// The changed tables. A transaction of the library's upkeep has none.
+    /// The changed tables. An [empty record](empty_record) has none.
     pub tables: Vec<TableRecord<'a>>,
 }
 
@@ -196,6 +199,8 @@ impl<'a> ChangeRecord<'a> {
         if version != RECORD_VERSION {
             return Err(RecordError::Version(version));
         }
+        input = Input::new(checked(bytes)?);
+        input.byte()?;
         let mut head = RecordHead {
             place: u32::decode(&mut input)?,
             engine: hash_from(&mut input)?,
@@ -268,6 +273,22 @@ mod field {
 
 /// The flag of a table of which any row may be foreign.
 const TABLE_FOREIGN: u64 = 1;
+
+/// The number of bytes at the end of a record that are its checksum.
+const CHECKSUM_BYTES: usize = 4;
+
+/// The checksum of a record, from its bytes before the checksum.
+fn checksum(bytes: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    (payload_hash(bytes) as u32).to_le_bytes()
+}
+
+/// The bytes before the checksum of a record.
+fn checked(record: &[u8]) -> Result<&[u8], RecordError> {
+    match record.split_last_chunk() {
+        Some((bytes, found)) if *found == checksum(bytes) => Ok(bytes),
+        _ => Err(RecordError::Checksum),
+    }
+}
 
 fn hash_from(input: &mut Input<'_>) -> Result<u64, RecordError> {
     let bytes = input.bytes(8)?.first_chunk();

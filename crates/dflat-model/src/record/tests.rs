@@ -181,7 +181,7 @@ fn record(head: &RecordHead<'_>, rows: &[WrittenRow<'_>]) -> Vec<u8> {
 }
 
 /// The examples of the page: the text before each block, and the record.
-fn examples() -> [(&'static str, Vec<u8>); 6] {
+fn examples() -> [(&'static str, Vec<u8>); 7] {
     let key = [ValueRef::Text("t-1")];
     let keys = [[ValueRef::Text("t-2")], [ValueRef::Text("t-3")]];
     let inserted = row(5, &key, None, Some(AFTER));
@@ -217,6 +217,7 @@ fn examples() -> [(&'static str, Vec<u8>); 6] {
             ),
         ),
         ("The final part", record(&labelled, &[])),
+        ("A record of upkeep", empty_record()),
     ]
 }
 
@@ -242,7 +243,11 @@ fn documented_records_are_written_and_read() {
     for (caption, bytes) in examples() {
         assert_eq!(bytes, documented(&page, caption), "{caption}: {bytes:02x?}");
         let record = ChangeRecord::decode(&bytes).unwrap();
-        assert_eq!(record.tables[0].table, TASKS, "{caption}");
+        let tables: Vec<_> = record.tables.iter().map(|table| table.table).collect();
+        match caption {
+            "A record of upkeep" => assert!(record.changes_nothing() && tables.is_empty()),
+            _ => assert_eq!(tables, [TASKS], "{caption}"),
+        }
     }
     let read = |caption: &str| {
         let bytes = documented(&page, caption);
@@ -351,25 +356,57 @@ fn check(bytes: &[u8]) -> Result<(), RecordError> {
     Ok(())
 }
 
+/// The bytes of a record with the checksum that belongs to them.
+fn sealed(bytes: &[u8]) -> Vec<u8> {
+    [bytes, &checksum(bytes)].concat()
+}
+
+/// The bytes of a record without its checksum.
+fn unsealed(record: &[u8]) -> &[u8] {
+    checked(record).unwrap()
+}
+
+// Promise: storage-format#S36
 #[test]
-fn truncated_or_changed_record_is_an_error_or_a_record() {
+fn truncated_or_changed_record_is_refused() {
     for (_, bytes) in examples() {
         check(&bytes).unwrap();
-        for end in 0..bytes.len() {
-            let _ = check(&bytes[..end]);
+        for end in 1..bytes.len() {
+            assert_eq!(check(&bytes[..end]), Err(RecordError::Checksum), "{end}");
         }
+        assert_eq!(check(&[]), Err(RecordError::Malformed));
         for position in 0..bytes.len() {
             for value in 0..=u8::MAX {
                 let mut damaged = bytes.clone();
                 damaged[position] = value;
-                let _ = check(&damaged);
+                let expected = match position {
+                    _ if damaged == bytes => Ok(()),
+                    0 => Err(RecordError::Version(value)),
+                    _ => Err(RecordError::Checksum),
+                };
+                assert_eq!(check(&damaged), expected, "{position} {value}");
             }
         }
-        let cut: Vec<_> = (1..bytes.len())
-            .filter(|end| check(&bytes[..*end]).is_ok())
-            .collect();
+        let longer = [&bytes[..], &[0]].concat();
+        assert_eq!(check(&longer), Err(RecordError::Checksum));
+    }
+}
+
+#[test]
+fn malformed_record_with_its_checksum_is_an_error_or_a_record() {
+    for (_, bytes) in examples() {
+        let bytes = unsealed(&bytes);
+        let is_read = |end: &usize| check(&sealed(&bytes[..*end])).is_ok();
+        let read: Vec<_> = (0..bytes.len()).filter(is_read).collect();
         // A record may end behind its head and behind each field.
-        assert!(cut.len() <= 4, "{cut:?}");
+        assert!(read.len() <= 3, "{read:?}");
+        for position in 0..bytes.len() {
+            for value in 0..=u8::MAX {
+                let mut damaged = bytes.to_vec();
+                damaged[position] = value;
+                let _ = check(&sealed(&damaged));
+            }
+        }
     }
 }
 
@@ -379,8 +416,10 @@ fn unknown_optional_field_is_skipped_and_required_one_is_refused() {
         &head(Part::Whole),
         &[row(1, &[ValueRef::Null], None, Some(AFTER))],
     );
-    let with = |tag: u8| [&bytes[..], &[tag, 2, 0xFF, 0xFF]].concat();
-    let known = ChangeRecord::decode(&bytes).unwrap();
+    let bytes = unsealed(&bytes);
+    let with = |tag: u8| sealed(&[bytes, &[tag, 2, 0xFF, 0xFF]].concat());
+    let known = sealed(bytes);
+    let known = ChangeRecord::decode(&known).unwrap();
     assert_eq!(ChangeRecord::decode(&with(40)), Ok(known));
     assert_eq!(
         ChangeRecord::decode(&with(41)),
@@ -393,16 +432,17 @@ fn unknown_optional_field_is_skipped_and_required_one_is_refused() {
             Err(RecordError::Malformed)
         );
     }
-    let mut newer = bytes.clone();
-    newer[0] = 2;
+    // A later version may have no checksum at its end.
+    let newer = [&[2], &bytes[1..]].concat();
     assert_eq!(ChangeRecord::decode(&newer), Err(RecordError::Version(2)));
     let label = [8, 1, b'x'];
     let twice = [&bytes[..16], &label, &label].concat();
-    assert_eq!(ChangeRecord::decode(&twice), Err(RecordError::Malformed));
     assert_eq!(
-        ChangeRecord::decode(&twice[..19]).unwrap().head.label,
-        Some("x")
+        ChangeRecord::decode(&sealed(&twice)),
+        Err(RecordError::Malformed)
     );
+    let once = sealed(&twice[..19]);
+    assert_eq!(ChangeRecord::decode(&once).unwrap().head.label, Some("x"));
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Writes records.
 
 use super::rows::kind;
-use super::{ByteDifference, Part, RECORD_VERSION, RecordHead, TABLE_FOREIGN, TableHead, field};
+use super::{
+    ByteDifference, Part, RECORD_VERSION, RecordHead, TABLE_FOREIGN, TableHead, checksum, field,
+};
 use crate::encoding::{Encode, encode_bytes, encode_value};
 use crate::{RowId, ValueRef};
 
@@ -142,15 +144,17 @@ impl<'o> RecordWriter<'o> {
         }
     }
 
-    /// The number of bytes of the record so far.
+    /// The number of bytes of the record so far, without its checksum.
     #[must_use]
     pub const fn len_bytes(&self) -> usize {
         self.out.len() - self.start
     }
 
-    /// Ends the record.
+    /// Ends the record with its checksum.
     pub fn finish(mut self) {
         self.end_table();
+        let written = self.out.get(self.start..).unwrap_or_default();
+        self.out.extend(checksum(written));
     }
 
     fn end_table(&mut self) {
@@ -158,6 +162,14 @@ impl<'o> RecordWriter<'o> {
             put_length(start, self.out);
         }
     }
+}
+
+/// A record of a commit that changes no object, for instance of upkeep.
+#[must_use]
+pub fn empty_record() -> Vec<u8> {
+    let mut record = Vec::new();
+    RecordWriter::new(&RecordHead::default(), false, &mut record).finish();
+    record
 }
 
 /// Puts the length of the bytes from `start` before these bytes.

@@ -1,5 +1,7 @@
 //! Deletes change records.
 
+use dflat_model::record::empty_record;
+
 use crate::connection::file_connection::FileConnection;
 use crate::ffi::SqliteError;
 use crate::layout::control::ControlStatement;
@@ -24,7 +26,7 @@ impl FileConnection {
             has_deleted = self.raw.changes_count() > 0;
         }
         if is_followed && has_deleted {
-            self.append_record(&[])?;
+            self.append_record(&empty_record())?;
         }
         self.end_write()?;
         Ok(has_deleted)

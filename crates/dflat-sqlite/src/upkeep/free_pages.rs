@@ -1,6 +1,7 @@
 //! Gives unused pages of the file back to the file system.
 
 use dflat_engine::Result;
+use dflat_model::record::empty_record;
 
 use crate::connection::configure::integer;
 use crate::connection::connections::Connections;
@@ -75,7 +76,7 @@ pub(crate) fn give_back(
 ) -> Result<(), SqliteError> {
     connection.begin_write()?;
     if is_followed {
-        connection.append_record(&[])?;
+        connection.append_record(&empty_record())?;
     }
     let sql = format!("PRAGMA incremental_vacuum({pages})");
     connection.raw.execute(&sql)?;

@@ -3,7 +3,7 @@
 
 use dflat_model::record::{
     Before, ByteDifference, Change, ChangeRecord, Part, RecordError, RecordHead, RecordWriter,
-    TableHead, WrittenRow,
+    TableHead, WrittenRow, payload_hash,
 };
 use dflat_model::{RowId, ValueRef};
 
@@ -21,16 +21,27 @@ pub fn run_seed(seed: u64) {
         assert_eq!(read(&record, &after), Ok(()), "a sound record is refused");
         for _ in 0..1 + random.below(4) {
             mutate::bytes(&mut record, &mut random);
+            seal(&mut record);
             let _ = read(&record, &after);
         }
         check_bytes(&record);
     }
 }
 
-/// Checks any bytes as a record and as a difference. The first byte divides the others into two
+/// Gives a record the checksum that belongs to its other bytes.
+fn seal(record: &mut [u8]) {
+    if let Some((bytes, checksum)) = record.split_last_chunk_mut::<4>() {
+        *checksum = (payload_hash(bytes) as u32).to_le_bytes();
+    }
+}
+
+/// Checks any bytes as a record, also with the right checksum, and as a difference. The first byte divides the others into two
 /// payloads, whose difference gives the second from the first.
 pub fn check_bytes(bytes: &[u8]) {
     let _ = read(bytes, bytes);
+    let mut sealed = bytes.to_vec();
+    seal(&mut sealed);
+    let _ = read(&sealed, bytes);
     let _ = ByteDifference::decode(bytes).map(|difference| difference.apply(bytes));
     let Some((first, rest)) = bytes.split_first() else {
         return;

@@ -81,12 +81,9 @@ pub(super) fn check_basis(
 
 /// Whether all commits since the state `basis` have change records without changes to objects.
 fn is_upkeep_alone(writer: &mut dyn WriteTransaction, basis: StateId) -> bool {
-    let read = writer.records(basis, &mut |record| match record {
-        [] => ControlFlow::Continue(()),
-        record => match ChangeRecord::decode(record) {
-            Ok(record) if record.changes_nothing() => ControlFlow::Continue(()),
-            _ => ControlFlow::Break(()),
-        },
+    let read = writer.records(basis, &mut |record| match ChangeRecord::decode(record) {
+        Ok(record) if record.changes_nothing() => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
     });
     // An error is reported by the next read.
     matches!(read, Ok(Records::Complete))

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use dflat_model::record::{Part, RecordHead, RecordWriter, TableHead, WrittenRow};
+use dflat_model::record::{Part, RecordHead, RecordWriter, TableHead, WrittenRow, empty_record};
 use dflat_model::{RowId, Table};
 use smallvec::SmallVec;
 
@@ -101,7 +101,7 @@ impl Recorder {
         // Changes that were undone leave no table in the write set but may leave traces in the
         // storage, so the commit needs a record.
         if place == 0 {
-            writer.append_record(&[])?;
+            writer.append_record(&empty_record())?;
         }
         Ok(())
     }
