@@ -314,8 +314,8 @@ pub trait WriteTransaction: Snapshot {
         false
     }
 
-    /// Appends a change record to this transaction. The backend keeps the records of a commit in the order of the calls, and does not
-    /// decode them.
+    /// Appends a change record to this transaction. The backend keeps the records of a commit in
+    /// the order of the calls, and does not decode them.
     ///
     /// A backend that cannot keep the record commits the transaction without records; a later
     /// reader then gets [`Records::Broken`].

@@ -35,8 +35,8 @@ fn seal(record: &mut [u8]) {
     }
 }
 
-/// Checks any bytes as a record, also with the right checksum, and as a difference. The first byte divides the others into two
-/// payloads, whose difference gives the second from the first.
+/// Checks any bytes as a record, also with the right checksum, and as a difference. The first byte
+/// divides the others into two payloads, whose difference gives the second from the first.
 pub fn check_bytes(bytes: &[u8]) {
     let _ = read(bytes, bytes);
     let mut sealed = bytes.to_vec();
