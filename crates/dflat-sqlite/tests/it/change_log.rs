@@ -7,6 +7,7 @@ use std::sync::Arc;
 use dflat_engine::storage::{
     Records, RowWrite, Snapshot, StateId, View, WriteError, WriteTransaction,
 };
+use dflat_model::record::empty_record;
 use dflat_model::{RowId, Table, ValueRef};
 use dflat_sqlite::{Reclaim, SqliteBackend, SqliteOptions};
 
@@ -51,11 +52,13 @@ fn state(backend: &Arc<SqliteBackend>) -> StateId {
     snapshot(backend, View::Pinned).pin().unwrap()
 }
 
-/// The records since a state, if they are complete.
+/// The records since a state as texts, if they are complete; a record of upkeep as no text.
 fn records_in(snapshot: &mut dyn Snapshot, since: StateId) -> Option<Vec<String>> {
     let mut records = Vec::new();
     let read = snapshot.records(since, &mut |record| {
-        records.push(String::from_utf8(record.to_vec()).unwrap());
+        let is_upkeep = record == empty_record();
+        let text = if is_upkeep { &[] } else { record };
+        records.push(String::from_utf8(text.to_vec()).unwrap());
         ControlFlow::Continue(())
     });
     match read.unwrap() {

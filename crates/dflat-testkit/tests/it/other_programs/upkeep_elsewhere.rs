@@ -177,29 +177,33 @@ fn put(tx: &TransactionContext, id: i32, length: usize) -> Result<()> {
 #[test]
 fn reclaiming_of_another_process_is_not_noticed() {
     bounded(|| {
-        let mut pair = Pair::new(SqliteOptions {
-            reclaim: Reclaim::Idle {
-                pages: 8,
-                percent: 2,
-                after: Duration::from_millis(1),
-            },
-            ..SqliteOptions::default()
-        });
-        pair.insert(0..300, 4_000);
-        // Records of the deleted objects would use their pages, so nobody follows yet.
-        let hold = pair.delete_and_hold(1..300);
-        pair.subscribe::<Other>();
-        let unused = pair.unused_pages();
-        assert!(unused > 100, "{unused} pages");
-        pair.change_after(1, || {
-            drop(hold);
-            until(|| pair.unused_pages() < 8);
-        });
-        assert!(pair.upkeep_records() > 10);
-        pair.check();
-        pair.insert(2..3, 1);
-        pair.followed.set(1);
-        pair.check();
+        let reclaims_amid = || {
+            let mut pair = Pair::new(SqliteOptions {
+                reclaim: Reclaim::Idle {
+                    pages: 8,
+                    percent: 2,
+                    after: Duration::from_millis(1),
+                },
+                ..SqliteOptions::default()
+            });
+            pair.insert(0..300, 4_000);
+            // Records of the deleted objects would use their pages, so nobody follows yet.
+            let hold = pair.delete_and_hold(1..300);
+            pair.subscribe::<Other>();
+            let is_amid = pair.unused_pages() > 100;
+            pair.change_after(1, || {
+                drop(hold);
+                until(|| pair.unused_pages() < 8);
+            });
+            assert!(!is_amid || pair.upkeep_records() > 10);
+            pair.check();
+            pair.insert(2..3, 1);
+            pair.followed.set(1);
+            pair.check();
+            is_amid
+        };
+        // On a very slow machine the pages may be given back earlier.
+        until(reclaims_amid);
     });
 }
 
