@@ -323,11 +323,16 @@ impl Dictionary {
     /// # Errors
     /// As [`Self::entries`] and [`Self::set`]; some values may be removed already.
     pub fn remove_all(&self) -> Result<()> {
-        for key in self.entries("")?.into_keys() {
-            self.set(&key, None)?;
+        let known = self.entries("")?;
+        for key in known.keys() {
+            self.set(key, None)?;
         }
         let mut pending = PendingNotifications::default();
         for key in self.space.subscribers.keys() {
+            // The removal of a value was delivered above.
+            if known.contains_key(&*key) {
+                continue;
+            }
             let shard = self.space.shard(&key);
             let is_absent = shard.get(&key).is_none_or(|entry| entry.value.is_none());
             if is_absent {
