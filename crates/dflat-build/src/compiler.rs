@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dflat_codegen::{Options, Output};
+use dflat_codegen::{Options, Output, SwiftOptions};
 use dflat_schema::{DefinitionId, DefinitionKind, Diagnostic, Schema, Severity, Sources, describe};
 
 use crate::FileLoader;
@@ -18,6 +18,8 @@ pub struct Request {
     pub include_dirs: Vec<PathBuf>,
     /// The options for generated code.
     pub options: Options,
+    /// Generates Swift code with these options, and no Rust code.
+    pub swift: Option<SwiftOptions>,
 }
 
 /// The result of a run of the compiler.
@@ -25,6 +27,8 @@ pub struct Request {
 pub struct Outcome {
     /// The generated code, if there was no error.
     pub output: Option<Output>,
+    /// The generated Swift code, if it was requested and there was no error.
+    pub swift: Option<Swift>,
     /// The descriptors of the stored types, in the order of their definitions; none with
     /// `payload_only`.
     pub descriptors: Vec<Descriptor>,
@@ -36,6 +40,15 @@ pub struct Outcome {
     pub found: Vec<PathBuf>,
     /// The paths of files that do not exist, and would have been read otherwise.
     pub missing: Vec<PathBuf>,
+}
+
+/// Generated Swift code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Swift {
+    /// Four files for each requested file.
+    pub files: Vec<Output>,
+    /// The declarations of the schema's namespaces, which generated code extends.
+    pub namespaces: String,
 }
 
 /// The description of a stored type, for programs that learn of types when they run.
@@ -53,7 +66,7 @@ impl Outcome {
     #[must_use]
     pub fn has_errors(&self) -> bool {
         let errors = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
-        self.output.is_none() || self.diagnostics.iter().any(errors)
+        (self.output.is_none() && self.swift.is_none()) || self.diagnostics.iter().any(errors)
     }
 }
 
@@ -67,16 +80,24 @@ pub fn run(request: &Request) -> Outcome {
     let compilation = dflat_schema::compile(&request.files, &loader, &options);
     let mut diagnostics = compilation.diagnostics;
     let mut descriptors = Vec::new();
-    let output = compilation.schema.and_then(|schema| {
+    let (mut output, mut swift) = (None, None);
+    if let Some(schema) = compilation.schema {
         if !request.options.payload_only {
             descriptors = stored(&schema);
         }
-        dflat_codegen::generate(&schema, &request.options)
-            .map_err(|errors| diagnostics.extend(errors))
-            .ok()
-    });
+        let generated = match &request.swift {
+            Some(options) => dflat_codegen::generate_swift(&schema, options).map(|files| {
+                let namespaces = dflat_codegen::swift_namespaces(&schema);
+                swift = Some(Swift { files, namespaces });
+            }),
+            None => dflat_codegen::generate(&schema, &request.options)
+                .map(|generated| output = Some(generated)),
+        };
+        diagnostics.extend(generated.err().unwrap_or_default());
+    }
     Outcome {
         output,
+        swift,
         descriptors,
         diagnostics,
         sources: compilation.sources,

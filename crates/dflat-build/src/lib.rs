@@ -28,7 +28,7 @@ use std::env;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-pub use compiler::{Descriptor, Outcome, Request, run};
+pub use compiler::{Descriptor, Outcome, Request, Swift, run};
 use dflat_codegen::External;
 use dflat_schema::{Severity, Style};
 pub use error::Error;

@@ -11,7 +11,8 @@ pub(crate) static NAME_CLASH: Code = Code {
     explanation: "Generated code follows Rust's naming: `hpOld` and `hp_old` both become `hp_old`, \
          `RED` and `Red` both become `Red`. For a table `Post`, the types `PostRef`, \
          `PostData`, `PostFields` and `PostChangeRequest` are generated too, and for a \
-         union `Content` the types `ContentRef` and `ContentFields`. Rename one of the \
+         union `Content` the types `ContentRef` and `ContentFields`. Generated Swift code \
+         follows Swift's naming: `hpOld` and `hp_old` both become `hpOld`. Rename one of the \
          two.",
 };
 

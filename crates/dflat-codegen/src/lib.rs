@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Schema -> plan (what to generate, in terms of the schema) -> rust (how it is written) -> text
+//!                                                           -> swift -> texts
 //! ```
 //!
 //! [`generate`] is a pure function of the schema and the options: the same schema gives the same
@@ -33,6 +34,7 @@
 mod diagnostic;
 mod plan;
 mod rust;
+mod swift;
 
 use dflat_schema::{Diagnostic, Schema};
 pub use diagnostic::CODES;
@@ -49,6 +51,14 @@ pub struct Options {
     /// Generates FlatBuffers types without storage and queries: a root table becomes a plain struct
     /// and its view.
     pub payload_only: bool,
+}
+
+/// How to generate Swift code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SwiftOptions {
+    /// Protocols that generated types conform to, besides those that they always do, such as
+    /// `Hashable`. They must need no code of the type.
+    pub conform: Vec<String>,
 }
 
 /// An included file whose types another run generates.
@@ -87,6 +97,25 @@ pub fn generate(schema: &Schema, options: &Options) -> Result<Output, Vec<Diagno
         name: format!("{stem}.rs"),
         text,
     })
+}
+
+/// Generates Swift code: for each requested file, the files with payloads, the data model, change
+/// requests and typed fields. Types of included files are used, and not generated.
+///
+/// # Errors
+///
+/// Returns diagnostics if two names of the schema become the same name in Swift.
+pub fn generate_swift(
+    schema: &Schema,
+    options: &SwiftOptions,
+) -> Result<Vec<Output>, Vec<Diagnostic>> {
+    swift::print(schema, options)
+}
+
+/// The Swift declarations of a schema's namespaces, which generated code extends: an enum for each.
+#[must_use]
+pub fn swift_namespaces(schema: &Schema) -> String {
+    swift::namespaces(schema)
 }
 
 /// The examples of the README are tests.

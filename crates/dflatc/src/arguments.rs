@@ -35,6 +35,9 @@ Fail if src/generated/post.rs is not the output for the current schema:
   Write the descriptor of each stored type, such as out/Post.descriptor, for other languages:
     dflatc compile --descriptor -o out schemas/post.fbs
 
+  Write src/post_generated.swift and three more files, for Swift:
+    dflatc compile --swift -o src schemas/post.fbs
+
   Use the types of equipment.fbs from another crate:
     dflatc compile --external equipment.fbs=::equipment::schema schemas/monster.fbs
 
@@ -91,6 +94,21 @@ pub(crate) struct CompileArguments {
     /// that learn of types when they run.
     #[arg(long, conflicts_with_all = ["name", "payload_only", "external", "crate_path"])]
     pub(crate) descriptor: bool,
+    /// Writes Swift code for the library in `swift/`, four files for each FILE, and no Rust code;
+    /// for included files, run this on them.
+    #[arg(long, conflicts_with_all = ["name", "payload_only", "external", "crate_path", "descriptor"])]
+    pub(crate) swift: bool,
+    /// Protocols that Swift types conform to, besides those that they always do, such as Hashable.
+    #[arg(
+        long,
+        value_name = "PROTOCOLS",
+        value_delimiter = ',',
+        requires = "swift"
+    )]
+    pub(crate) conform: Vec<String>,
+    /// Also writes the Swift declarations of the schema's namespaces, which generated code extends.
+    #[arg(long, value_name = "FILE", requires = "swift")]
+    pub(crate) namespaces: Option<PathBuf>,
     /// Writes nothing, and fails if the output file is not current; use it for committed code.
     #[arg(long, conflicts_with = "depfile")]
     pub(crate) check: bool,

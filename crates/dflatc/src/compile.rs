@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dflat_build::{Outcome, Request, run, write_if_changed};
-use dflat_codegen::Options;
+use dflat_codegen::{Options, SwiftOptions};
 
 use crate::arguments::{CheckArguments, CompileArguments, InputArguments};
 use crate::report::to_stderr;
@@ -12,24 +12,37 @@ use crate::{Failure, diff};
 
 /// Generates the code of schema files, and writes or checks it.
 pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
-    let outcome = run(&request(&arguments.input, arguments.name.clone()));
+    let outcome = run(&Request {
+        swift: arguments.swift.then(|| SwiftOptions {
+            conform: arguments.conform.clone(),
+        }),
+        ..request(&arguments.input, arguments.name.clone())
+    });
     to_stderr(
         &outcome.diagnostics,
         &outcome.sources,
         arguments.input.message_format,
     )?;
-    let output = match &outcome.output {
-        Some(output) if !outcome.has_errors() => output,
-        _ => return Err(Failure::Reported),
-    };
+    if outcome.has_errors() {
+        return Err(Failure::Reported);
+    }
     let files: Vec<(String, &[u8])> = match arguments.descriptor {
         true => descriptors(&outcome)?,
-        false => vec![(output.name.clone(), output.text.as_bytes())],
+        false => {
+            let swift = outcome.swift.iter().flat_map(|swift| &swift.files);
+            let outputs = outcome.output.iter().chain(swift);
+            outputs
+                .map(|output| (output.name.clone(), output.text.as_bytes()))
+                .collect()
+        }
     };
     let files = files.into_iter();
-    let files: Vec<(PathBuf, &[u8])> = files
+    let mut files: Vec<(PathBuf, &[u8])> = files
         .map(|(name, content)| (arguments.out_dir.join(name), content))
         .collect();
+    if let (Some(path), Some(swift)) = (&arguments.namespaces, &outcome.swift) {
+        files.push((path.clone(), swift.namespaces.as_bytes()));
+    }
     if arguments.check {
         let mut files = files.iter();
         return files.try_for_each(|(path, content)| is_current(path, content));
@@ -98,6 +111,7 @@ fn request(arguments: &InputArguments, name: Option<String>) -> Request {
             name,
             payload_only: arguments.payload_only,
         },
+        swift: None,
     }
 }
 

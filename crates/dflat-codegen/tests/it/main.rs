@@ -9,3 +9,4 @@ mod golden;
 mod layout;
 mod robustness;
 mod roundtrip;
+mod swift;

@@ -7,6 +7,7 @@ mod descriptor;
 mod docs;
 mod evolution;
 mod order;
+mod swift;
 mod terminal;
 
 use std::fs;
