@@ -14,6 +14,7 @@ pub mod licences;
 pub mod package;
 pub mod picture;
 pub mod rust;
+pub mod swift;
 pub mod tidy;
 pub mod workspace;
 

@@ -9,7 +9,7 @@ use xtask::ci::memcheck::{self, Checker};
 use xtask::ci::options::Options;
 use xtask::ci::{self, STEP_DURATION_MAX, Step, long, quick, steps};
 use xtask::tidy::{self, Mode};
-use xtask::{Result, c_library, cost, package, picture, workspace};
+use xtask::{Result, c_library, cost, package, picture, swift, workspace};
 
 const HELP: &str = "\
 Repository tasks.
@@ -25,6 +25,7 @@ Tasks:
   licences       the licences of all dependencies
   package        the published crates, packed and compiled from what was packed
   c-library      the C library with its header, installed into a folder
+  swift          the tests of the Swift package
   cost           the crates and the time of a program's first build with Dflat
   picture        the terminal of the example `inbox`, as the picture in README.md
   install-tools  the programs that some tests use: flatc and strace (Debian, as root)
@@ -108,6 +109,8 @@ fn run(words: &[&str]) -> Result<()> {
         ["c-library", "--help" | "-h"] => print(c_library::HELP),
         ["c-library", folder] => c_library::run(&root, folder, false),
         ["c-library", folder, "--system-sqlite"] => c_library::run(&root, folder, true),
+        ["swift", "--help" | "-h"] => print(swift::HELP),
+        ["swift"] => swift::run(&root),
         ["picture", "--help" | "-h"] => print(picture::HELP),
         ["picture"] => picture::run(&root, false),
         ["picture", "--check"] => picture::run(&root, true),

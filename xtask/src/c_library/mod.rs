@@ -36,10 +36,34 @@ const ABI_VERSION: u32 = 1;
 /// # Errors
 /// An error if the library does not compile, or a file cannot be written.
 pub fn run(root: &Path, prefix: &str, system_sqlite: bool) -> Result<()> {
+    install(root, Path::new(prefix), system_sqlite, Profile::Release)
+}
+
+/// How the library is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// Optimized.
+    Release,
+    /// Not optimized, which compiles faster; for tests.
+    Debug,
+}
+
+/// Builds the library in a profile, and installs it.
+///
+/// # Errors
+/// As [`run`].
+pub fn install(root: &Path, prefix: &Path, system_sqlite: bool, profile: Profile) -> Result<()> {
     let metadata = workspace::metadata(root, &["--no-deps", "--offline"])?;
     let target = PathBuf::from(workspace::text(&metadata["target_directory"]));
     let mut cargo = workspace::cargo();
-    cargo.args(["rustc", "--release", "-p", CRATE, "--lib"]);
+    cargo.args(["rustc", "-p", CRATE, "--lib"]);
+    let built = match profile {
+        Profile::Release => {
+            cargo.arg("--release");
+            "release"
+        }
+        Profile::Debug => "debug",
+    };
     if system_sqlite {
         cargo.args(["--no-default-features", "--features", "system-sqlite"]);
     }
@@ -56,7 +80,7 @@ pub fn run(root: &Path, prefix: &str, system_sqlite: bool) -> Result<()> {
     let package_config = libraries.join("pkgconfig");
     fs::create_dir_all(&package_config)?;
     fs::create_dir_all(&headers)?;
-    install_libraries(&target.join("release"), &libraries)?;
+    install_libraries(&target.join(built), &libraries)?;
     let sources = root.join("crates").join(CRATE).join("include");
     for file in ["dflat.h", "module.modulemap"] {
         fs::copy(sources.join(file), headers.join(file))?;

@@ -9,7 +9,7 @@ use crate::ci::{Invocation, Step, Work};
 use crate::finding::Finding;
 use crate::tidy::{self, Mode};
 use crate::workspace::{self, Package};
-use crate::{licences, package};
+use crate::{licences, package, swift};
 
 /// Programs that end with assertions, so that they serve as tests, and their arguments.
 const PROGRAMS: [(&str, &str); 6] = [
@@ -96,6 +96,10 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
     ));
     let c_programs = Invocation::new(C_PROGRAMS).with("DFLAT_CAPI_VALGRIND", "1");
     steps.push(under_valgrind("C programs", c_programs));
+    steps.push(Step {
+        name: "swift",
+        work: Work::Task("swift", swift::run),
+    });
     steps.push(Step {
         name: "archives",
         work: Work::Task("package", package::run),

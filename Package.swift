@@ -1,0 +1,58 @@
+// swift-tools-version:5.9
+import PackageDescription
+
+// The C library is found by pkg-config: swift/README.md says how to build and install it.
+#if os(Linux)
+  let sqlite: [Target] = [
+    .systemLibrary(name: "SQLite3", path: "swift/Sources/SQLite3", pkgConfig: "sqlite3")
+  ]
+  let sqliteDependency: [Target.Dependency] = ["SQLite3"]
+#else
+  let sqlite: [Target] = []
+  let sqliteDependency: [Target.Dependency] = []
+#endif
+
+// For the tests of this package: language mode 6, and a warning is an error.
+let settings: [SwiftSetting] =
+  Context.environment["DFLAT_SWIFT_STRICT"] == nil
+  ? [] : [.unsafeFlags(["-swift-version", "6", "-warnings-as-errors"])]
+
+let modules: [Target.Dependency] = ["SQLiteDflat", "Dflat", "FlatBuffers"]
+
+let library: [Target] = [
+  .systemLibrary(name: "DflatC", path: "swift/Sources/DflatC", pkgConfig: "dflat"),
+  .target(name: "FlatBuffers", path: "swift/Sources/FlatBuffers", swiftSettings: settings),
+  .target(
+    name: "Dflat", dependencies: ["FlatBuffers"], path: "swift/Sources/Dflat",
+    swiftSettings: settings),
+  .target(
+    name: "SQLiteDflat", dependencies: ["Dflat", "FlatBuffers", "DflatC"] + sqliteDependency,
+    path: "swift/Sources/SQLiteDflat", swiftSettings: settings),
+]
+
+// The code that dflatc generates for the schemas of the tests.
+let schemas: [String] = [
+  "bench_doc", "dict", "equipment", "flags", "keys", "monster", "recursive",
+  "scalars", "structs", "unions",
+]
+let generated: [Target] = schemas.map { name in
+  .target(
+    name: "Generated_\(name)", dependencies: modules, path: "swift/Tests/Generated/\(name)",
+    swiftSettings: settings)
+}
+let generatedModules: [Target.Dependency] = schemas.map { .target(name: "Generated_\($0)") }
+
+let tests: [Target] = [
+  .testTarget(
+    name: "DflatTests", dependencies: modules + sqliteDependency + generatedModules,
+    path: "swift/Tests/DflatTests", swiftSettings: settings)
+]
+
+let package = Package(
+  name: "Dflat",
+  products: [
+    .library(name: "Dflat", targets: ["Dflat"]),
+    .library(name: "SQLiteDflat", targets: ["SQLiteDflat"]),
+  ],
+  targets: sqlite + library + generated + tests
+)

@@ -1,0 +1,58 @@
+import FlatBuffers
+
+/// A type that a payload can be read as.
+public protocol FlatBuffersDecodable {
+  /// Reads the value at the reader's position of a buffer. A value that does not fit is absent.
+  static func from(byteBuffer: ByteBuffer) -> Self
+  /// Whether the bytes are a payload of this type.
+  static func verify(byteBuffer: ByteBuffer) -> Bool
+  /// The version of the schema, the attribute `v` of the table.
+  static var flatBuffersSchemaVersion: String? { get }
+}
+
+/// A type that can be written to a payload.
+public protocol FlatBuffersEncodable {
+  /// Writes the value, and returns its position.
+  func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset
+}
+
+/// A type that is read from payloads and written to payloads.
+public typealias FlatBuffersCodable = FlatBuffersDecodable & FlatBuffersEncodable
+
+/// An object that is stored.
+public protocol Atom: FlatBuffersDecodable, AnyObject {
+  /// The number of the object's row, or -1 for an object that was not read from a file.
+  var _rowid: Int64 { get set }
+  /// The number of the last transaction before the object was read, or -1.
+  var _changesTimestamp: Int64 { get set }
+}
+
+/// What writes change requests. Only generated code uses it.
+public protocol PersistenceToolbox {}
+
+/// The result of a change.
+public enum UpdatedObject {
+  /// The object was inserted.
+  case inserted(Atom)
+  /// The object was changed.
+  case updated(Atom)
+  /// The object had these values already; nothing was written.
+  case identity(Atom)
+  /// The object in this row was deleted.
+  case deleted(Int64)
+}
+
+/// One change of one object.
+public protocol ChangeRequest {
+  associatedtype Element: Atom
+  /// Carries out the change; nil if it failed. `TransactionContext.submit` calls this.
+  func commit(_: PersistenceToolbox) -> UpdatedObject?
+}
+
+/// The kind of a change.
+public enum ChangeRequestType {
+  case none
+  case creation
+  case update
+  case deletion
+}

@@ -1,0 +1,71 @@
+import Foundation
+
+/// The objects of a query as of one commit.
+///
+/// An object is made when it is accessed first, and kept: `result[0] === result[0]`.
+open class FetchedResult<Element: Atom>: RandomAccessCollection, @unchecked Sendable {
+  public typealias Element = Element
+  public typealias Index = Int
+  public typealias Indices = Range<Index>
+  public typealias SubSequence = Array<Element>.SubSequence
+
+  private let lock = NSLock()
+  private var made: [Element?]
+  private let length: Int
+  private let make: ((Int) -> Element)?
+  /// The query and what else the library needs to subscribe to the result.
+  public let _origin: AnyObject?
+
+  /// Creates a result of objects, which no query belongs to.
+  public init(_ array: [Element]) {
+    made = array
+    length = array.count
+    make = nil
+    _origin = nil
+  }
+
+  /// Creates a result whose objects are made when they are accessed.
+  public init(_count count: Int, origin: AnyObject?, make: @escaping (Int) -> Element) {
+    made = [Element?](repeating: nil, count: count)
+    length = count
+    self.make = make
+    _origin = origin
+  }
+
+  /// Creates a result of objects that a query belongs to.
+  public init(_ array: [Element], origin: AnyObject?) {
+    made = array
+    length = array.count
+    make = nil
+    _origin = origin
+  }
+
+  /// All objects.
+  public var underlyingArray: [Element] { indices.map { self[$0] } }
+
+  public var startIndex: Index { 0 }
+  public var endIndex: Index { length }
+  public var indices: Indices { 0..<length }
+  public func index(after i: Index) -> Index { i + 1 }
+  public func index(before i: Index) -> Index { i - 1 }
+  public func formIndex(after i: inout Index) { i += 1 }
+  public func formIndex(before i: inout Index) { i -= 1 }
+
+  public subscript(position: Index) -> Element {
+    guard let make = make else { return made[position]! }
+    lock.lock()
+    defer { lock.unlock() }
+    if let object = made[position] { return object }
+    let object = make(position)
+    made[position] = object
+    return object
+  }
+
+  public subscript(x: Indices) -> SubSequence { underlyingArray[x] }
+}
+
+extension FetchedResult: Equatable where Element: Equatable {
+  public static func == (lhs: FetchedResult<Element>, rhs: FetchedResult<Element>) -> Bool {
+    lhs === rhs || lhs.count == rhs.count && lhs.elementsEqual(rhs)
+  }
+}

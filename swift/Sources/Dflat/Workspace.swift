@@ -1,0 +1,130 @@
+/// A source of objects.
+public protocol Queryable {
+  /// Begins a query.
+  func fetch<Element: Atom>(for ofType: Element.Type) -> QueryBuilder<Element>
+  /// Calls a closure all of whose fetches on this thread see one state: that of the first fetch.
+  func fetchWithinASnapshot<T>(_: () -> T) -> T
+}
+
+/// A subscription, which ends when it is released.
+public protocol WorkspaceSubscription {
+  /// Ends the subscription: no new call of its closure starts afterwards. Never waits.
+  func cancel()
+}
+
+/// A change of an object.
+public enum SubscribedObject<Element: Atom> {
+  /// The object has new values.
+  case updated(_: Element)
+  /// The object was deleted, which ends the subscription.
+  case deleted
+}
+
+/// What a shutdown does with the file.
+public struct WorkspaceShutdownFlag: OptionSet, Sendable {
+  public let rawValue: Int
+  public init(rawValue: Int) {
+    self.rawValue = rawValue
+  }
+  /// Leaves one file, without a write-ahead log beside it.
+  public static let truncate = WorkspaceShutdownFlag(rawValue: 1 << 0)
+  /// Gives unused space back to the file system.
+  public static let vacuum = WorkspaceShutdownFlag(rawValue: 2 << 0)
+}
+
+/// A database of objects.
+public protocol Workspace: Queryable {
+  typealias ShutdownFlag = WorkspaceShutdownFlag
+  /// Finishes the transactions queued so far, and closes the file. Without a completion, blocks
+  /// until that is done.
+  func shutdown(flags: ShutdownFlag, completion: (() -> Void)?)
+
+  typealias ChangesHandler = (_ transactionContext: TransactionContext) -> Void
+  typealias CompletionHandler = (_ success: Bool) -> Void
+  /// Queues a transaction over types, and returns at once.
+  ///
+  /// The handler runs on another thread. Transactions that share a type run in the order of the
+  /// calls. The completion is called once: after the callbacks of subscriptions, or before this
+  /// returns if the workspace is shut down.
+  func performChanges(
+    _ transactionalObjectTypes: [Any.Type], changesHandler: @escaping ChangesHandler,
+    completionHandler: CompletionHandler?)
+
+  /// Small values by key.
+  var dictionary: WorkspaceDictionary { get set }
+
+  typealias Subscription = WorkspaceSubscription
+  /// Subscribes to the query of a result. If the result has changed since, the closure is called
+  /// soon.
+  func subscribe<Element: Atom & Equatable>(
+    fetchedResult: FetchedResult<Element>,
+    changeHandler: @escaping (_: FetchedResult<Element>) -> Void
+  ) -> Subscription
+  /// Subscribes to an object. If the object has changed since, the closure is called soon.
+  func subscribe<Element: Atom & Equatable>(
+    object: Element, changeHandler: @escaping (_: SubscribedObject<Element>) -> Void
+  ) -> Subscription
+
+  /// The new values of an object, until it is deleted.
+  func subscribe<Element: Atom & Equatable>(
+    object: Element, bufferingPolicy: AsyncStream<Element>.Continuation.BufferingPolicy
+  ) -> AsyncStream<Element>
+  /// The new results of a query.
+  func subscribe<Element: Atom & Equatable>(
+    fetchedResult: FetchedResult<Element>,
+    bufferingPolicy: AsyncStream<FetchedResult<Element>>.Continuation.BufferingPolicy
+  ) -> AsyncStream<FetchedResult<Element>>
+}
+
+extension Workspace {
+  public func shutdown(flags: ShutdownFlag) {
+    shutdown(flags: flags, completion: nil)
+  }
+
+  public func shutdown() {
+    shutdown(flags: [], completion: nil)
+  }
+
+  public func shutdown(completion: (() -> Void)?) {
+    shutdown(flags: [], completion: completion)
+  }
+
+  public func performChanges(
+    _ transactionalObjectTypes: [Any.Type], changesHandler: @escaping ChangesHandler
+  ) {
+    performChanges(
+      transactionalObjectTypes, changesHandler: changesHandler, completionHandler: nil)
+  }
+
+  public func shutdown() async {
+    await shutdown(flags: [])
+  }
+
+  public func shutdown(flags: ShutdownFlag) async {
+    await withCheckedContinuation { continuation in
+      shutdown(flags: flags, completion: { continuation.resume() })
+    }
+  }
+
+  /// Performs a transaction, and returns whether it was committed.
+  @discardableResult
+  public func performChanges(
+    _ transactionalObjectTypes: [Any.Type], changesHandler: @escaping ChangesHandler
+  ) async -> Bool {
+    await withCheckedContinuation { continuation in
+      performChanges(
+        transactionalObjectTypes, changesHandler: changesHandler,
+        completionHandler: { continuation.resume(returning: $0) })
+    }
+  }
+
+  public func subscribe<Element: Atom & Equatable>(object: Element) -> AsyncStream<Element> {
+    subscribe(object: object, bufferingPolicy: .bufferingNewest(1))
+  }
+
+  public func subscribe<Element: Atom & Equatable>(
+    fetchedResult: FetchedResult<Element>
+  ) -> AsyncStream<FetchedResult<Element>> {
+    subscribe(fetchedResult: fetchedResult, bufferingPolicy: .bufferingNewest(1))
+  }
+}

@@ -1,0 +1,105 @@
+import Dflat
+import FlatBuffers
+import SQLite3
+
+/// A connection to the file for the program's own statements.
+///
+/// The engine has connections of its own. This one is opened when it is used first, and only
+/// reads, so a statement sees the commits so far and not the changes of a running transaction.
+public final class SQLiteConnection: @unchecked Sendable {
+  private let filePath: String
+  private var opened: OpaquePointer?
+  private var statements: [String: OpaquePointer] = [:]
+
+  init(filePath: String) {
+    self.filePath = filePath
+  }
+
+  /// The handle of SQLite; nil if the file cannot be opened.
+  public var sqlite: OpaquePointer? {
+    if opened == nil {
+      if sqlite3_open_v2(filePath, &opened, SQLITE_OPEN_READONLY, nil) != SQLITE_OK {
+        sqlite3_close_v2(opened)
+        opened = nil
+      } else {
+        sqlite3_busy_timeout(opened, 30_000)
+      }
+    }
+    return opened
+  }
+
+  /// Prepares a statement, or resets the one that was prepared before.
+  public func prepareStatement(_ statement: String) -> OpaquePointer? {
+    if let prepared = statements[statement] {
+      sqlite3_reset(prepared)
+      sqlite3_clear_bindings(prepared)
+      return prepared
+    }
+    var prepared: OpaquePointer?
+    guard let sqlite = sqlite,
+      sqlite3_prepare_v2(sqlite, statement, -1, &prepared, nil) == SQLITE_OK
+    else { return nil }
+    statements[statement] = prepared
+    return prepared
+  }
+
+  /// As `prepareStatement`.
+  public func prepareStaticStatement(_ statement: StaticString) -> OpaquePointer? {
+    prepareStatement(statement.description)
+  }
+
+  /// Does nothing: the engine knows the state of its indexes.
+  public func clearIndexStatus(for table: String) {}
+
+  /// The indexes of a table: the engine excludes incomplete ones from its plans by itself, so each
+  /// is listed as complete.
+  public func indexSurvey<S: Sequence>(_ existingIndexes: S, table: String) -> IndexSurvey
+  where S.Element == String {
+    var survey = IndexSurvey()
+    survey.full = Set(existingIndexes)
+    return survey
+  }
+
+  deinit {
+    statements.values.forEach { sqlite3_finalize($0) }
+    sqlite3_close_v2(opened)
+  }
+}
+
+/// An expression without its type.
+public final class AnySQLiteExpr<ResultType, Element: Atom>: Expr, SQLiteExpr {
+  private let base: any Expr & SQLiteExpr
+  private let ofObject: (Element) -> ResultType?
+  private let ofBytes: (ByteBuffer) -> ResultType?
+
+  public init<T: Expr & SQLiteExpr>(_ base: T)
+  where T.ResultType == ResultType, T.Element == Element {
+    self.base = base
+    ofObject = { base.evaluate(object: $0) }
+    ofBytes = { base.evaluate(byteBuffer: $0) }
+  }
+
+  public func evaluate(object: Element) -> ResultType? { ofObject(object) }
+  public func evaluate(byteBuffer: ByteBuffer) -> ResultType? { ofBytes(byteBuffer) }
+
+  public func canUsePartialIndex(_ indexSurvey: IndexSurvey) -> IndexUsefulness {
+    base.canUsePartialIndex(indexSurvey)
+  }
+
+  public func existingIndex(_ existingIndexes: inout Set<String>) {
+    base.existingIndex(&existingIndexes)
+  }
+
+  public func buildWhereQuery(
+    indexSurvey: IndexSurvey, query: inout String, parameterCount: inout Int32
+  ) {
+    base.buildWhereQuery(
+      indexSurvey: indexSurvey, query: &query, parameterCount: &parameterCount)
+  }
+
+  public func bindWhereQuery(
+    indexSurvey: IndexSurvey, query: OpaquePointer, parameterCount: inout Int32
+  ) {
+    base.bindWhereQuery(indexSurvey: indexSurvey, query: query, parameterCount: &parameterCount)
+  }
+}

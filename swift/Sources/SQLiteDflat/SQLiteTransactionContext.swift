@@ -1,0 +1,229 @@
+import Dflat
+import DflatC
+import FlatBuffers
+import Foundation
+
+/// The key under which an object is stored.
+public enum SQLiteObjectKey {
+  /// The number of its row.
+  case rowid(Int64)
+  /// The values of its primary key, in the order of the schema.
+  case primaryKey([SQLiteBinding])
+}
+
+/// Finds objects as the running transaction sees them.
+public struct SQLiteObjectRepository {
+  public init() {}
+
+  /// The object with a key, as the transaction of this thread sees it.
+  public mutating func object<Element: Atom>(
+    _ reader: SQLiteConnection, ofType: Element.Type, for key: SQLiteObjectKey
+  ) -> Element? {
+    SQLiteTransactionContext.current?.find(ofType, key)
+  }
+}
+
+/// What a handler's requests write with.
+public final class SQLitePersistenceToolbox: PersistenceToolbox {
+  public let connection: SQLiteConnection
+  public var flatBufferBuilder = FlatBufferBuilder()
+  fileprivate unowned let context: SQLiteTransactionContext
+  fileprivate var failure: DflatError?
+
+  fileprivate init(_ context: SQLiteTransactionContext, _ connection: SQLiteConnection) {
+    self.context = context
+    self.connection = connection
+  }
+
+  /// Carries out a request. For generated code.
+  public static func _commit<T: Atom & SQLiteAtom & FlatBuffersEncodable>(
+    _ toolbox: PersistenceToolbox, _ type: ChangeRequestType, base: T?, isUpsert: Bool, object: T
+  ) -> UpdatedObject? {
+    guard let toolbox = toolbox as? SQLitePersistenceToolbox else { return nil }
+    do {
+      return try toolbox.carryOut(type, base, isUpsert, object)
+    } catch {
+      toolbox.failure = error as? DflatError
+      return nil
+    }
+  }
+
+  private func carryOut<T: Atom & SQLiteAtom & FlatBuffersEncodable>(
+    _ type: ChangeRequestType, _ base: T?, _ isUpsert: Bool, _ object: T
+  ) throws -> UpdatedObject {
+    let operation: Int32
+    switch type {
+    case .none:
+      throw DflatError(
+        code: DFLAT_INVALID_ARGUMENT.code, message: "the request was submitted before")
+    case .creation: operation = isUpsert ? DFLAT_UPSERT.code : DFLAT_CREATE.code
+    case .update: operation = DFLAT_UPDATE.code
+    case .deletion: operation = DFLAT_DELETE.code
+    }
+    let none = dflat_object()
+    let old = base?.stored?.object ?? none
+    if type == .deletion {
+      do {
+        _ = try context.submit(T.self, operation, old, dflat_bytes())
+      } catch let error as DflatError where error.code == DFLAT_NOT_FOUND.code {
+        // The row vanished meanwhile, which is what the request is for.
+      }
+      return .deleted(base?._rowid ?? -1)
+    }
+    flatBufferBuilder.clear()
+    let root = object.to(flatBufferBuilder: &flatBufferBuilder)
+    flatBufferBuilder.finish(offset: root)
+    let (result, atom) = try flatBufferBuilder.withUnsafeBytes {
+      try context.submit(T.self, operation, old, $0.lent)
+    }
+    guard let atom = atom else {
+      throw DflatError(code: DFLAT_NOT_FOUND.code, message: "the object was deleted")
+    }
+    switch result {
+    case DFLAT_INSERTED.code: return .inserted(atom)
+    case DFLAT_IDENTITY.code: return .identity(atom)
+    default: return .updated(atom)
+    }
+  }
+}
+
+/// A running transaction, valid in its handler only.
+public final class SQLiteTransactionContext: TransactionContext {
+  public var objectRepository = SQLiteObjectRepository()
+  public lazy var connection = SQLiteConnection(filePath: filePath)
+  let owner: ObjectIdentifier
+  let transaction: OpaquePointer
+  private let filePath: String
+  private let report: (DflatError) -> Void
+  private(set) var isAborted = false
+  /// Whether nothing was submitted.
+  private(set) var isEmpty = true
+  private lazy var toolbox = SQLitePersistenceToolbox(self, connection)
+
+  init(
+    _ transaction: OpaquePointer, of owner: ObjectIdentifier, filePath: String,
+    report: @escaping (DflatError) -> Void
+  ) {
+    self.transaction = transaction
+    self.owner = owner
+    self.filePath = filePath
+    self.report = report
+  }
+
+  /// The transaction whose handler runs on this thread.
+  public static var current: SQLiteTransactionContext? { ThreadState.current.transaction }
+
+  @discardableResult
+  public func submit<T: ChangeRequest>(_ changeRequest: T) throws -> UpdatedObject {
+    if isAborted { throw TransactionError.aborted }
+    isEmpty = false
+    toolbox.failure = nil
+    if let result = changeRequest.commit(toolbox) { return result }
+    guard let failure = toolbox.failure else { throw TransactionError.others }
+    switch failure.code {
+    case DFLAT_ALREADY_EXISTS.code: throw TransactionError.objectAlreadyExists
+    case DFLAT_UNDECLARED_TYPE.code: preconditionFailure(failure.message)
+    case DFLAT_ABORTED.code:
+      isAborted = true
+      throw TransactionError.aborted
+    default: break
+    }
+    report(failure)
+    abort()
+    throw failure.code == DFLAT_STORAGE_FULL.code ? TransactionError.diskFull : .others
+  }
+
+  @discardableResult
+  public func abort() -> Bool {
+    guard !isAborted else { return false }
+    isAborted = true
+    do {
+      try call { dflat_transaction_abort(transaction, $0) }
+    } catch let error as DflatError where error.code != DFLAT_ABORTED.code {
+      report(error)
+    } catch {}
+    return true
+  }
+
+  fileprivate func submit<T: Atom & SQLiteAtom>(
+    _ type: T.Type, _ operation: Int32, _ base: dflat_object, _ payload: dflat_bytes
+  ) throws -> (Int32, T?) {
+    let maker = ObjectMaker<T>(timestamp: -1)
+    var result: Int32 = 0
+    var view = dflat_view()
+    try call {
+      dflat_transaction_submit(
+        transaction, maker.table, operation, 0, base, payload, &result, &view, $0)
+    }
+    return (result, maker.optional(view))
+  }
+
+  /// The object with a key.
+  func find<T: Atom>(_ type: T.Type, _ key: SQLiteObjectKey) -> T? {
+    let maker = ObjectMaker<T>(timestamp: 0)
+    let source = dflat_source(workspace: nil, snapshot: nil, transaction: transaction)
+    var view = dflat_view()
+    do {
+      switch key {
+      case .rowid(let rowid):
+        try call { dflat_find(source, maker.table, rowid, &view, $0) }
+      case .primaryKey(let key):
+        try withKey(key) { values in
+          try call { dflat_get(source, maker.table, values, values.count, &view, $0) }
+        }
+      }
+    } catch {
+      guard let error = error as? DflatError else { return nil }
+      precondition(error.code != DFLAT_UNDECLARED_TYPE.code, error.message)
+      report(error)
+      return nil
+    }
+    return maker.optional(view)
+  }
+
+  /// The latest state of an object: of the row that it was read from, or else of its primary key.
+  /// For generated code.
+  public static func _latest<T: Atom & SQLiteAtom>(_ object: T) -> T? {
+    guard let current = current else { return nil }
+    if object._rowid >= 0 { return current.find(T.self, .rowid(object._rowid)) }
+    return current.find(T.self, .primaryKey(object._primaryKey))
+  }
+}
+
+/// What the library keeps for each thread.
+final class ThreadState {
+  var transaction: SQLiteTransactionContext?
+  /// The snapshots that closures on this thread read, the innermost last.
+  var snapshots: [SharedSnapshot] = []
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    pthread_key_create(&key) { state in
+      #if canImport(Darwin)
+        Unmanaged<ThreadState>.fromOpaque(state).release()
+      #else
+        if let state = state { Unmanaged<ThreadState>.fromOpaque(state).release() }
+      #endif
+    }
+    return key
+  }()
+
+  static var current: ThreadState {
+    if let known = pthread_getspecific(key) {
+      return Unmanaged<ThreadState>.fromOpaque(known).takeUnretainedValue()
+    }
+    let state = ThreadState()
+    pthread_setspecific(key, Unmanaged.passRetained(state).toOpaque())
+    return state
+  }
+}
+
+/// The state that the fetches of a closure read: that of the first fetch.
+final class SharedSnapshot {
+  let owner: ObjectIdentifier
+  var handle: Handle?
+
+  init(of owner: ObjectIdentifier) {
+    self.owner = owner
+  }
+}

@@ -1,0 +1,233 @@
+import Dflat
+import DflatC
+import Foundation
+
+/// A subscription of a workspace. It ends when it is released.
+public final class SQLiteSubscription: WorkspaceSubscription, @unchecked Sendable {
+  private let gate: Gate
+  private let lock = NSLock()
+  private var handle: Handle?
+
+  init(_ gate: Gate) {
+    self.gate = gate
+  }
+
+  func keep(_ handle: Handle) {
+    lock.withLock { self.handle = handle }
+  }
+
+  /// Ends the subscription: no new call of its closure starts afterwards. Never waits.
+  public func cancel() {
+    gate.close()
+    let ended: Handle? = lock.withLock {
+      defer { handle = nil }
+      return handle
+    }
+    _ = ended
+  }
+
+  /// Ends the subscription: when this returns, no call of its closure runs and none follows. In a
+  /// handler or a callback, does not wait for a call that runs.
+  public func cancelAndWait() {
+    gate.close()
+    let ended: Handle? = lock.withLock {
+      defer { handle = nil }
+      return handle
+    }
+    if let ended = ended {
+      try? call { dflat_subscription_cancel(ended.pointer, $0) }
+    }
+  }
+
+  deinit {
+    gate.close()
+  }
+}
+
+/// Whether calls of a closure may start.
+final class Gate: @unchecked Sendable {
+  private let lock = NSLock()
+  private var isOpen = true
+
+  func close() {
+    lock.withLock { isOpen = false }
+  }
+
+  /// Whether a call starts now.
+  func enters() -> Bool {
+    lock.withLock { isOpen }
+  }
+}
+
+/// The receiver of an object's changes.
+private final class ObjectReceiver: @unchecked Sendable {
+  let call: (Int32, dflat_view) -> Void
+
+  init(_ call: @escaping (Int32, dflat_view) -> Void) {
+    self.call = call
+  }
+}
+
+/// The receiver of a query's results.
+private final class ResultReceiver: @unchecked Sendable {
+  let call: (Result<OpaquePointer, DflatError>) -> Void
+
+  init(_ call: @escaping (Result<OpaquePointer, DflatError>) -> Void) {
+    self.call = call
+  }
+}
+
+private func receiveObject(
+  _ context: UnsafeMutableRawPointer?, _ event: Int32, _ view: dflat_view
+) {
+  lent(context, as: ObjectReceiver.self).call(event, view)
+}
+
+private func receiveResult(
+  _ context: UnsafeMutableRawPointer?, _ code: dflat_code, _ failure: OpaquePointer?,
+  _ delivery: OpaquePointer?
+) {
+  let receiver = lent(context, as: ResultReceiver.self)
+  if code == DFLAT_OK.code, let delivery = delivery {
+    receiver.call(.success(delivery))
+  } else {
+    receiver.call(.failure(DflatError(code, failure)))
+  }
+}
+
+extension SQLiteWorkspace {
+  public func subscribe<Element: Atom & Equatable>(
+    object: Element, changeHandler: @escaping (_: SubscribedObject<Element>) -> Void
+  ) -> Workspace.Subscription {
+    let gate = Gate()
+    let subscription = SQLiteSubscription(gate)
+    do {
+      let handle = try opened()
+      let maker = ObjectMaker<Element>(timestamp: -1)
+      guard let known = try stored(object, maker) else {
+        let handler = Unchecked(changeHandler)
+        DispatchQueue.global().async { [weak self] in
+          self?.onTarget { if gate.enters() { handler.value(.deleted) } }
+        }
+        return subscription
+      }
+      let receiver = ObjectReceiver { [weak self] event, view in
+        guard let self = self else { return }
+        let change: SubscribedObject<Element> =
+          event == DFLAT_DELETED.code ? .deleted : .updated(maker.copy(view))
+        self.onTarget { if gate.enters() { changeHandler(change) } }
+      }
+      let callback = dflat_object_callback(
+        context: context(receiver), call: receiveObject, drop: released)
+      subscription.keep(
+        try Handle(release: dflat_subscription_release) {
+          dflat_subscribe_object(
+            handle.pointer, maker.table, known.object, callback, $0, $1)
+        })
+      withExtendedLifetime(known) {}
+    } catch {
+      report(error)
+    }
+    return subscription
+  }
+
+  /// The object as the engine knows it. An object that the engine has not read is looked up.
+  private func stored<Element: Atom>(
+    _ object: Element, _ maker: ObjectMaker<Element>
+  ) throws -> StoredPayload? {
+    if let known = object.stored { return known }
+    guard let atom = object as? any SQLiteAtom else { return nil }
+    return try reading { source in
+      var view = dflat_view()
+      try withKey(atom._primaryKey) { key in
+        try call { dflat_get(source, maker.table, key, key.count, &view, $0) }
+      }
+      return view.object.chunk == nil ? nil : StoredPayload(view)
+    }
+  }
+
+  public func subscribe<Element: Atom & Equatable>(
+    fetchedResult: FetchedResult<Element>,
+    changeHandler: @escaping (_: FetchedResult<Element>) -> Void
+  ) -> Workspace.Subscription {
+    let gate = Gate()
+    let subscription = SQLiteSubscription(gate)
+    guard let origin = fetchedResult._origin as? QueryOrigin<Element> else { return subscription }
+    do {
+      let handle = try opened()
+      let maker = ObjectMaker<Element>(timestamp: -1)
+      let last = LastResult(fetchedResult)
+      let receiver = ResultReceiver { [weak self] delivery in
+        guard let self = self else { return }
+        do {
+          let delivery = try delivery.get()
+          let stored = try StoredResult(
+            Handle(release: dflat_result_release) { dflat_delivery_result(delivery, $0, $1) })
+          let result = origin.result(stored, maker)
+          if !origin.parts.isWhole, last.value == result { return }
+          last.value = result
+          self.onTarget { if gate.enters() { changeHandler(result) } }
+        } catch {
+          self.report(error)
+        }
+      }
+      let callback = dflat_result_callback(
+        context: context(receiver), call: receiveResult, drop: released)
+      let known = origin.known?.handle.pointer
+      subscription.keep(
+        try Handle(release: dflat_subscription_release) {
+          dflat_subscribe_query(
+            handle.pointer, origin.query.pointer, known, 0, callback, $0, $1)
+        })
+    } catch {
+      report(error)
+    }
+    return subscription
+  }
+
+  public func subscribe<Element: Atom & Equatable>(
+    object: Element, bufferingPolicy: AsyncStream<Element>.Continuation.BufferingPolicy
+  ) -> AsyncStream<Element> {
+    AsyncStream(bufferingPolicy: bufferingPolicy) { continuation in
+      let subscription = subscribe(object: object) { change in
+        switch change {
+        case .updated(let object): continuation.yield(Unchecked(object).value)
+        case .deleted: continuation.finish()
+        }
+      }
+      let kept = Unchecked(subscription)
+      continuation.onTermination = { _ in kept.value.cancel() }
+    }
+  }
+
+  public func subscribe<Element: Atom & Equatable>(
+    fetchedResult: FetchedResult<Element>,
+    bufferingPolicy: AsyncStream<FetchedResult<Element>>.Continuation.BufferingPolicy
+  ) -> AsyncStream<FetchedResult<Element>> {
+    AsyncStream(bufferingPolicy: bufferingPolicy) { continuation in
+      let subscription = subscribe(fetchedResult: fetchedResult) { result in
+        continuation.yield(result)
+      }
+      let kept = Unchecked(subscription)
+      continuation.onTermination = { _ in kept.value.cancel() }
+    }
+  }
+}
+
+/// The result that a subscriber got last; the calls of one subscriber are one after the other.
+private final class LastResult<Element: Atom>: @unchecked Sendable {
+  var value: FetchedResult<Element>
+
+  init(_ value: FetchedResult<Element>) {
+    self.value = value
+  }
+}
+
+/// A value that the library passes to another thread, which is the only one to use it then.
+struct Unchecked<Value>: @unchecked Sendable {
+  let value: Value
+
+  init(_ value: Value) {
+    self.value = value
+  }
+}
