@@ -59,6 +59,28 @@ final class SubscriptionTests: FileTestCase {
     subscription.cancel()
   }
 
+  func testOldObjectIsDeliveredOnceItIsSubscribed() {
+    let workspace = open()
+    workspace.insert(["a", "b"])
+    let old = workspace.fetch(for: BenchDoc.self).all()
+    update(workspace, "a", priority: 5)
+    delete(workspace, "b")
+    let events = Shared<[String]>([])
+    let subscriptions = old.map { object in
+      workspace.subscribe(object: object) { change in
+        switch change {
+        case .updated(let object): events.change { $0.append("\(object.priority)") }
+        case .deleted: events.change { $0.append("deleted") }
+        }
+      }
+    }
+    workspace.wait([BenchDoc.self]) { _ in }
+    update(workspace, "a", priority: 6)
+    XCTAssertEqual(Set(events.value), ["5", "deleted", "6"])
+    XCTAssertEqual(events.value.count, 3)
+    subscriptions.forEach { $0.cancel() }
+  }
+
   func testResultIsDeliveredWithItsLimit() {
     let workspace = open()
     workspace.insert(["a", "b", "c", "d"])
