@@ -1,17 +1,23 @@
 //! Live queries of another process's commits.
 
-use std::io::{BufRead, BufReader, Lines};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 use dflat_engine::dictionary::Value;
 
 use crate::fixture::{PROGRAM, insert, open, printed, table};
 
+/// How long a line may take before the test fails: long enough for any machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// A running command, whose output is read line by line.
 struct Running {
     child: Child,
-    lines: Lines<BufReader<ChildStdout>>,
+    lines: Receiver<String>,
 }
 
 impl Running {
@@ -19,17 +25,34 @@ impl Running {
         let mut command = Command::new(PROGRAM);
         command.args(arguments).current_dir(folder);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            // The test may have failed meanwhile.
+            let _ = output
+                .lines()
+                .try_for_each(|line| sender.send(line.unwrap()));
+        });
         Self { child, lines }
     }
 
     fn line(&mut self) -> String {
-        self.lines.next().unwrap().unwrap()
+        self.lines.recv_timeout(PATIENCE).unwrap()
     }
 
     fn end(mut self) {
-        assert!(self.lines.next().is_none());
+        let rest = self.lines.recv_timeout(PATIENCE);
+        assert_eq!(rest, Err(RecvTimeoutError::Disconnected));
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+/// A test that fails leaves no command behind.
+impl Drop for Running {
+    fn drop(&mut self) {
+        // The command may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
