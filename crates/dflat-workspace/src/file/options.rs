@@ -123,6 +123,8 @@ options! {
     /// Whether commits write change records also while no other process follows them. Defaults to
     /// no.
     change_log: bool => sqlite.change_log;
+    /// The bytes of change records above which the oldest ones are deleted. Defaults to 16 MiB.
+    change_log_bytes_max: u64 => sqlite.change_log_bytes_max;
     /// Reads that take at least this long are reported to `tracing`. Defaults to 100 ms.
     slow_query: Duration => engine.thresholds.slow_query;
     /// Snapshots that are held at least this long are reported to `tracing`. Defaults to 10 s.

@@ -177,6 +177,15 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// The bytes of change records above which the oldest ones are deleted until half of the bytes
+    /// are left, in steps of 1,024 records while no transaction writes. Defaults to 16 MiB. The
+    /// last record always stays. A process that had not read the deleted records reads everything
+    /// that it follows again.
+    pub fn change_log_bytes_max(mut self, bytes: u64) -> Self {
+        self.options.change_log_bytes_max(bytes);
+        self
+    }
+
     /// Reads that take at least this long are reported to `tracing` as a warning, "slow query".
     /// Defaults to 100 ms. The time is measured only if `tracing` has a subscriber for it.
     pub fn slow_query(mut self, threshold: Duration) -> Self {

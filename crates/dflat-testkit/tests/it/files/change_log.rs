@@ -9,6 +9,7 @@ use dflat_engine::storage::{Backend, Durability, RowWrite};
 use dflat_model::record::{Before, Change, ChangeRecord, Part};
 use dflat_model::{RowId, ValueRef};
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
+use dflat_testkit::fixture::until;
 use dflat_testkit::random::Random;
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 use rusqlite::Connection;
@@ -261,6 +262,42 @@ fn purge_deletes_the_change_log() {
         .query_row("SELECT id FROM dflat__log", [], |row| row.get(0))
         .unwrap();
     assert_eq!(id, 3);
+}
+
+// Promise: storage-format#S34
+#[test]
+fn records_beyond_the_option_are_deleted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let open = |bytes: u64| {
+        let builder = Workspace::builder(&path).change_log(true);
+        builder.change_log_bytes_max(bytes).open().unwrap()
+    };
+    let bytes = || records(&path).iter().map(Vec::len).sum::<usize>();
+    let replace = |workspace: &Workspace| {
+        let replaced = workspace.perform_changes([Item::TABLE], |tx| {
+            if let Some(found) = tx.get::<Item>("item 1")? {
+                tx.submit(ItemChangeRequest::deletion(tx, &found)?.unwrap())?;
+            }
+            let nick = Some("x".repeat(9_000));
+            let id = "item 1".to_owned();
+            let data = ItemData {
+                id,
+                nick,
+                ..ItemData::default()
+            };
+            tx.submit(ItemChangeRequest::creation(data)).map(drop)
+        });
+        replaced.wait().unwrap();
+    };
+    let workspace = open(u64::MAX);
+    (0..20).for_each(|_| replace(&workspace));
+    assert!(bytes() > 100_000, "{} bytes", bytes());
+    workspace.shutdown().unwrap();
+    let workspace = open(30_000);
+    (0..3).for_each(|_| replace(&workspace));
+    until(|| bytes() <= 15_000);
+    assert!(!records(&path).is_empty());
 }
 
 /// An upkeep commit has a record that lists no change.
