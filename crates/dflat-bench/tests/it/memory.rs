@@ -2,10 +2,10 @@
 
 use std::process::Command;
 
-use dflat::{Object, Workspace};
+use dflat::{ChangeRequest, Object, Workspace};
 use dflat_bench::allocator;
 use dflat_bench::scenario::insert_all;
-use dflat_bench::workload::BenchDoc;
+use dflat_bench::workload::{BenchDoc, Doc};
 
 const COUNT: usize = 10_000;
 
@@ -69,6 +69,32 @@ fn a_dropped_result_holds_nothing() {
         assert_eq!(objects.len(), COUNT);
     });
     assert_eq!(usage.held_bytes, 0);
+}
+
+#[test]
+fn a_large_insertion_holds_one_chunk_of_objects_at_a_time() {
+    const CHUNK_BYTES: isize = 64 * 1024;
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(directory.path().join("memory.db")).unwrap();
+    let insert = |some: std::ops::Range<usize>| {
+        let inserted = workspace.perform_changes_blocking([BenchDoc::TABLE], |tx| {
+            for i in some {
+                tx.submit(ChangeRequest::<BenchDoc>::creation(BenchDoc::data(
+                    i, COUNT,
+                )))?;
+            }
+            Ok(())
+        });
+        inserted.unwrap();
+    };
+    // The first insertion opens connections and prepares statements, which stay.
+    insert(0..1);
+    let ((), usage) = allocator::counted_here(|| insert(1..COUNT));
+    // One chunk, with room for the list of the first rows, and less than two chunks.
+    assert!(
+        (CHUNK_BYTES..2 * CHUNK_BYTES).contains(&usage.peak_bytes),
+        "{usage:?}"
+    );
 }
 
 // Promise: live-queries#L41

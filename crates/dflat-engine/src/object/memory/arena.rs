@@ -71,6 +71,9 @@ impl ObjectArena {
             return None;
         }
         let base = row_id;
+        // Order: a large transaction keeps none of the objects that it inserts, so their chunk is
+        // freed before the next one is allocated.
+        self.open_chunk = None;
         let open_chunk = self
             .open_chunk
             .insert(OpenChunk::new(Header { origin, base }, bytes));
