@@ -8,6 +8,7 @@
     reason = "SQLite's C API, called without a layer between: that is what the floor measures"
 )]
 
+mod counter;
 mod entries;
 mod indexed;
 mod keyed;

@@ -16,7 +16,7 @@ use crate::workload::{BenchDoc, BenchDocV2, Doc};
 use crate::{Result, check};
 
 pub(super) use process::latency as process;
-pub use process::serve;
+pub(super) use process::serve;
 
 /// The maximum number of transactions that a writer at full speed queues.
 const QUEUED_MAX: usize = 256;

@@ -22,7 +22,6 @@ use crate::measure::{Report, Settings};
 use crate::workload::{Catalogued, Listed, Ranked};
 
 pub use indexed_writes::{IndexedSides, delete_all, update_all};
-pub use latency::serve;
 pub use original::{ByHand, Ours, Step};
 pub use sides::{Sides, insert_all};
 
@@ -43,7 +42,7 @@ enum Run {
 }
 
 /// All scenarios.
-pub const ALL: [Scenario; 59] = [
+pub const ALL: [Scenario; 60] = [
     Scenario::new("insert_1tx", insert::one_transaction),
     Scenario::new("fetch_scan", fetch::scan),
     Scenario::new("fetch_all", fetch::all),
@@ -91,6 +90,10 @@ pub const ALL: [Scenario; 59] = [
     Scenario::new("recorded_update_100", processes::batches),
     Scenario::new("recorded_update_alone", processes::alone),
     Scenario::new("recorded_update_queued", processes::queued),
+    Scenario {
+        name: "count_in_processes",
+        run: Run::Steps(processes::count),
+    },
     Scenario::new("dictionary_insert_memory", dictionary::insert_memory),
     Scenario::new("dictionary_insert_disk", dictionary::insert_disk),
     Scenario::new("dictionary_insert_mt4", dictionary::insert_threads),
@@ -107,6 +110,14 @@ pub const ALL: [Scenario; 59] = [
         run: Run::Steps(original::program),
     },
 ];
+
+/// Does the work of a child process of a scenario, if this process is one. Returns whether it is.
+///
+/// # Errors
+/// The errors of the work.
+pub fn serve() -> Result<bool> {
+    Ok(latency::serve()? || processes::serve()?)
+}
 
 impl Scenario {
     const fn new(name: &'static str, run: fn(&'static str, &Settings) -> Result<Report>) -> Self {

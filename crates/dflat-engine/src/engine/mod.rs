@@ -1,6 +1,5 @@
 //! The engine: carries changes from the transactions to the subscribers, and reads to the backend.
 
-mod back_off;
 mod background;
 mod clients;
 mod follower;

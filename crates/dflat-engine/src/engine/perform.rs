@@ -6,17 +6,12 @@ use std::time::Instant;
 
 use dflat_model::Table;
 
-use super::back_off::BackOff;
 use super::{Engine, Inner};
 use crate::callback;
 use crate::change_set::{Complete, Completion};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::Arc;
 use crate::transaction::{Job, Tables, Transaction};
-
-/// Number of runs of a retrying handler that other processes may overtake. The next run takes write
-/// access before the handler, so that other processes cannot commit.
-const OVERTAKEN_MAX: u32 = 4;
 
 /// How a transaction begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,10 +99,9 @@ impl Engine {
     }
 
     /// As [`perform`](Self::perform), but if another process has committed since the handler's
-    /// first read, the handler runs again. The engine waits for some milliseconds before each run.
-    /// From the fifth run on, the transaction takes write access before its handler runs, which
-    /// keeps other processes from committing. The transaction fails with [`ErrorKind::Busy`] only
-    /// after the busy timeout.
+    /// first read, the handler runs again. Before that run the transaction waits for the write
+    /// access and takes it, which keeps other processes from committing. The transaction fails with
+    /// [`ErrorKind::Busy`] only after the busy timeout.
     pub fn perform_retrying(
         &self,
         tables: impl IntoIterator<Item = Table>,
@@ -268,10 +262,9 @@ impl Inner {
         completion: Completion,
     ) {
         let began = Instant::now();
-        let mut back_off = BackOff::default();
+        let mut write_first = options.write_first;
         loop {
             let transaction = self.transaction(tables.clone());
-            let write_first = options.write_first || back_off.count() >= OVERTAKEN_MAX;
             let started = start(&transaction, write_first);
             let handled = started.and_then(|()| handle(&transaction, &mut handler));
             let is_late = write_first && began.elapsed() >= self.busy_timeout;
@@ -282,7 +275,8 @@ impl Inner {
             }
             transaction.retire();
             self.telemetry.note_retry();
-            back_off.wait();
+            // With the write access, the next run can't be overtaken.
+            write_first = true;
         }
     }
 

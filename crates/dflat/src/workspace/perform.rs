@@ -75,10 +75,10 @@ impl Workspace {
 
     /// Performs changes as [`perform_changes`](Self::perform_changes) does, but runs `handler`
     /// again while another process has committed between its first read and its first change. The
-    /// changes of a run that is repeated are undone. The library waits for some milliseconds before
-    /// it runs the handler again. From the fifth run on, the transaction takes write access before
-    /// the handler runs, as with [`write_first`](Self::write_first), so no commit of another
-    /// process makes it fail.
+    /// changes of a run that is repeated are undone. Before the second run, the transaction waits
+    /// for write access and takes it, as with [`write_first`](Self::write_first). So no commit of
+    /// another process makes it fail, and the handler runs twice at most, unless it sets a higher
+    /// durability than the workspace has.
     ///
     /// Effects of earlier runs outside of the workspace are not undone.
     ///
@@ -199,7 +199,7 @@ impl Workspace {
     /// A view of the workspace whose transactions take write access before their handlers run. A
     /// handler may then read and write, and no other process can commit in between, so the handler
     /// runs once and does not fail with [`Busy`](crate::ErrorKind::Busy) for this reason. Use it if
-    /// a handler must run once, or if the retrying forms run it too often.
+    /// a handler must run once.
     ///
     /// # Examples
     /// ```

@@ -144,7 +144,7 @@ fn write_now() -> Result<()> {
 ///
 /// # Errors
 /// The errors of the work.
-pub fn serve() -> Result<bool> {
+pub(in super::super) fn serve() -> Result<bool> {
     let (Ok(side), Some(path)) = (std::env::var(SIDE), std::env::var_os(PATH)) else {
         return Ok(false);
     };
