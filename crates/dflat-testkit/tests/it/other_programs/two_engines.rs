@@ -71,6 +71,18 @@ impl Process {
         });
         self.subscribe(|w| w.fetch::<Item>().filter(Item::CODE.eq("code 3")));
         self.subscribe(|w| w.fetch::<Other>());
+        // There are never more objects than these live results hold, so no window is fetched
+        // again, which may be as of a later commit.
+        self.subscribe(|w| w.fetch::<Item>().limit(8));
+        self.subscribe(|w| w.fetch::<Item>().offset(2));
+        self.subscribe(|w| {
+            let items = w.fetch::<Item>().order_by(Item::RANK.ascending());
+            items.offset(1).limit(8)
+        });
+        self.subscribe(|w| {
+            let items = w.fetch::<Item>().filter(Item::RANK.lt(9));
+            items.order_by(Item::NAME.descending()).offset(3).limit(7)
+        });
         let log = Log::default();
         let noted = Arc::clone(&log);
         let count = self.workspace.fetch::<Item>().filter(Item::RANK.lt(8));
