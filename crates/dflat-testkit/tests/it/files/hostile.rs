@@ -234,7 +234,8 @@ fn corrupt_object_can_be_deleted_by_sql_and_its_subscriber_goes_on() {
         });
         create.wait().unwrap();
         let after: Vec<_> = drained(&results).into_iter().map(Result::unwrap).collect();
-        assert_eq!(after, [2]);
+        // The deletion may be noticed before the creation, or with it.
+        assert!(after == [2] || after == [1, 2], "{after:?}");
         drop(subscription);
     });
 }
