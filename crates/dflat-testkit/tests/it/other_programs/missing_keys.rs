@@ -39,7 +39,7 @@ fn keys(found: impl AsRef<[Gauge]>) -> Vec<String> {
     found.map(|gauge| gauge.at().to_string()).collect()
 }
 
-// Promise: durability#D71
+// Promise: durability#D81
 #[test]
 fn rows_without_a_key_are_read_but_not_found_by_key() {
     let directory = tempfile::tempdir().unwrap();
@@ -69,7 +69,7 @@ fn rows_without_a_key_are_read_but_not_found_by_key() {
     w.shutdown().unwrap();
 }
 
-// Promise: durability#D71
+// Promise: durability#D81
 #[test]
 fn check_lists_rows_without_a_key_and_repair_keeps_them() {
     let directory = tempfile::tempdir().unwrap();
@@ -94,7 +94,7 @@ fn check_lists_rows_without_a_key_and_repair_keeps_them() {
     assert_eq!((report.saved, report.unreadable), (4, 0));
 }
 
-// Promise: durability#D71
+// Promise: durability#D81
 #[test]
 fn row_without_a_key_can_be_given_one_or_deleted() {
     let directory = tempfile::tempdir().unwrap();
