@@ -12,9 +12,10 @@ fn main() -> Result<()> {
         Err(error) => eprintln!("{error}"),
     })?;
 
-    // A transaction. Its handler runs on a background thread; `wait` waits for the commit.
+    // A transaction that reads and then writes. Its handler runs on a background thread, and once
+    // more if another process has committed in between; `wait` waits for the commit.
     let id = workspace
-        .perform_changes([Task::TABLE], |tx| {
+        .perform_changes_retrying([Task::TABLE], |tx| {
             let id = tx.fetch::<Task>().max(Task::ID)?.unwrap_or(0) + 1;
             tx.submit(TaskChangeRequest::creation(TaskData {
                 id,

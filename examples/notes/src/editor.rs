@@ -14,11 +14,11 @@ pub(crate) fn run(path: &str, lines: impl BufRead) -> Result<()> {
         let line = line?;
         let (id, text) = line.split_once(' ').unwrap_or((&line, ""));
         let (id, text) = (id.parse()?, text.to_owned());
-        workspace.perform_changes_blocking([Note::TABLE], |tx| {
+        workspace.perform_changes_blocking_retrying([Note::TABLE], |tx| {
             if !text.is_empty() {
                 let note = NoteData {
                     id,
-                    text: Some(text),
+                    text: Some(text.clone()),
                 };
                 return tx.submit(NoteChangeRequest::upsert(note)).map(drop);
             }

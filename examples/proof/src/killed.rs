@@ -58,6 +58,7 @@ pub(crate) fn write(file: &Path) -> Result<()> {
     loop {
         while queued.len() < QUEUED {
             let number = next;
+            // One process writes, so no other one can commit between a read and a change.
             let perform = workspace.perform_changes([Task::TABLE], move |tx| {
                 let changes = changes(number).into_iter();
                 changes

@@ -32,6 +32,7 @@ pub(crate) fn run(load: &Load, file: &Path) -> Result<Outcome> {
     let group = |changes: &[Change]| {
         let perform = |change: &Change| {
             let (change, times) = (*change, Arc::clone(&latencies));
+            // One process writes, so no other one can commit between a read and a change.
             workspace.perform_changes([Task::TABLE], move |tx| make(tx, change, times.stamp()))
         };
         let handles: Vec<_> = changes.iter().map(perform).collect();

@@ -53,7 +53,7 @@ fn settings_example_of_the_readme_runs() -> Result<()> {
     let subscription = settings.subscribe::<f64>("volume", |volume| println!("{volume:?}"))?;
 
     workspace
-        .perform_changes([Post::TABLE, Dictionary::TABLE], |tx| {
+        .perform_changes_retrying([Post::TABLE, Dictionary::TABLE], |tx| {
             tx.dictionary().set("last title", "second post")?;
             tx.submit(PostChangeRequest::creation(PostData {
                 title: "second post".into(),

@@ -76,7 +76,7 @@ fn setting_and_note_are_stored_together() -> Result<()> {
 
 /// The code under test takes a workspace, and does not open one.
 fn rename(workspace: &Workspace, id: u64, title: &str) -> Result<usize> {
-    workspace.perform_changes_blocking([Note::TABLE], |tx| {
+    workspace.perform_changes_blocking_retrying([Note::TABLE], |tx| {
         tx.update_where(Note::ID.eq(id), |note| note.title = title.to_owned())
     })
 }

@@ -73,7 +73,7 @@ fn tagged(workspace: &Workspace, tag: &str) -> Result<Vec<Note>> {
 }
 
 fn add_tag(workspace: &Workspace, id: u64, tag: &str) -> Result<usize> {
-    workspace.perform_changes_blocking([Note::TABLE], |tx| {
+    workspace.perform_changes_blocking_retrying([Note::TABLE], |tx| {
         tx.update_where(Note::ID.eq(id), |note| {
             if !note.tags.iter().any(|old| old == tag) {
                 note.tags.push(tag.to_owned());

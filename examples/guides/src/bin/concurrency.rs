@@ -23,7 +23,8 @@ fn main() -> Result<()> {
             scope.spawn(|| {
                 for _ in 0..25 {
                     // The handler runs on a thread of the workspace; a workspace may be shared.
-                    let handle = workspace.perform_changes([Task::TABLE], add);
+                    // It runs again if another process commits between its read and its write.
+                    let handle = workspace.perform_changes_retrying([Task::TABLE], add);
                     handle.wait().expect("a task should be added");
                 }
             });
@@ -32,7 +33,7 @@ fn main() -> Result<()> {
     println!("{} tasks", workspace.fetch::<Task>().count()?);
 
     // A handler that returns an error changes nothing.
-    let failed = workspace.perform_changes([Task::TABLE], |tx| {
+    let failed = workspace.perform_changes_retrying([Task::TABLE], |tx| {
         tx.delete_where(Task::ID.gt(1))?;
         tx.submit(TaskChangeRequest::creation(TaskData {
             id: 1,

@@ -8,7 +8,7 @@ fn main() -> Result<()> {
     let before = workspace.fetch::<Task>().all()?;
     println!("{before:?}");
 
-    workspace.perform_changes_blocking([Task::TABLE], |tx| {
+    workspace.perform_changes_blocking_retrying([Task::TABLE], |tx| {
         tx.update_where(Task::DUE.eq(-1), |task| task.due = 1_800_000_000)
     })?;
     for task in &workspace.fetch::<Task>().all()? {

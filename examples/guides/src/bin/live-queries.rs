@@ -33,7 +33,7 @@ fn main() -> Result<()> {
             }))
         })?;
     }
-    workspace.perform_changes_blocking([Task::TABLE], |tx| {
+    workspace.perform_changes_blocking_retrying([Task::TABLE], |tx| {
         tx.update_where(Task::ID.eq(1), |task| task.done = true)
     })?;
     workspace.settle()?; // Wait until the subscriber has been called for all commits.

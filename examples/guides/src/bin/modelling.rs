@@ -29,7 +29,7 @@ fn main() -> Result<()> {
     println!("{:?}", parts.select(Task::TITLE)?);
 
     // A deletion takes the parts along in the same transaction.
-    let deleted = workspace.perform_changes_blocking([Task::TABLE], |tx| {
+    let deleted = workspace.perform_changes_blocking_retrying([Task::TABLE], |tx| {
         tx.delete_where(Task::ID.eq(1) | Task::PARENT.eq(1))
     })?;
     println!("{deleted} deleted");

@@ -14,7 +14,8 @@ fn task(id: u64) -> TaskChangeRequest {
 
 fn main() -> Result<()> {
     let workspace = Workspace::open("many.db")?;
-    workspace.perform_changes_blocking([Task::TABLE], |tx| tx.delete_where(Task::ID.gt(0)))?;
+    workspace
+        .perform_changes_blocking_retrying([Task::TABLE], |tx| tx.delete_where(Task::ID.gt(0)))?;
 
     let start = Instant::now();
     for id in 1..=100 {
