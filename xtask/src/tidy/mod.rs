@@ -3,6 +3,7 @@
 
 pub mod architecture;
 pub mod columns;
+pub mod counts_table;
 pub mod dependencies;
 pub mod documented_paths;
 pub mod floors;
@@ -47,6 +48,10 @@ pub fn run(root: &Path, mode: Mode) -> Result<Vec<Finding>> {
             fs::write(root.join(&page.path), page.text)?;
         }
         files = workspace::files(root)?;
+        if let Some(page) = counts_table::blessed(&files) {
+            fs::write(root.join(&page.path), page.text)?;
+            files = workspace::files(root)?;
+        }
     }
     let packages = workspace::packages(root)?;
     let architecture = text_of(&files, architecture::PATH);
@@ -60,6 +65,7 @@ pub fn run(root: &Path, mode: Mode) -> Result<Vec<Finding>> {
     ));
     findings.extend(documented_paths::check(&files));
     findings.extend(promises::check(&files));
+    findings.extend(counts_table::check(&files));
     findings.extend(glossary::check(architecture, &files));
     findings.extend(folders::check(&files));
     for file in &files {
