@@ -210,13 +210,25 @@ impl Transaction {
     }
 
     fn upsert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
-        match self.find_by_key_of(table, payload)? {
+        let has_read = self.has_begun();
+        let mut found = self.find_by_key_of(table, payload)?;
+        let is_same = |base: &Object| is_identity(table, base.payload(), payload);
+        // An upsert that leaves the stored values as they are writes nothing. Before another one,
+        // another process may commit. The handler has not seen the object, so it is looked up
+        // again with the write access.
+        if !has_read && !found.as_ref().is_some_and(is_same) {
+            self.start_writing_anew();
+            found = self.find_by_key_of(table, payload)?;
+        }
+        match found {
             Some(base) => self.update(table, base, payload),
             None => self.insert(table, payload),
         }
     }
 
     fn restore(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
+        // Order: before the look-up, so that no other process commits after it.
+        self.start_writing();
         let Some(base) = self.find_by_key_of(table, payload)? else {
             self.write(table, |stored_as, _| fit(table, stored_as, payload))?;
             return self.insert(table, payload);

@@ -219,6 +219,8 @@ impl KnownCommits {
             let before = self.log.replace(log).map(CommitCount::Log);
             if before.is_some_and(|before| !count.is_of_log(before)) {
                 self.era = (self.era + 1) & StateNumber::ERA_MAX;
+                // The next transaction must not take this log for another one once more.
+                self.last = None;
             }
         }
     }

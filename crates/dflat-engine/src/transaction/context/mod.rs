@@ -191,6 +191,18 @@ impl Transaction {
         }
     }
 
+    /// Takes the write access, and forgets the state of the first read: no handler has seen what
+    /// was read.
+    pub(super) fn start_writing_anew(&self) {
+        self.basis.set(None);
+        self.start_writing();
+    }
+
+    /// Whether it has read or written.
+    pub(super) fn has_begun(&self) -> bool {
+        self.is_writing() || self.basis.get().is_some()
+    }
+
     fn take_write_access(&self) {
         let mut stage = self.stage.borrow_mut();
         // Order: the snapshot is released first, so that the transaction holds nothing while it

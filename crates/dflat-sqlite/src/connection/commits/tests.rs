@@ -30,6 +30,22 @@ fn log_with_an_equal_count_and_another_salt_is_another_log() {
     assert!(!other.follows_own() && other.is_overtaken(read));
 }
 
+/// Issue 27: a transaction that had read the log of another process, and then wrote, was `Busy`
+/// although nobody had committed in between.
+#[test]
+fn log_of_another_process_that_was_read_overtakes_nothing() {
+    let commits = Commits::default();
+    let first = commits.note_begin(of(0, 0));
+    commits.note_commit(first, Some(log(1)));
+    commits.note_end();
+    let other = of(4, 1 << 20);
+    let read = commits.state(Some(other));
+    assert!(!commits.is_overtaken(other, read));
+    let second = commits.note_begin(other);
+    assert!(!second.follows_own() && !second.is_overtaken(read));
+    assert!(commits.take_foreign_write());
+}
+
 /// If a checkpoint has left an empty log, the next connection that writes begins the log with a
 /// salt of its own choice.
 #[test]

@@ -18,3 +18,4 @@ mod subscribing;
 mod suspension;
 mod two_engines;
 mod upkeep_elsewhere;
+mod upserts;
