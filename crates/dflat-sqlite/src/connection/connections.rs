@@ -1,7 +1,9 @@
 //! The connections to a file, and what they share.
 
+mod file_length;
+
+use std::fs::File;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 
 use dflat_engine::storage::CloseOptions;
@@ -9,13 +11,14 @@ use dflat_engine::telemetry::TARGET;
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::commits::Commits;
+use crate::connection::connections::file_length::FileLength;
 use crate::connection::file_connection::{FileConnection, OpenMark};
 use crate::connection::identity::Identity;
 use crate::connection::open;
 use crate::connection::pool::Pool;
 use crate::connection::readers::ShardId;
 use crate::ffi::{LogExtent, Switch};
-use crate::io::names::resolve;
+use crate::io::names::{beside, resolve};
 use crate::io::{Monitor, Space, monitor_of};
 use crate::options::SqliteOptions;
 
@@ -32,10 +35,8 @@ pub(crate) struct Connections {
     open_mark: Mutex<Option<Weak<OpenMark>>>,
     /// The identity of the file, once a connection has opened it.
     identity: OnceLock<Identity>,
-    /// Whether the file was seen to have its first page, which it keeps.
-    has_page: AtomicBool,
-    /// Whether the file was seen without its first page after that.
-    is_truncated: AtomicBool,
+    /// The length of the file, as it was seen.
+    length: FileLength,
     /// Present if the file's I/O is counted.
     monitor: Option<Arc<Monitor>>,
 }
@@ -64,8 +65,7 @@ impl Connections {
             checkpoints: Mutex::default(),
             open_mark: Mutex::default(),
             identity: OnceLock::new(),
-            has_page: AtomicBool::new(false),
-            is_truncated: AtomicBool::new(false),
+            length: FileLength::default(),
             path: path.into(),
             options,
             monitor,
@@ -99,37 +99,64 @@ impl Connections {
         Err(Error::new(ErrorKind::ReadOnly, message))
     }
 
-    /// Fails if the file that was opened was deleted, replaced or truncated. It costs one system
-    /// call.
-    ///
-    /// A file that was cut to a part of its pages is not noticed here: its log may have the others.
+    /// Fails if the file that was opened was deleted, replaced, or cut to less than its first page.
+    /// It costs one system call. [`Self::check_whole`] also notices that other pages are missing.
     pub(crate) fn check_in_place(&self) -> Result<()> {
-        let Some(identity) = self.identity.get() else {
-            return Ok(());
-        };
-        let (kind, event) = match Identity::and_length(&self.path) {
-            None => (ErrorKind::Io, "deleted"),
-            Some((there, _)) if there != *identity => (ErrorKind::Io, "replaced"),
-            Some((_, length)) => {
-                if !self.note_length(length) {
-                    return Ok(());
-                }
-                (ErrorKind::Corrupt, "truncated")
-            }
-        };
-        let path = self.path.display();
-        let message = format!("cannot use {path}: the file was {event} since it was opened");
-        Err(Error::new(kind, message))
+        self.length_in_place().map(drop)
     }
 
-    /// As [`Self::check_in_place`], for a connection that writes. If it fails, this connection does
+    /// The length of the file that was opened, if one was. Fails as [`Self::check_in_place`] does.
+    fn length_in_place(&self) -> Result<Option<u64>> {
+        let Some(identity) = self.identity.get() else {
+            return Ok(None);
+        };
+        match Identity::and_length(&self.path) {
+            None => Err(self.gone(ErrorKind::Io, "deleted")),
+            Some((there, _)) if there != *identity => Err(self.gone(ErrorKind::Io, "replaced")),
+            Some((_, length)) if self.length.note(length) => Err(self.truncated()),
+            Some((_, length)) => Ok(Some(length)),
+        }
+    }
+
+    fn truncated(&self) -> Error {
+        self.gone(ErrorKind::Corrupt, "truncated")
+    }
+
+    fn gone(&self, kind: ErrorKind, event: &str) -> Error {
+        let path = self.path.display();
+        let message = format!("cannot use {path}: the file was {event} since it was opened");
+        Error::new(kind, message)
+    }
+
+    /// As [`Self::check_in_place`], and fails if the file was cut to some of its pages. The
+    /// connection shows the state of the log.
+    pub(crate) fn check_whole(&self, connection: &FileConnection) -> Result<()> {
+        // Order: the log before the length. A checkpoint that runs meanwhile makes the file longer,
+        // or shortens it to its pages as of the last commit.
+        let mut log = connection.log_state();
+        while let (Some(length), Some(state)) = (self.length_in_place()?, log) {
+            let open_log = || File::open(beside(&self.path, "-wal"));
+            if !self.length.lacks_pages(length, state, open_log) {
+                break;
+            }
+            log = connection.log_state();
+            // Otherwise transactions or checkpoints have changed the file meanwhile.
+            if log == Some(state) {
+                self.length.note_lost_pages();
+                return Err(self.truncated());
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Self::check_whole`], for a connection that writes. If it fails, this connection does
     /// not copy the log into the file when it is closed.
     pub(crate) fn check_writer(&self, connection: &mut FileConnection) -> Result<()> {
-        let in_place = self.check_in_place();
-        if in_place.is_err() {
+        let whole = self.check_whole(connection);
+        if whole.is_err() {
             connection.raw.set(Switch::CheckpointAtClose, false);
         }
-        in_place
+        whole
     }
 
     /// Notes the identity of the file that was opened.
@@ -138,21 +165,8 @@ impl Connections {
             && let Some((identity, length)) = Identity::and_length(&self.path)
         {
             self.identity.get_or_init(|| identity);
-            self.note_length(length);
+            self.length.note(length);
         }
-    }
-
-    /// Whether the file, which has this length, has lost its first page, now or before.
-    fn note_length(&self, length: u64) -> bool {
-        /// The size of SQLite's smallest page, in bytes.
-        const PAGE_BYTES_MIN: u64 = 512;
-        if length < PAGE_BYTES_MIN {
-            let is_truncated = self.has_page.load(Ordering::Relaxed);
-            self.is_truncated.fetch_or(is_truncated, Ordering::Relaxed);
-        } else if !self.has_page.load(Ordering::Relaxed) {
-            self.has_page.store(true, Ordering::Relaxed);
-        }
-        self.is_truncated.load(Ordering::Relaxed)
     }
 
     /// Marks one more connection as open, before it opens the file. If no other one is open, SQLite
@@ -165,6 +179,7 @@ impl Connections {
         }
         if last.is_some() {
             self.commits.begin_anew();
+            self.length.forget();
         }
         let mark = Arc::new(OpenMark);
         *last = Some(Arc::downgrade(&mark));
@@ -190,8 +205,8 @@ impl Connections {
 
     /// A connection for a reader that has none, if there is a file.
     pub(crate) fn open_reader(&self) -> Result<Option<Box<FileConnection>>> {
-        self.check_in_place()?;
         let mark = self.mark_open();
+        self.check_in_place()?;
         let opened = open::open_reader(&self.path, &self.options, self.monitor.as_ref())?;
         let Some(mut opened) = opened else {
             return Ok(None);
@@ -242,8 +257,8 @@ impl Connections {
     /// A connection that can write. If the caller has no write access, it must not write rows.
     pub(crate) fn open_writer(&self) -> Result<FileConnection> {
         self.check_writable()?;
-        self.check_in_place()?;
         let (mark, monitor) = (self.mark_open(), self.monitor.as_ref());
+        self.check_in_place()?;
         let mut opened = open::open_writer(&self.path, &self.options, monitor, &self.commits)?;
         opened.mark = Some(mark);
         self.note_identity();

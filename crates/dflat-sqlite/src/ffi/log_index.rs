@@ -51,6 +51,23 @@ pub(crate) struct LogCount {
     pub(crate) digest: u32,
 }
 
+/// The state of a log and of the file, as of the last commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogState {
+    pub(crate) commits: u32,
+    /// The size of a page in bytes.
+    pub(crate) page_bytes: u64,
+    /// The pages in the log.
+    pub(crate) pages: u32,
+    /// The number of these pages that a checkpoint has copied into the main file.
+    pub(crate) copied: u32,
+    /// The pages of the database; 0 until there is a commit.
+    pub(crate) database_pages: u32,
+    /// The numbers by which the frames of this log differ from those of an earlier one, as bytes of
+    /// the log.
+    pub(crate) salts: [u32; 2],
+}
+
 impl Connection {
     /// The number of commits that the index of the write-ahead log has counted so far; the number
     /// wraps. `None` if the index can't be read. A log must exist, and this connection must have
@@ -77,16 +94,42 @@ impl Connection {
         /// bytes.
         const PAGE_BYTES_OFFSET: usize = 12;
         const PAGES_OFFSET: usize = 16;
-        const COPIED_OFFSET: usize = 96;
         let offsets = [PAGE_BYTES_OFFSET, PAGES_OFFSET, COPIED_OFFSET];
         let [word, pages, copied] = self.log_index(offsets)?;
-        let [_, _, low, high] = word.to_ne_bytes();
-        let size = u32::from(u16::from_ne_bytes([low, high]));
         Some(LogExtent {
             pages,
             copied,
-            // A size of 65,536 is written as 1.
-            page_bytes: (size & 0xFE00) + ((size & 1) << 16),
+            page_bytes: page_bytes(word),
+        })
+    }
+
+    /// The state of the log. `None` if the log's index can't be read, or is being written. The
+    /// precondition is that of [`Self::log_count`].
+    pub(crate) fn log_state(&self) -> Option<LogState> {
+        /// The commits, the size of a page, the pages of the log and of the database, the salts.
+        const OFFSETS: [usize; 6] = [8, 12, 16, 20, 32, 36];
+        /// The place of the second copy of the header, which SQLite writes first.
+        const COPY_OFFSET: usize = 48;
+        let header = self.log_index(OFFSETS)?;
+        if self.log_index(OFFSETS.map(|offset| COPY_OFFSET + offset))? != header {
+            return None;
+        }
+        let [copied] = self.log_index([COPIED_OFFSET])?;
+        let [
+            commits,
+            word,
+            pages,
+            database_pages,
+            first_salt,
+            second_salt,
+        ] = header;
+        Some(LogState {
+            commits,
+            page_bytes: u64::from(page_bytes(word).max(512)),
+            pages,
+            copied,
+            database_pages,
+            salts: [first_salt, second_salt],
         })
     }
 
@@ -129,6 +172,17 @@ impl Connection {
         let is_mapped = matches!(code, sqlite::SQLITE_OK | sqlite::SQLITE_READONLY);
         NonNull::new(region.cast::<u32>()).filter(|_| is_mapped)
     }
+}
+
+/// The place of the number of pages that a checkpoint has copied.
+const COPIED_OFFSET: usize = 96;
+
+/// The size of a page in the upper half of a word.
+fn page_bytes(word: u32) -> u32 {
+    let [_, _, low, high] = word.to_ne_bytes();
+    let size = u32::from(u16::from_ne_bytes([low, high]));
+    // A size of 65,536 is written as 1.
+    (size & 0xFE00) + ((size & 1) << 16)
 }
 
 /// The size of the first region of a log's index.

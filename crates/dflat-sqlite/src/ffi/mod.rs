@@ -16,7 +16,7 @@ mod sqlite_error;
 mod statement;
 
 pub(crate) use connection::{Access, Connection, StatementId, Switch, is_keyword};
-pub(crate) use log_index::{LogCount, LogExtent, LogStamp};
+pub(crate) use log_index::{LogCount, LogExtent, LogStamp, LogState};
 pub use platform::FileProtection;
 pub(crate) use platform::{
     FileNumber, create_private, file_number, file_number_and_length, may_write, path_of,

@@ -95,10 +95,19 @@ impl SqliteSnapshot {
             }
         }
         if self.state == ReadState::Unpinned {
-            self.upkeep.connections().check_in_place()?;
+            self.check_whole()?;
             self.state = ReadState::Pinned;
         }
         Ok(self.connection.as_deref_mut())
+    }
+
+    /// Fails if the file that was opened is gone or lacks pages.
+    fn check_whole(&self) -> Result<()> {
+        let connections = self.upkeep.connections();
+        match &self.connection {
+            Some(connection) => connections.check_whole(connection),
+            None => connections.check_in_place(),
+        }
     }
 
     /// The pinned state, if it is known.
@@ -142,9 +151,7 @@ impl SqliteSnapshot {
             }
         }
         let in_place = match self.state {
-            ReadState::Latest if is_first || outcome.is_err() => {
-                self.upkeep.connections().check_in_place()
-            }
+            ReadState::Latest if is_first || outcome.is_err() => self.check_whole(),
             _ => Ok(()),
         };
         self.faulty |= outcome.is_err() || in_place.is_err();

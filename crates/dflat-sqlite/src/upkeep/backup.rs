@@ -72,7 +72,7 @@ pub(crate) fn backup(
         Some(connection) => {
             let is_whole = part.fill(connection, &what, progress);
             connection.check_untorn()?;
-            connections.check_in_place()?;
+            connections.check_whole(connection)?;
             is_whole?
         }
     };

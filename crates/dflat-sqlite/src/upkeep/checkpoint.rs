@@ -90,6 +90,8 @@ pub(crate) fn checkpoint(
     connections.pool().begin_upkeep()?;
     let outcome = checkpoint_alone(connections, limits);
     connections.pool().end_upkeep();
+    // Notes the length of the file, with which later calls compare it.
+    connections.check_in_place()?;
     outcome
 }
 
@@ -108,6 +110,10 @@ fn checkpoint_alone(
     };
     // The checkpoint has a connection of its own, so that no transaction waits for the device.
     let mut connection = connections.open_writer()?;
+    let seen = connection.look_for_log();
+    // Order: before an error of the read, which may come from a missing page.
+    connections.check_writer(&mut connection)?;
+    seen.map_err(|error| error.into_error(what()))?;
     let (mut tries, mut is_read) = (0, false);
     for pass in 1..=PASSES_MAX {
         let passive = copy_beside(connections, &mut connection, bytes_max);

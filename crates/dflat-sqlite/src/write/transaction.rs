@@ -71,8 +71,10 @@ impl SqliteTransaction {
                 let usable = error.is_busy();
                 let path = connection.path.display();
                 let error = error.into_error(format_args!("cannot start to write {path}"));
-                transaction.failed = (!usable).then(|| error.clone());
-                return Err(error);
+                if usable {
+                    return Err(error);
+                }
+                return Err(transaction.lose(error));
             }
         }
         Ok(transaction)
@@ -97,8 +99,11 @@ impl SqliteTransaction {
         work: impl FnOnce(&mut FileConnection) -> Result<T, E>,
     ) -> Result<T, E> {
         let outcome = self.connection().map_err(E::from).and_then(work);
-        if let Err(Some(error)) = outcome.as_ref().map_err(TransactionError::error) {
-            self.failed.get_or_insert_with(|| error.clone());
+        if self.failed.is_none()
+            && let Err(Some(error)) = outcome.as_ref().map_err(TransactionError::error)
+        {
+            let error = error.clone();
+            return Err(self.lose(error).into());
         }
         outcome
     }
@@ -127,12 +132,21 @@ impl SqliteTransaction {
     fn read<T>(&mut self, work: impl FnOnce(&mut FileConnection) -> Result<T>) -> Result<T> {
         let connection = self.connection()?;
         let outcome = work(connection);
-        if let Err(error) = &outcome
-            && connection.raw.is_autocommit()
-        {
-            self.failed = Some(error.clone());
+        match outcome {
+            Err(error) if connection.raw.is_autocommit() => Err(self.lose(error)),
+            outcome => outcome,
         }
-        outcome
+    }
+
+    /// Notes that the transaction is lost by an error, and returns the reason: a file that is gone
+    /// or lacks pages is the cause of other errors.
+    fn lose(&mut self, error: Error) -> Error {
+        let connections = self.upkeep.connections();
+        let whole = self.connection.as_mut();
+        let whole = whole.map_or(Ok(()), |connection| connections.check_writer(connection));
+        let reason = whole.err().unwrap_or(error);
+        self.failed = Some(reason.clone());
+        reason
     }
 
     /// Returns the connection to the pool, unless the connection failed.
@@ -317,8 +331,7 @@ impl WriteTransaction for SqliteTransaction {
         if let Err(error) = connection.commit_write() {
             let path = connection.path.display();
             let error = error.into_error(format_args!("cannot commit to {path}"));
-            self.failed = Some(error.clone());
-            return Err(error);
+            return Err(self.lose(error));
         }
         // Order: after the commit is visible, so that a process that is notified finds it.
         if self.has_others() {

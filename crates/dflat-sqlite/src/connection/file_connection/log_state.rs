@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::connection::commits::{CommitBase, CommitCount, Commits, FileHeader};
 use crate::connection::file_connection::FileConnection;
-use crate::ffi::{LogCount, LogExtent, SqliteError};
+use crate::ffi::{LogCount, LogExtent, LogState, SqliteError};
 use crate::layout::control::ControlStatement;
 
 impl FileConnection {
@@ -19,6 +19,13 @@ impl FileConnection {
     /// How long the log is, if there was one when this connection last read.
     pub(crate) fn log_extent(&self) -> Option<LogExtent> {
         self.has_log.then(|| self.raw.log_extent())?
+    }
+
+    /// The state of the log and of the file, under the same condition. `None` if this connection
+    /// has an index of its own, which does not show checkpoints.
+    pub(crate) fn log_state(&self) -> Option<LogState> {
+        let is_shared = self.has_log && self.polled.is_none();
+        is_shared.then(|| self.raw.log_state())?
     }
 
     /// The number of pages of the log that are not in the file yet, under the same condition.

@@ -5,6 +5,8 @@ pub(crate) mod change_log;
 mod defects;
 mod dictionary;
 mod fixtures;
+#[cfg(unix)]
+mod gone;
 mod hostile;
 pub(crate) mod original;
 #[cfg(unix)]
