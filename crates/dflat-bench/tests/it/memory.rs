@@ -112,3 +112,22 @@ fn an_idle_subscription_costs_less_than_500_bytes() {
     }
     assert_eq!(text.lines().count(), 7);
 }
+
+/// The figures of the guide on performance.
+#[test]
+fn detached_object_does_not_hold_the_result_that_it_came_from() {
+    let (_directory, workspace) = filled();
+    drop(workspace.fetch::<BenchDoc>().all().unwrap());
+    let held = |detach: bool| {
+        let (kept, usage) = allocator::counted_here(|| {
+            let all = workspace.fetch::<BenchDoc>().all().unwrap();
+            let kept = all[COUNT / 2].clone();
+            if detach { kept.detach() } else { kept }
+        });
+        assert_eq!(kept.title(), format!("title{}", COUNT / 2));
+        usage.held_bytes
+    };
+    let (shared, detached) = (held(false), held(true));
+    assert!(detached < 300, "{detached}");
+    assert!(shared > 50 * detached, "{shared}");
+}

@@ -57,11 +57,11 @@ impl Workspace {
     /// subscribed objects, callbacks of subscribed results, the completion of the handle.
     ///
     /// # Cost
-    /// If the caller waits for each transaction, a small one takes 2.8 times as long as by raw
-    /// SQLite, because the caller and the thread of the handler wake each other: six calls of
-    /// `futex` on Linux. [`perform_changes_blocking`](Self::perform_changes_blocking) makes one
-    /// and takes 1.5 times as long. Transactions that are queued, and waited for afterwards, share
-    /// commits and cost least.
+    /// If the caller waits for each transaction, the caller and the thread of the handler wake
+    /// each other: four calls of `futex` on Linux.
+    /// [`perform_changes_blocking`](Self::perform_changes_blocking) makes one. Transactions that
+    /// are queued, and waited for afterwards, share commits and cost least. The page `performance`
+    /// of the guides has figures.
     ///
     /// # Errors
     /// The call itself does not fail; see [`TransactionHandle::wait`].
