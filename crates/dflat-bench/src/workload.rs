@@ -2,7 +2,7 @@
 
 mod indexed;
 
-use dflat::{Field, Object};
+use dflat::{Field, Object, Sure};
 
 pub use indexed::{Column, ColumnValue, Indexed};
 
@@ -36,7 +36,7 @@ pub trait Doc: for<'k> Object<Key<'k> = &'k str> {
     fn priority(&self) -> i32;
 
     /// The query field of the priority.
-    fn priority_field() -> Field<Self, i32>;
+    fn priority_field() -> Field<Self, i32, Sure>;
 
     /// The table's name in the file.
     const TABLE_NAME: &'static str;
@@ -83,7 +83,7 @@ macro_rules! doc {
                 $type::priority(self)
             }
 
-            fn priority_field() -> Field<Self, i32> {
+            fn priority_field() -> Field<Self, i32, Sure> {
                 $type::PRIORITY
             }
         }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dflat::{
-    Cursor, Difference, Fetch, FetchedResult, Field, Object, RowId, Step, Subscription, Update,
-    Workspace,
+    Cursor, Difference, Fetch, FetchedResult, Field, Object, RowId, Step, Subscription, Sure,
+    Update, Workspace,
 };
 
 use crate::lower;
@@ -36,8 +36,11 @@ struct Deliveries {
 }
 
 /// The fields of the projection.
-const SEEN: (Field<Sample, str>, Field<Sample, i32>, Field<Sample, u64>) =
-    (Sample::NAME, Sample::SIZE, Sample::WIDE);
+const SEEN: (
+    Field<Sample, str>,
+    Field<Sample, i32, Sure>,
+    Field<Sample, u64, Sure>,
+) = (Sample::NAME, Sample::SIZE, Sample::WIDE);
 
 impl Follower {
     /// Follows a query, from its fetched result or from nothing. The deliveries are made by calls,

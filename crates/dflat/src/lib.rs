@@ -161,8 +161,8 @@ pub use observe::{
     Projection, Step, SubscribedObject, Subscription, Update, Watch,
 };
 pub use query::{
-    Element, Field, FieldType, Flags, IgnoreCase, Member, Number, Operand, Order, Predicate,
-    VectorField,
+    Element, Field, FieldType, Flags, IgnoreCase, Maybe, Member, Number, Operand, Order, Predicate,
+    Presence, Sure, VectorField,
 };
 pub use time::{Microseconds, Milliseconds, Nanoseconds, Seconds};
 pub use transaction::{ChangeRequest, TransactionContext, TransactionHandle, UpdatedObject};

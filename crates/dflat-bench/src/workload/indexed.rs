@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use dflat::{Field, Object};
+use dflat::{Field, Object, Sure};
 
 use super::{Catalogued, CataloguedData, Listed, ListedData, Ranked, RankedData, number};
 
@@ -54,7 +54,7 @@ pub trait Indexed: for<'k> Object<Key<'k> = &'k str, Data: Debug + PartialEq> {
     fn title_of(data: &Self::Data) -> &str;
 
     /// The query field of the rank.
-    fn rank_field() -> Field<Self, i32>;
+    fn rank_field() -> Field<Self, i32, Sure>;
 
     /// The value of a field; 0 if the type does not have the field.
     fn value(data: &Self::Data, column: Column) -> ColumnValue<'_>;
@@ -109,7 +109,7 @@ impl Indexed for Ranked {
         &data.title
     }
 
-    fn rank_field() -> Field<Self, i32> {
+    fn rank_field() -> Field<Self, i32, Sure> {
         Self::RANK
     }
 
@@ -149,7 +149,7 @@ macro_rules! indexed {
                 &data.title
             }
 
-            fn rank_field() -> Field<Self, i32> {
+            fn rank_field() -> Field<Self, i32, Sure> {
                 Self::RANK
             }
 

@@ -37,6 +37,28 @@ impl<'p> Scope<'p> {
         }
     }
 
+    /// The type argument for the presence of a field's value: the presence `outer` of the table
+    /// around it if the table always has the value, and otherwise none. NaN counts as missing, so
+    /// a float may be missing, except in a key, which refuses NaN. A union's tag has a value even if the union is empty.
+    pub(super) fn presence(self, field: &FieldPlan<'_>, outer: &str) -> String {
+        let always = match field.value {
+            Value::Scalar { scalar, optional } => {
+                !optional && (field.source.storage.primary || !scalar.is_float())
+            }
+            Value::Enum { optional, .. } | Value::Time { optional, .. } => !optional,
+            Value::Text { default } => default.is_some(),
+            Value::Struct(_) => field.source.required || field.source.storage.primary,
+            Value::Table { required, .. } => required,
+            Value::Union(_) => true,
+            Value::Vector(_) => false,
+        };
+        if always {
+            format!(", {outer}")
+        } else {
+            String::new()
+        }
+    }
+
     /// Prints the type with the query fields of a table, a struct or a union, according to `kind`:
     /// its function `new`, then `methods`.
     pub(super) fn query_fields(self, kind: &str, methods: impl FnOnce(&mut Text), text: &mut Text) {
@@ -52,16 +74,19 @@ impl<'p> Scope<'p> {
             ));
             text.line("#[derive(Clone, Debug)]");
             self.allow(&[], text);
-            text.line(format!("pub struct {base}Fields<R>({codegen}::Path<R>);"));
+            let parameters = format!("R, P = {}::Maybe", self.dflat());
+            text.line(format!(
+                "pub struct {base}Fields<{parameters}>({codegen}::Path<R, P>);"
+            ));
         });
         text.item(|text| {
             self.allow(&self.accessor_lints(), text);
-            text.block(format!("impl<R> {base}Fields<R>"), |text| {
+            text.block(format!("impl<R, P> {base}Fields<R, P>"), |text| {
                 text.member(|text| {
                     text.line("/// The query fields of the value at a path.");
                     text.line("#[doc(hidden)]");
                     text.line(MUST_USE);
-                    let path = format!("path: {codegen}::Path<R>");
+                    let path = format!("path: {codegen}::Path<R, P>");
                     text.function("pub const fn new", &[&path], "Self", |text| {
                         text.line("Self(path)");
                     });
@@ -83,15 +108,9 @@ impl<'p> Scope<'p> {
                 let query = self.query(field.value);
                 let default = || self.plain_default(field);
                 let docs = |text: &mut Text| self.field_docs(field, text);
-                self.query_method(
-                    &member.method,
-                    &field.source.name,
-                    docs,
-                    query,
-                    step,
-                    default,
-                    text,
-                );
+                let presence = self.presence(field, "P");
+                let method = (member.method.as_str(), field.source.name.as_str());
+                self.query_method(method, docs, (query, &presence), step, default, text);
             }
         };
         self.query_fields("table", methods, text);
@@ -117,22 +136,22 @@ impl<'p> Scope<'p> {
                     _ => atom(format!("{codegen}::Value::Int(0)")),
                 };
                 let docs = |text: &mut Text| self.struct_field_docs(field, text);
-                self.query_method(&member.method, &source.name, docs, query, step, zero, text);
+                let presence = match field.item {
+                    Item::Scalar(scalar) if scalar.is_float() => "",
+                    _ => ", P",
+                };
+                let method = (member.method.as_str(), source.name.as_str());
+                self.query_method(method, docs, (query, presence), step, zero, text);
             }
         };
         self.query_fields("struct", methods, text);
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "what tables and structs have in common"
-    )]
     fn query_method(
         self,
-        method: &str,
-        name: &str,
+        (method, name): (&str, &str),
         docs: impl FnOnce(&mut Text),
-        query: Query,
+        (query, presence): (Query, &str),
         step: Expr,
         default: impl FnOnce() -> Expr,
         text: &mut Text,
@@ -143,12 +162,13 @@ impl<'p> Scope<'p> {
             Query::Nothing => return,
             Query::Compare(ty) => {
                 let field = path.method("field", [name, step, default()]);
-                (format!("{}::Field<R, {ty}>", self.dflat()), field)
+                (format!("{}::Field<R, {ty}{presence}>", self.dflat()), field)
             }
             Query::Enter(ty) => {
-                let (ty, result) = match ty == format!("{}Fields", self.base()) {
+                let is_self = ty == format!("{}Fields", self.base()) && !presence.is_empty();
+                let (ty, result) = match is_self {
                     true => ("Self".to_owned(), "Self".to_owned()),
-                    false => (ty.clone(), format!("{ty}<R>")),
+                    false => (ty.clone(), format!("{ty}<R{presence}>")),
                 };
                 let inner = call(format!("{ty}::new"), [path.method("then", [name, step])]);
                 (result, inner)

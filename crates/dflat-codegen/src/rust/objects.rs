@@ -90,20 +90,23 @@ impl<'p> Scope<'p> {
                 let path = [atom(format!("{name:?}")), steps];
                 let facts = self.field_facts(field);
                 let constant = &member.constant;
+                let presence = self.presence(field, &format!("{}::Sure", self.dflat()));
                 match query {
                     Query::Nothing => {}
                     Query::Compare(ty) => {
                         text.line(format!("/// The query field `{name}`: {facts}."));
                         let arguments = path.into_iter().chain([self.plain_default(field)]);
                         let value = call(format!("{dflat}::Field::new"), arguments);
-                        let left = format!("pub const {constant}: {dflat}::Field<Self, {ty}>");
+                        let left =
+                            format!("pub const {constant}: {dflat}::Field<Self, {ty}{presence}>");
                         text.assignment(&left, &value);
                     }
                     Query::Enter(ty) => {
                         text.line(format!("/// The query fields of `{name}`: {facts}."));
                         let path = call(format!("{}::Path::new", self.codegen()), path);
                         let value = call(format!("{ty}::new"), [path]);
-                        text.assignment(&format!("pub const {constant}: {ty}<Self>"), &value);
+                        let left = format!("pub const {constant}: {ty}<Self{presence}>");
+                        text.assignment(&left, &value);
                     }
                     Query::Members(ty) => {
                         text.line(format!("/// The query field `{name}`: {facts}."));

@@ -286,7 +286,7 @@ impl<'p> Scope<'p> {
             (
                 "The type code of the current member, or 0 if the union is empty.",
                 "tag".to_owned(),
-                format!("{dflat}::Field<R, u8>"),
+                format!("{dflat}::Field<R, u8, P>"),
                 path().method("tag", []),
             ),
         ] {

@@ -126,8 +126,8 @@ fn leaf(field: usize, r: &mut Random) -> (Pair<Predicate<Twin>>, Pair<Order<Twin
     }
 }
 
-fn pair<T: FieldType + ?Sized, V: Operand<Twin, T> + Copy>(
-    fields: [Field<Twin, T>; 2],
+fn pair<T: FieldType + ?Sized, P, V: Operand<Twin, T> + Copy>(
+    fields: [Field<Twin, T, P>; 2],
     values: &[V],
     random: &mut Random,
 ) -> (Pair<Predicate<Twin>>, Pair<Order<Twin>>) {

@@ -19,7 +19,7 @@ fn selected<T: Readable + ?Sized>(
 ) -> Vec<(i32, Cell)> {
     let rows = fetch.select((Sample::ID, field)).unwrap().into_iter();
     let cell = |value: Option<T::Owned>| value.map_or(Cell::Missing, |value| T::cell(&value));
-    rows.map(|(id, value)| (id.unwrap(), cell(value))).collect()
+    rows.map(|(id, value)| (id, cell(value))).collect()
 }
 
 /// The smallest and the largest value of a field.

@@ -37,7 +37,7 @@ pub(super) fn signed(term: &Term) -> Field<Sample, i64> {
 
 pub(super) fn unsigned(term: &Term) -> Field<Sample, u64> {
     match term {
-        Term::Path(Path::Wide) => Sample::WIDE,
+        Term::Path(Path::Wide) => Sample::WIDE.into(),
         Term::Path(Path::PhotoBytes) => Sample::BODY.as_::<Photo>().bytes(),
         Term::Path(path) => panic!("{path:?} is no unsigned number"),
         Term::Number(cell) => widened(number::<u64>(cell)),

@@ -5,6 +5,7 @@ pub mod json;
 mod key;
 mod macros;
 mod names;
+mod uuid_operand;
 
 pub use dflat_engine::object::{ScalarType as Scalar, Slot, equal};
 pub use dflat_model::{
@@ -29,6 +30,7 @@ pub use key::{key, number, same, text};
 pub use names::{read_flags, unknown_name, write_flags};
 #[cfg(feature = "uuid")]
 pub use uuid;
+pub use uuid_operand::UuidOperand;
 
 /// Keys that are UUIDs. A schema with such keys needs the feature `uuid`.
 #[cfg(feature = "uuid")]

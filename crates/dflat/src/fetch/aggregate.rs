@@ -40,7 +40,7 @@ impl<T: Object> Fetch<'_, T> {
     /// # Cost
     /// A look-up if the field has an index and the query has no condition; otherwise as
     /// [`count`](Self::count).
-    pub fn min<V: FieldType + ?Sized>(self, field: Field<T, V>) -> Result<Option<V::Owned>> {
+    pub fn min<V: FieldType + ?Sized, P>(self, field: Field<T, V, P>) -> Result<Option<V::Owned>> {
         self.extreme(field, Direction::Ascending)
     }
 
@@ -51,7 +51,7 @@ impl<T: Object> Fetch<'_, T> {
     ///
     /// # Cost
     /// As [`min`](Self::min).
-    pub fn max<V: FieldType + ?Sized>(self, field: Field<T, V>) -> Result<Option<V::Owned>> {
+    pub fn max<V: FieldType + ?Sized, P>(self, field: Field<T, V, P>) -> Result<Option<V::Owned>> {
         self.extreme(field, Direction::Descending)
     }
 
@@ -66,7 +66,7 @@ impl<T: Object> Fetch<'_, T> {
     /// # Cost
     /// As [`count`](Self::count). Only the field's index is read, if it has one and the query has
     /// no condition, or a condition on this field alone that the index serves.
-    pub fn sum<N: Number>(self, field: Field<T, N>) -> Result<Option<Sum<N>>> {
+    pub fn sum<N: Number, P>(self, field: Field<T, N, P>) -> Result<Option<Sum<N>>> {
         let expression = self.keep(field)?;
         let sum = self.inner.sum(&expression, N::DOMAIN)?;
         Ok(N::Wide::from_value(sum.as_ref()))
@@ -76,15 +76,15 @@ impl<T: Object> Fetch<'_, T> {
     ///
     /// # Errors
     /// As [`sum`](Self::sum), for floats only.
-    pub fn avg<N: Number>(self, field: Field<T, N>) -> Result<Option<f64>> {
+    pub fn avg<N: Number, P>(self, field: Field<T, N, P>) -> Result<Option<f64>> {
         let expression = self.keep(field)?;
         let mean = self.inner.mean(&expression, N::DOMAIN)?;
         Ok(f64::from_value(mean.as_ref()))
     }
 
-    fn extreme<V: FieldType + ?Sized>(
+    fn extreme<V: FieldType + ?Sized, P>(
         self,
-        field: Field<T, V>,
+        field: Field<T, V, P>,
         direction: Direction,
     ) -> Result<Option<V::Owned>> {
         let expression = self.keep(field)?;
@@ -93,7 +93,7 @@ impl<T: Object> Fetch<'_, T> {
     }
 
     /// A field as plain data, unless it or the query's condition is too deep.
-    fn keep<V: ?Sized>(&self, field: Field<T, V>) -> Result<Expression> {
+    fn keep<V: ?Sized, P>(&self, field: Field<T, V, P>) -> Result<Expression> {
         let (expression, depth) = field.into_data();
         Self::refuse_if(self.too_deep || depth > PREDICATE_DEPTH_MAX)?;
         Ok(expression)

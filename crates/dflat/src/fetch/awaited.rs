@@ -74,9 +74,9 @@ impl<T: Object> Fetch<'_, T> {
     ///
     /// # Errors
     /// As [`min`](Self::min).
-    pub fn min_async<V: FieldType + ?Sized>(
+    pub fn min_async<V: FieldType + ?Sized, P: 'static>(
         self,
-        field: Field<T, V>,
+        field: Field<T, V, P>,
     ) -> AsyncCall<Option<V::Owned>> {
         self.later(|fetch| fetch.min(field))
     }
@@ -85,9 +85,9 @@ impl<T: Object> Fetch<'_, T> {
     ///
     /// # Errors
     /// As [`max`](Self::max).
-    pub fn max_async<V: FieldType + ?Sized>(
+    pub fn max_async<V: FieldType + ?Sized, P: 'static>(
         self,
-        field: Field<T, V>,
+        field: Field<T, V, P>,
     ) -> AsyncCall<Option<V::Owned>> {
         self.later(|fetch| fetch.max(field))
     }
@@ -96,7 +96,10 @@ impl<T: Object> Fetch<'_, T> {
     ///
     /// # Errors
     /// As [`sum`](Self::sum).
-    pub fn sum_async<N: Number>(self, field: Field<T, N>) -> AsyncCall<Option<Sum<N>>> {
+    pub fn sum_async<N: Number, P: 'static>(
+        self,
+        field: Field<T, N, P>,
+    ) -> AsyncCall<Option<Sum<N>>> {
         self.later(|fetch| fetch.sum(field))
     }
 
@@ -104,7 +107,7 @@ impl<T: Object> Fetch<'_, T> {
     ///
     /// # Errors
     /// As [`avg`](Self::avg).
-    pub fn avg_async<N: Number>(self, field: Field<T, N>) -> AsyncCall<Option<f64>> {
+    pub fn avg_async<N: Number, P: 'static>(self, field: Field<T, N, P>) -> AsyncCall<Option<f64>> {
         self.later(|fetch| fetch.avg(field))
     }
 

@@ -83,7 +83,10 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn group_by<K: FieldType + ?Sized>(mut self, field: Field<T, K>) -> GroupBy<'w, T, K> {
+    pub fn group_by<K: FieldType + ?Sized, P>(
+        mut self,
+        field: Field<T, K, P>,
+    ) -> GroupBy<'w, T, K> {
         let (key, depth) = field.into_data();
         if depth > PREDICATE_DEPTH_MAX {
             self.refuse_as_too_deep();
@@ -107,7 +110,7 @@ impl<'w, T: Object, K: FieldType + ?Sized, S> GroupBy<'w, T, K, S> {
     /// Adds the sum of a field in each group, in `i64`, `u64` or `f64`. The sum is exact; a sum of
     /// floats is rounded once at the end, so it does not depend on the order of the objects, nor on
     /// those that were in the group before. A later call replaces an earlier one.
-    pub fn sum<N: Number>(mut self, field: Field<T, N>) -> GroupBy<'w, T, K, Option<Sum<N>>> {
+    pub fn sum<N: Number, P>(mut self, field: Field<T, N, P>) -> GroupBy<'w, T, K, Option<Sum<N>>> {
         let (expression, depth) = field.into_data();
         if depth > PREDICATE_DEPTH_MAX {
             self.fetch.refuse_as_too_deep();

@@ -249,8 +249,9 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// serves condition and order has all these fields, the objects are not read at all. Floats are
     /// always read from the objects, because an index does not keep the sign of a zero.
     ///
-    /// A value is `None` if the object does not have it. Objects are not verified as a whole:
-    /// damage elsewhere in them is not noticed.
+    /// The value of a field that every object has is plain; any other value is an `Option`, and
+    /// `None` if the object does not have it: [`Sure`](crate::Sure) says which is which. Objects
+    /// are not verified as a whole: damage elsewhere in them is not noticed.
     ///
     /// # Errors
     /// As [`all`](Self::all).
@@ -265,7 +266,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// # fn main() -> dflat::Result<()> {
     /// let workspace = Workspace::in_memory();
     /// for (title, priority) in workspace.fetch::<Post>().select((Post::TITLE, Post::PRIORITY))? {
-    ///     println!("{title:?} {priority:?}");
+    ///     println!("{title} {priority}");
     /// }
     /// # Ok(())
     /// # }

@@ -5,12 +5,13 @@ use dflat_engine::object::Malformed;
 use dflat_engine::storage::Row;
 use dflat_model::Expression;
 
-use crate::{Field, FieldType};
+use crate::{Field, FieldType, Presence};
 
 /// The values to read from the objects of a query: a field, a computed value, or a tuple of up to
 /// eight of them.
 ///
-/// Each value is an `Option`: `None` if the object does not have it.
+/// The value of a field that every object has is plain. Any other value is an `Option`: `None` if
+/// the object does not have it. [`Sure`](crate::Sure) says which fields every object has.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be selected from objects of type `{R}`",
     label = "expected a field of `{R}`, or a tuple of them"
@@ -39,31 +40,33 @@ impl From<Malformed> for Unreadable {
     }
 }
 
-fn read_at<T: FieldType + ?Sized>(
+fn read_at<T: FieldType + ?Sized, P: Presence>(
     expressions: &[Expression],
     position: usize,
     row: &Row<'_>,
-) -> Result<Option<T::Owned>, Unreadable> {
+) -> Result<P::Read<T::Owned>, Unreadable> {
     let expression = expressions.get(position).ok_or(Unreadable)?;
-    Ok(T::from_value(value_of(row, expression)?))
+    P::read(T::from_value(value_of(row, expression)?)).ok_or(Unreadable)
 }
 
-impl<R, T: FieldType + ?Sized> Selection<R> for Field<R, T> {
-    type Output = Option<T::Owned>;
+impl<R, T: FieldType + ?Sized, P: Presence> Selection<R> for Field<R, T, P> {
+    type Output = P::Read<T::Owned>;
 
     fn expressions(self) -> Vec<(Expression, usize)> {
         vec![self.into_data()]
     }
 
     fn read(expressions: &[Expression], row: &Row<'_>) -> Result<Self::Output, Unreadable> {
-        read_at::<T>(expressions, 0, row)
+        read_at::<T, P>(expressions, 0, row)
     }
 }
 
 macro_rules! tuples {
-    ($(($($type:ident $field:ident $position:tt),*))*) => {$(
-        impl<R, $($type: FieldType + ?Sized),*> Selection<R> for ($(Field<R, $type>,)*) {
-            type Output = ($(Option<$type::Owned>,)*);
+    ($(($($type:ident $presence:ident $field:ident $position:tt),*))*) => {$(
+        impl<R, $($type: FieldType + ?Sized, $presence: Presence),*> Selection<R>
+            for ($(Field<R, $type, $presence>,)*)
+        {
+            type Output = ($($presence::Read<$type::Owned>,)*);
 
             fn expressions(self) -> Vec<(Expression, usize)> {
                 let ($($field,)*) = self;
@@ -74,19 +77,19 @@ macro_rules! tuples {
                 expressions: &[Expression],
                 row: &Row<'_>,
             ) -> Result<Self::Output, Unreadable> {
-                Ok(($(read_at::<$type>(expressions, $position, row)?,)*))
+                Ok(($(read_at::<$type, $presence>(expressions, $position, row)?,)*))
             }
         }
     )*};
 }
 
 tuples! {
-    (A a 0)
-    (A a 0, B b 1)
-    (A a 0, B b 1, C c 2)
-    (A a 0, B b 1, C c 2, D d 3)
-    (A a 0, B b 1, C c 2, D d 3, E e 4)
-    (A a 0, B b 1, C c 2, D d 3, E e 4, F f 5)
-    (A a 0, B b 1, C c 2, D d 3, E e 4, F f 5, G g 6)
-    (A a 0, B b 1, C c 2, D d 3, E e 4, F f 5, G g 6, H h 7)
+    (A PA a 0)
+    (A PA a 0, B PB b 1)
+    (A PA a 0, B PB b 1, C PC c 2)
+    (A PA a 0, B PB b 1, C PC c 2, D PD d 3)
+    (A PA a 0, B PB b 1, C PC c 2, D PD d 3, E PE e 4)
+    (A PA a 0, B PB b 1, C PC c 2, D PD d 3, E PE e 4, F PF f 5)
+    (A PA a 0, B PB b 1, C PC c 2, D PD d 3, E PE e 4, F PF f 5, G PG g 6)
+    (A PA a 0, B PB b 1, C PC c 2, D PD d 3, E PE e 4, F PF f 5, G PG g 6, H PH h 7)
 }

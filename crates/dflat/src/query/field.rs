@@ -10,7 +10,7 @@ use dflat_model::{
     Comparison, Direction, Expression, FieldKind, Predicate as Data, Scalar, Step, Value, ValueRef,
 };
 
-use super::{Operand, Order, Predicate};
+use super::{Maybe, Operand, Order, Predicate, Sure};
 
 /// A type that a query field can have: numbers, `bool`, `str`, and generated enums.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a type that queries can compare")]
@@ -95,7 +95,7 @@ impl FieldType for str {
 }
 
 /// Marks the types without owning values of them.
-type Types<R, T> = PhantomData<fn() -> (R, Box<T>)>;
+type Types<R, T, P> = PhantomData<fn() -> (R, Box<T>, P)>;
 
 /// A field of objects of type `R`, with values of type `T`; or a value that is computed from
 /// fields.
@@ -118,14 +118,21 @@ type Types<R, T> = PhantomData<fn() -> (R, Box<T>)>;
 ///
 /// Computations nest up to 256 deep, like conditions; a query with deeper ones fails with
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
-pub struct Field<R, T: ?Sized> {
+///
+/// # Presence
+///
+/// `P` is [`Sure`](crate::Sure) if every object has the value, and [`Maybe`] otherwise. Only
+/// [`select`](crate::Fetch::select) and [`live_select`](crate::Fetch::live_select) tell them apart:
+/// the values of the former are plain, those of the latter an `Option`. A function that takes a
+/// `Field<Post, i32>` is called with `Post::PRIORITY.into()`.
+pub struct Field<R, T: ?Sized, P = Maybe> {
     inner: Expression,
     /// The depth of the computation: 0 for a field. Beyond the limit `inner` is not kept.
     depth: usize,
-    types: Types<R, T>,
+    types: Types<R, T, P>,
 }
 
-impl<R, T: FieldType + ?Sized> Field<R, T> {
+impl<R, T: FieldType + ?Sized, P> Field<R, T, P> {
     /// A field of generated code.
     #[doc(hidden)]
     #[must_use]
@@ -313,7 +320,9 @@ impl<R, T: ?Sized> Field<R, T> {
     pub(super) fn literal(value: Value) -> Self {
         Self::nested(Expression::Literal(value), 0)
     }
+}
 
+impl<R, T: ?Sized, P> Field<R, T, P> {
     /// A value that is computed from this field alone.
     pub(super) fn computed<U: ?Sized>(
         self,
@@ -333,13 +342,24 @@ impl<R, T: ?Sized> Field<R, T> {
     }
 }
 
-impl<R, T: ?Sized> Clone for Field<R, T> {
-    fn clone(&self) -> Self {
-        Self::nested(self.inner.clone(), self.depth)
+/// Forgets that every object has the value.
+impl<R, T: ?Sized> From<Field<R, T, Sure>> for Field<R, T> {
+    fn from(field: Field<R, T, Sure>) -> Self {
+        field.retyped()
     }
 }
 
-impl<R, T: ?Sized> fmt::Debug for Field<R, T> {
+impl<R, T: ?Sized, P> Clone for Field<R, T, P> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: self.inner.clone(),
+            depth: self.depth,
+            types: PhantomData,
+        }
+    }
+}
+
+impl<R, T: ?Sized, P> fmt::Debug for Field<R, T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Field({})", self.inner)
     }

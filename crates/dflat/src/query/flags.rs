@@ -9,12 +9,12 @@ use super::{Field, FieldType, Operand, Predicate};
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a set of bit flags")]
 pub trait Flags: FieldType + Copy {}
 
-impl<R, T: Flags> Field<R, T> {
+impl<R, T: Flags, P> Field<R, T, P> {
     /// The field's value has all of these flags.
     #[must_use]
     pub fn has_all(self, flags: impl Operand<R, T>) -> Predicate<R> {
         let flags = flags.into_field();
-        let common: Self = common(self, flags.clone());
+        let common: Field<R, T> = common(self, flags.clone());
         common.eq(flags)
     }
 
@@ -26,6 +26,11 @@ impl<R, T: Flags> Field<R, T> {
     }
 }
 
-fn common<R, T, U>(a: Field<R, T>, b: Field<R, T>) -> Field<R, U> {
-    arithmetic(Arithmetic::BitAnd, Domain::Unsigned, a, b)
+fn common<R, T, P, U>(a: Field<R, T, P>, b: Field<R, T>) -> Field<R, U> {
+    arithmetic(
+        Arithmetic::BitAnd,
+        Domain::Unsigned,
+        a.into_data(),
+        b.into_data(),
+    )
 }

@@ -7,6 +7,7 @@ mod operand;
 mod order;
 mod path;
 mod predicate;
+mod presence;
 mod text;
 mod vector;
 
@@ -17,5 +18,6 @@ pub use operand::Operand;
 pub use order::Order;
 pub use path::{Path, UnionMember};
 pub use predicate::Predicate;
+pub use presence::{Maybe, Presence, Sure};
 pub use text::IgnoreCase;
 pub use vector::{Element, Member, VectorField};

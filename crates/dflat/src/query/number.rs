@@ -38,14 +38,14 @@ numbers! {
 macro_rules! sizes {
     ($($type:ident: $($other:ident)*;)*) => {$($(
         #[diagnostic::do_not_recommend]
-        impl<R> Operand<R, $type> for Field<R, $other> {
+        impl<R, P> Operand<R, $type> for Field<R, $other, P> {
             fn into_field(self) -> Field<R, $type> {
                 self.retyped()
             }
         }
 
         #[diagnostic::do_not_recommend]
-        impl<R> Operand<R, $type> for &Field<R, $other> {
+        impl<R, P> Operand<R, $type> for &Field<R, $other, P> {
             fn into_field(self) -> Field<R, $type> {
                 self.clone().retyped()
             }
@@ -66,13 +66,13 @@ sizes! {
     f64: f32;
 }
 
-pub(super) fn arithmetic<R, T, U: ?Sized, W: ?Sized>(
+pub(super) fn arithmetic<R, W: ?Sized>(
     operator: Arithmetic,
     domain: Domain,
-    left: Field<R, T>,
-    right: Field<R, U>,
+    left: (Expression, usize),
+    right: (Expression, usize),
 ) -> Field<R, W> {
-    let ((left, left_depth), (right, right_depth)) = (left.into_data(), right.into_data());
+    let ((left, left_depth), (right, right_depth)) = (left, right);
     let inner = Expression::Arithmetic {
         operator,
         domain,
@@ -85,11 +85,12 @@ pub(super) fn arithmetic<R, T, U: ?Sized, W: ?Sized>(
 
 macro_rules! operators {
     ($($operator:ident $method:ident $arithmetic:ident)*) => {$(
-        impl<R, T: Number, O: Operand<R, T::Wide>> $operator<O> for Field<R, T> {
+        impl<R, T: Number, P, O: Operand<R, T::Wide>> $operator<O> for Field<R, T, P> {
             type Output = Field<R, T::Wide>;
 
             fn $method(self, other: O) -> Self::Output {
-                arithmetic(Arithmetic::$arithmetic, T::DOMAIN, self, other.into_field())
+                let other = other.into_field().into_data();
+                arithmetic(Arithmetic::$arithmetic, T::DOMAIN, self.into_data(), other)
             }
         }
 
@@ -102,12 +103,12 @@ macro_rules! operators {
         $wide:ident $domain:ident $($type:ident)*
     ) => {$(
         #[diagnostic::do_not_recommend]
-        impl<R> $operator<Field<R, $type>> for $wide {
+        impl<R, P> $operator<Field<R, $type, P>> for $wide {
             type Output = Field<R, $wide>;
 
-            fn $method(self, other: Field<R, $type>) -> Self::Output {
-                let left = Field::<R, $wide>::literal(self.to_value());
-                arithmetic(Arithmetic::$arithmetic, Domain::$domain, left, other)
+            fn $method(self, other: Field<R, $type, P>) -> Self::Output {
+                let left = (Expression::Literal(self.to_value()), 0);
+                arithmetic(Arithmetic::$arithmetic, Domain::$domain, left, other.into_data())
             }
         }
     )*};

@@ -49,15 +49,15 @@ options! {
     () str => &str;
 }
 
-impl<R, T: ?Sized> Operand<R, T> for Field<R, T> {
-    fn into_field(self) -> Self {
-        self
+impl<R, T: ?Sized, P> Operand<R, T> for Field<R, T, P> {
+    fn into_field(self) -> Field<R, T> {
+        self.retyped()
     }
 }
 
-impl<R, T: ?Sized> Operand<R, T> for &Field<R, T> {
+impl<R, T: ?Sized, P> Operand<R, T> for &Field<R, T, P> {
     fn into_field(self) -> Field<R, T> {
-        self.clone()
+        self.clone().retyped()
     }
 }
 

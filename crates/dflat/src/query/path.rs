@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use dflat_model::{Step, Value};
 
-use super::{Element, Field, FieldType, Predicate, VectorField};
+use super::{Element, Field, FieldType, Maybe, Predicate, VectorField};
 
 /// A type that is a member of the union `U`: the argument of `as_` and `matches`.
 #[doc(hidden)]
@@ -27,22 +27,23 @@ pub trait UnionMember<U> {
     fn fields<R>(path: Path<R>) -> Self::Fields<R>;
 }
 
-/// A path from an object of type `R` to a nested struct, table or union.
+/// A path from an object of type `R` to a nested struct, table or union. `P` says whether every
+/// object has that struct or table, or the value that holds the union.
 #[doc(hidden)]
-pub struct Path<R> {
+pub struct Path<R, P = Maybe> {
     name: Cow<'static, str>,
     steps: Cow<'static, [Step]>,
-    object: PhantomData<fn() -> R>,
+    types: PhantomData<fn() -> (R, P)>,
 }
 
-impl<R> Path<R> {
+impl<R, P> Path<R, P> {
     /// A path of these steps from the object's root.
     #[must_use]
     pub const fn new(name: &'static str, steps: &'static [Step]) -> Self {
         Self {
             name: Cow::Borrowed(name),
             steps: Cow::Borrowed(steps),
-            object: PhantomData,
+            types: PhantomData,
         }
     }
 
@@ -52,45 +53,44 @@ impl<R> Path<R> {
     }
 
     /// The value that the path leads to.
-    pub(crate) fn value<T: FieldType + ?Sized>(self, default: Value) -> Field<R, T> {
+    pub(crate) fn value<T: FieldType + ?Sized>(self, default: Value) -> Field<R, T, P> {
         Field::from_parts(self.name, self.steps, default)
     }
 
     /// The vector one step further.
     #[must_use]
     pub fn vector<E: Element + ?Sized>(&self, name: &str, step: Step) -> VectorField<R, E> {
-        let Self { name, steps, .. } = self.then(name, step);
+        let Path { name, steps, .. } = self.then::<Maybe>(name, step);
         VectorField::from_parts(name, steps)
     }
 
-    /// The path one step further.
+    /// The path one step further; the caller says whether every object has a value there.
     #[must_use]
-    pub fn then(&self, name: &str, step: Step) -> Self {
+    pub fn then<Q>(&self, name: &str, step: Step) -> Path<R, Q> {
         let mut steps = self.steps.to_vec();
         steps.push(step);
         let name = Cow::Owned(format!("{}.{name}", self.name));
-        Self {
+        Path {
             name,
             steps: Cow::Owned(steps),
-            object: PhantomData,
+            types: PhantomData,
         }
     }
 
-    /// The field one step further.
+    /// The field one step further; the caller says whether every object has a value there.
     #[must_use]
-    pub fn field<T: FieldType + ?Sized>(
+    pub fn field<T: FieldType + ?Sized, Q>(
         &self,
         name: &str,
         step: Step,
         default: Value,
-    ) -> Field<R, T> {
-        let Self { name, steps, .. } = self.then(name, step);
-        Field::from_parts(name, steps, default)
+    ) -> Field<R, T, Q> {
+        self.then(name, step).value(default)
     }
 
     /// The string that the path leads to: a union's member.
     #[must_use]
-    pub fn text(self) -> Field<R, str> {
+    pub fn text(self) -> Field<R, str, P> {
         self.value(Value::Null)
     }
 
@@ -108,22 +108,22 @@ impl<R> Path<R> {
 
     /// The type code of the union that the path leads to; 0 if it is empty.
     #[must_use]
-    pub fn tag(&self) -> Field<R, u8> {
+    pub fn tag(&self) -> Field<R, u8, P> {
         self.field("type", Step::Tag, Value::Int(0))
     }
 }
 
-impl<R> Clone for Path<R> {
+impl<R, P> Clone for Path<R, P> {
     fn clone(&self) -> Self {
         Self {
             name: self.name.clone(),
             steps: self.steps.clone(),
-            object: PhantomData,
+            types: PhantomData,
         }
     }
 }
 
-impl<R> fmt::Debug for Path<R> {
+impl<R, P> fmt::Debug for Path<R, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Path({})", self.name)
     }

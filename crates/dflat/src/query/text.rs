@@ -6,7 +6,7 @@ use dflat_model::{Expression, Predicate as Data, TextTest};
 
 use super::{Field, Predicate};
 
-impl<R> Field<R, str> {
+impl<R, P> Field<R, str, P> {
     /// The string begins with `prefix`.
     #[must_use]
     pub fn starts_with(self, prefix: impl Into<String>) -> Predicate<R> {
@@ -41,8 +41,8 @@ impl<R> Field<R, str> {
 
     /// The field, with tests that ignore case.
     #[must_use]
-    pub const fn ignore_case(self) -> IgnoreCase<R> {
-        IgnoreCase(self)
+    pub fn ignore_case(self) -> IgnoreCase<R> {
+        IgnoreCase(self.retyped())
     }
 }
 
@@ -87,8 +87,8 @@ impl<R> IgnoreCase<R> {
     }
 }
 
-fn test<R>(
-    field: Field<R, str>,
+fn test<R, P>(
+    field: Field<R, str, P>,
     test: TextTest,
     pattern: String,
     ignore_case: bool,

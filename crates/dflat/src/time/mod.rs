@@ -14,6 +14,29 @@ use crate::query::{Field, FieldType, Operand};
 /// Nanoseconds in a second.
 const SECOND: i128 = 1_000_000_000;
 
+/// Makes a type that converts to a time, and an `Option` of it, an operand of its fields.
+macro_rules! operand {
+    ($type:ident: $operand:ty) => {
+        #[diagnostic::do_not_recommend]
+        impl<R> Operand<R, $type> for $operand {
+            fn into_field(self) -> Field<R, $type> {
+                $type::from(self).into_field()
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl<R> Operand<R, $type> for Option<$operand> {
+            fn into_field(self) -> Field<R, $type> {
+                self.map($type::from).into_field()
+            }
+
+            fn into_present(self) -> Option<Field<R, $type>> {
+                self.map(Operand::into_field)
+            }
+        }
+    };
+}
+
 /// Defines a type of dates and times, with its unit in nanoseconds.
 macro_rules! times {
     ($($(#[$docs:meta])* $type:ident $unit:expr, $plural:literal;)*) => {$(
@@ -22,8 +45,8 @@ macro_rules! times {
         /// It is the type of a schema's field `long` with the attribute `time`. The number is
         /// stored as it is, leap seconds are not counted, and numbers below 0 are times before
         /// 1970. A query compares it with a value of this type, with a [`SystemTime`], and with the
-        /// feature `jiff` with a `jiff::Timestamp`; a time between two units is rounded down, as
-        /// when it is stored.
+        /// feature `jiff` with a `jiff::Timestamp`, or an `Option` of one of these; a time between
+        /// two units is rounded down, as when it is stored.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $type(i64);
 
@@ -103,11 +126,7 @@ macro_rules! times {
             }
         }
 
-        impl<R> Operand<R, $type> for SystemTime {
-            fn into_field(self) -> Field<R, $type> {
-                $type::from(self).into_field()
-            }
-        }
+        operand!($type: SystemTime);
 
         #[cfg(feature = "jiff")]
         timestamp::conversions!($type);

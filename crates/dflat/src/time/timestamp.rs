@@ -40,11 +40,7 @@ macro_rules! conversions {
             }
         }
 
-        impl<R> Operand<R, $type> for jiff::Timestamp {
-            fn into_field(self) -> Field<R, $type> {
-                $type::from(self).into_field()
-            }
-        }
+        operand!($type: jiff::Timestamp);
     };
 }
 

@@ -116,14 +116,14 @@ impl ::dflat::codegen::Message for TextContent {
 /// The query fields of a [`TextContent`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct TextContentFields<R>(::dflat::codegen::Path<R>);
+pub struct TextContentFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> TextContentFields<R> {
+impl<R, P> TextContentFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -207,14 +207,14 @@ impl ::dflat::codegen::Message for ImageContent {
 /// The query fields of an [`ImageContent`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct ImageContentFields<R>(::dflat::codegen::Path<R>);
+pub struct ImageContentFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> ImageContentFields<R> {
+impl<R, P> ImageContentFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -318,14 +318,14 @@ impl ::dflat::codegen::UnionMember<Content> for ImageContent {
 /// The query fields of a [`Content`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct ContentFields<R>(::dflat::codegen::Path<R>);
+pub struct ContentFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> ContentFields<R> {
+impl<R, P> ContentFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -343,7 +343,7 @@ impl<R> ContentFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -479,13 +479,13 @@ impl Post {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `title`: `string`, the primary key.
-    pub const TITLE: ::dflat::Field<Self, str> = ::dflat::Field::new(
+    pub const TITLE: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
         "title",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
     );
     /// The query field `color`: `Color`, default `Red`.
-    pub const COLOR: ::dflat::Field<Self, Color> = ::dflat::Field::new(
+    pub const COLOR: ::dflat::Field<Self, Color, ::dflat::Sure> = ::dflat::Field::new(
         "color",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Int(0),
@@ -497,16 +497,15 @@ impl Post {
         ::dflat::codegen::Value::Null,
     );
     /// The query field `priority`: `int`, default `0`, indexed.
-    pub const PRIORITY: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const PRIORITY: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "priority",
         &[::dflat::codegen::Step::Field(10)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query fields of `content`: `Content`, may be missing.
-    pub const CONTENT: ContentFields<Self> = ContentFields::new(::dflat::codegen::Path::new(
-        "content",
-        &[::dflat::codegen::Step::Field(14)],
-    ));
+    pub const CONTENT: ContentFields<Self, ::dflat::Sure> = ContentFields::new(
+        ::dflat::codegen::Path::new("content", &[::dflat::codegen::Step::Field(14)]),
+    );
 
     /// `title`: `string`, the primary key.
     #[must_use]

@@ -71,7 +71,7 @@ fn examples_of_the_live_queries_page_run() -> Result<()> {
     assert_eq!(lists.try_iter().last().unwrap(), ["200 a", "150 b"]);
     assert_eq!(count.latest().unwrap()?, 2);
     let second = block_on(titles.next()).unwrap()?;
-    assert_eq!(*second.into_result(), [Some("b".to_owned())]);
+    assert_eq!(*second.into_result(), ["b"]);
 
     subscription.cancel();
     drop((count, sections, titles));

@@ -109,7 +109,7 @@ fn windows_of_one_note_show_it_and_close() -> Result<()> {
     Ok(())
 }
 
-type Titles = Update<Arc<[Option<String>]>>;
+type Titles = Update<Arc<[String]>>;
 
 fn watch_titles(workspace: &Workspace) -> Result<Watch<Result<Titles>>> {
     let titles = workspace.fetch::<Note>().live_select(Note::TITLE);

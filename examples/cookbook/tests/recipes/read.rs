@@ -136,8 +136,7 @@ fn choices(workspace: &Workspace) -> Result<Vec<String>> {
     let open = workspace
         .fetch::<Note>()
         .filter(Note::STATE.ne(State::Done));
-    let titles = open.order_by(Note::TITLE.ascending()).select(Note::TITLE)?;
-    Ok(titles.into_iter().flatten().collect())
+    open.order_by(Note::TITLE.ascending()).select(Note::TITLE)
 }
 
 #[test]

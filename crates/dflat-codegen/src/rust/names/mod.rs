@@ -40,6 +40,9 @@ const RESERVED_METHODS: &[&str] = &[
 /// The associated constants that generated types have anyway.
 const RESERVED_CONSTANTS: &[&str] = &["ALL", "NAMED", "TABLE"];
 
+/// The type parameters of generated code, which hide types with these names.
+const PARAMETERS: &[&str] = &["R", "P"];
+
 /// The limit on errors.
 const ERRORS_MAX: usize = 200;
 
@@ -159,6 +162,9 @@ impl Names {
                 parts.extend(from[common..].iter().map(|_| "super"));
                 parts.extend(names.module[common..].iter().map(String::as_str));
             }
+        }
+        if parts.is_empty() && PARAMETERS.contains(&name.as_str()) {
+            parts.push("self");
         }
         parts.push(&name);
         parts.join("::")

@@ -58,20 +58,20 @@ impl ::dflat::codegen::Message for Dflat {
 /// The query fields of a [`Dflat`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct DflatFields<R>(::dflat::codegen::Path<R>);
+pub struct DflatFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> DflatFields<R> {
+impl<R, P> DflatFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `x`: `int`, default `0`.
     #[must_use]
-    pub fn x(&self) -> ::dflat::Field<R, i32> {
+    pub fn x(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "x",
             ::dflat::codegen::Step::Field(4),
@@ -143,14 +143,14 @@ impl ::dflat::codegen::Message for Core {
 /// The query fields of a [`Core`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct CoreFields<R>(::dflat::codegen::Path<R>);
+pub struct CoreFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> CoreFields<R> {
+impl<R, P> CoreFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -221,20 +221,20 @@ impl ::dflat::codegen::Message for I32 {
 /// The query fields of an [`I32`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct I32Fields<R>(::dflat::codegen::Path<R>);
+pub struct I32Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> I32Fields<R> {
+impl<R, P> I32Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `x`: `int`, default `0`.
     #[must_use]
-    pub fn x(&self) -> ::dflat::Field<R, i32> {
+    pub fn x(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "x",
             ::dflat::codegen::Step::Field(4),
@@ -306,14 +306,14 @@ impl ::dflat::codegen::Message for Str {
 /// The query fields of a [`Str`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct StrFields<R>(::dflat::codegen::Path<R>);
+pub struct StrFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> StrFields<R> {
+impl<R, P> StrFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -416,14 +416,14 @@ impl ::dflat::codegen::Message for U8 {
 /// The query fields of an [`U8`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct U8Fields<R>(::dflat::codegen::Path<R>);
+pub struct U8Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> U8Fields<R> {
+impl<R, P> U8Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -435,7 +435,7 @@ impl<R> U8Fields<R> {
 
     /// `yes`: `bool`, default `false`.
     #[must_use]
-    pub fn yes(&self) -> ::dflat::Field<R, bool> {
+    pub fn yes(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "yes",
             ::dflat::codegen::Step::Field(6),
@@ -521,14 +521,14 @@ impl ::dflat::codegen::Message for Usize {
 /// The query fields of an [`Usize`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct UsizeFields<R>(::dflat::codegen::Path<R>);
+pub struct UsizeFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> UsizeFields<R> {
+impl<R, P> UsizeFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -628,14 +628,14 @@ impl ::dflat::codegen::Message for F64 {
 /// The query fields of a [`F64`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct F64Fields<R>(::dflat::codegen::Path<R>);
+pub struct F64Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> F64Fields<R> {
+impl<R, P> F64Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -859,14 +859,14 @@ impl ::dflat::codegen::UnionMember<Any> for Str {
 /// The query fields of an [`Any`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct AnyFields<R>(::dflat::codegen::Path<R>);
+pub struct AnyFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> AnyFields<R> {
+impl<R, P> AnyFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -884,7 +884,7 @@ impl<R> AnyFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -1030,13 +1030,13 @@ impl Self_ {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: `long`, default `0`, the primary key.
-    pub const ID: ::dflat::Field<Self, i64> = ::dflat::Field::new(
+    pub const ID: ::dflat::Field<Self, i64, ::dflat::Sure> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query fields of `any`: `Any`, may be missing.
-    pub const ANY: AnyFields<Self> = AnyFields::new(::dflat::codegen::Path::new(
+    pub const ANY: AnyFields<Self, ::dflat::Sure> = AnyFields::new(::dflat::codegen::Path::new(
         "any",
         &[::dflat::codegen::Step::Field(8)],
     ));
@@ -1044,7 +1044,7 @@ impl Self_ {
     pub const ANYS: ::dflat::VectorField<Self, Any> =
         ::dflat::VectorField::new("anys", &[::dflat::codegen::Step::Field(12)]);
     /// The query field `maybe`: `Maybe`, default `Unknown`.
-    pub const MAYBE: ::dflat::Field<Self, Maybe> = ::dflat::Field::new(
+    pub const MAYBE: ::dflat::Field<Self, Maybe, ::dflat::Sure> = ::dflat::Field::new(
         "maybe",
         &[::dflat::codegen::Step::Field(14)],
         ::dflat::codegen::Value::Int(0),
@@ -1287,13 +1287,13 @@ pub mod core {
 
     /// The query fields of a [`T`] inside an object of type `R`.
     #[derive(Clone, Debug)]
-    pub struct TFields<R>(::dflat::codegen::Path<R>);
+    pub struct TFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-    impl<R> TFields<R> {
+    impl<R, P> TFields<R, P> {
         /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
-        pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+        pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
             Self(path)
         }
 
@@ -1371,13 +1371,13 @@ pub mod dflat {
 
     /// The query fields of a [`V`] inside an object of type `R`.
     #[derive(Clone, Debug)]
-    pub struct VFields<R>(::dflat::codegen::Path<R>);
+    pub struct VFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-    impl<R> VFields<R> {
+    impl<R, P> VFields<R, P> {
         /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
-        pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+        pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
             Self(path)
         }
 
@@ -1461,19 +1461,19 @@ pub mod std {
 
     /// The query fields of a [`W`] inside an object of type `R`.
     #[derive(Clone, Debug)]
-    pub struct WFields<R>(::dflat::codegen::Path<R>);
+    pub struct WFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-    impl<R> WFields<R> {
+    impl<R, P> WFields<R, P> {
         /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
-        pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+        pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
             Self(path)
         }
 
         /// `x`: `string`, required.
         #[must_use]
-        pub fn x(&self) -> ::dflat::Field<R, str> {
+        pub fn x(&self) -> ::dflat::Field<R, str, P> {
             self.0.field(
                 "x",
                 ::dflat::codegen::Step::Field(4),
@@ -1542,19 +1542,19 @@ pub mod self_ {
 
     /// The query fields of a [`S`] inside an object of type `R`.
     #[derive(Clone, Debug)]
-    pub struct SFields<R>(::dflat::codegen::Path<R>);
+    pub struct SFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-    impl<R> SFields<R> {
+    impl<R, P> SFields<R, P> {
         /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
-        pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+        pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
             Self(path)
         }
 
         /// `x`: `int`, default `0`.
         #[must_use]
-        pub fn x(&self) -> ::dflat::Field<R, i32> {
+        pub fn x(&self) -> ::dflat::Field<R, i32, P> {
             self.0.field(
                 "x",
                 ::dflat::codegen::Step::Field(4),
@@ -1647,13 +1647,13 @@ pub mod super_ {
 
         /// The query fields of a [`S2`] inside an object of type `R`.
         #[derive(Clone, Debug)]
-        pub struct S2Fields<R>(::dflat::codegen::Path<R>);
+        pub struct S2Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-        impl<R> S2Fields<R> {
+        impl<R, P> S2Fields<R, P> {
             /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
-            pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+            pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
                 Self(path)
             }
 

@@ -89,14 +89,14 @@ impl ::dflat::codegen::Struct for Vec3 {
 /// The query fields of a [`Vec3`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct Vec3Fields<R>(::dflat::codegen::Path<R>);
+pub struct Vec3Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> Vec3Fields<R> {
+impl<R, P> Vec3Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -207,14 +207,14 @@ impl ::dflat::codegen::Message for Weapon {
 /// The query fields of a [`Weapon`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct WeaponFields<R>(::dflat::codegen::Path<R>);
+pub struct WeaponFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> WeaponFields<R> {
+impl<R, P> WeaponFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -230,7 +230,7 @@ impl<R> WeaponFields<R> {
 
     /// `damage`: `short`, default `0`.
     #[must_use]
-    pub fn damage(&self) -> ::dflat::Field<R, i16> {
+    pub fn damage(&self) -> ::dflat::Field<R, i16, P> {
         self.0.field(
             "damage",
             ::dflat::codegen::Step::Field(6),
@@ -315,14 +315,14 @@ impl ::dflat::codegen::Message for Orb {
 /// The query fields of an [`Orb`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct OrbFields<R>(::dflat::codegen::Path<R>);
+pub struct OrbFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> OrbFields<R> {
+impl<R, P> OrbFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -338,7 +338,7 @@ impl<R> OrbFields<R> {
 
     /// `color`: `Color`, default `Red`.
     #[must_use]
-    pub fn color(&self) -> ::dflat::Field<R, Color> {
+    pub fn color(&self) -> ::dflat::Field<R, Color, P> {
         self.0.field(
             "color",
             ::dflat::codegen::Step::Field(6),
@@ -434,14 +434,14 @@ impl ::dflat::codegen::UnionMember<Equipment> for Orb {
 /// The query fields of an [`Equipment`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct EquipmentFields<R>(::dflat::codegen::Path<R>);
+pub struct EquipmentFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> EquipmentFields<R> {
+impl<R, P> EquipmentFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -459,7 +459,7 @@ impl<R> EquipmentFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -778,7 +778,7 @@ impl Monster {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `name`: `string`, required, the primary key.
-    pub const NAME: ::dflat::Field<Self, str> = ::dflat::Field::new(
+    pub const NAME: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
         "name",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
@@ -789,31 +789,31 @@ impl Monster {
         &[::dflat::codegen::Step::Field(6)],
     ));
     /// The query field `mana`: `short`, default `150`.
-    pub const MANA: ::dflat::Field<Self, i16> = ::dflat::Field::new(
+    pub const MANA: ::dflat::Field<Self, i16, ::dflat::Sure> = ::dflat::Field::new(
         "mana",
         &[::dflat::codegen::Step::Field(8)],
         ::dflat::codegen::Value::Int(150),
     );
     /// The query field `hp`: `short`, default `100`.
-    pub const HP: ::dflat::Field<Self, i16> = ::dflat::Field::new(
+    pub const HP: ::dflat::Field<Self, i16, ::dflat::Sure> = ::dflat::Field::new(
         "hp",
         &[::dflat::codegen::Step::Field(10)],
         ::dflat::codegen::Value::Int(100),
     );
     /// The query field `color`: `Color`, default `Blue`.
-    pub const COLOR: ::dflat::Field<Self, Color> = ::dflat::Field::new(
+    pub const COLOR: ::dflat::Field<Self, Color, ::dflat::Sure> = ::dflat::Field::new(
         "color",
         &[::dflat::codegen::Step::Field(12)],
         ::dflat::codegen::Value::Int(2),
     );
     /// The query field `friendly`: `bool`, default `true`.
-    pub const FRIENDLY: ::dflat::Field<Self, bool> = ::dflat::Field::new(
+    pub const FRIENDLY: ::dflat::Field<Self, bool, ::dflat::Sure> = ::dflat::Field::new(
         "friendly",
         &[::dflat::codegen::Step::Field(14)],
         ::dflat::codegen::Value::Int(1),
     );
     /// The query field `id`: `ulong`, default `0`.
-    pub const ID: ::dflat::Field<Self, u64> = ::dflat::Field::new(
+    pub const ID: ::dflat::Field<Self, u64, ::dflat::Sure> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(16)],
         ::dflat::codegen::Value::Int(0),
@@ -854,10 +854,9 @@ impl Monster {
         &[::dflat::codegen::Step::Field(34)],
     ));
     /// The query fields of `equipped`: `Equipment`, may be missing.
-    pub const EQUIPPED: EquipmentFields<Self> = EquipmentFields::new(::dflat::codegen::Path::new(
-        "equipped",
-        &[::dflat::codegen::Step::Field(38)],
-    ));
+    pub const EQUIPPED: EquipmentFields<Self, ::dflat::Sure> = EquipmentFields::new(
+        ::dflat::codegen::Path::new("equipped", &[::dflat::codegen::Step::Field(38)]),
+    );
 
     /// `name`: `string`, required, the primary key.
     #[must_use]

@@ -32,20 +32,20 @@ impl ::dflat::codegen::Struct for Id {
 /// The query fields of an [`Id`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct IdFields<R>(::dflat::codegen::Path<R>);
+pub struct IdFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> IdFields<R> {
+impl<R, P> IdFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `high`: `ulong`.
     #[must_use]
-    pub fn high(&self) -> ::dflat::Field<R, u64> {
+    pub fn high(&self) -> ::dflat::Field<R, u64, P> {
         self.0.field(
             "high",
             ::dflat::codegen::Step::Offset(0),
@@ -55,7 +55,7 @@ impl<R> IdFields<R> {
 
     /// `low`: `ulong`.
     #[must_use]
-    pub fn low(&self) -> ::dflat::Field<R, u64> {
+    pub fn low(&self) -> ::dflat::Field<R, u64, P> {
         self.0.field(
             "low",
             ::dflat::codegen::Step::Offset(8),
@@ -193,7 +193,7 @@ impl Entry {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: `ulong`, default `0`, the primary key, assigned in increasing order.
-    pub const ID: ::dflat::Field<Self, u64> = ::dflat::Field::new(
+    pub const ID: ::dflat::Field<Self, u64, ::dflat::Sure> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
@@ -210,11 +210,12 @@ impl Entry {
         &[::dflat::codegen::Step::Field(8)],
     ));
     /// The query field `created`: `long`, milliseconds since 1970, default `0`, indexed.
-    pub const CREATED: ::dflat::Field<Self, ::dflat::Milliseconds> = ::dflat::Field::new(
-        "created",
-        &[::dflat::codegen::Step::Field(10)],
-        ::dflat::codegen::Value::Int(0),
-    );
+    pub const CREATED: ::dflat::Field<Self, ::dflat::Milliseconds, ::dflat::Sure> =
+        ::dflat::Field::new(
+            "created",
+            &[::dflat::codegen::Step::Field(10)],
+            ::dflat::codegen::Value::Int(0),
+        );
     /// The query field `due`: `long`, seconds since 1970, may be missing.
     pub const DUE: ::dflat::Field<Self, ::dflat::Seconds> = ::dflat::Field::new(
         "due",
@@ -443,19 +444,19 @@ impl Event {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: `string`, the primary key, assigned as a UUID v7.
-    pub const ID: ::dflat::Field<Self, str> = ::dflat::Field::new(
+    pub const ID: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
     );
     /// The query field `entry`: `ulong`, default `0`.
-    pub const ENTRY: ::dflat::Field<Self, u64> = ::dflat::Field::new(
+    pub const ENTRY: ::dflat::Field<Self, u64, ::dflat::Sure> = ::dflat::Field::new(
         "entry",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `at`: `long`, microseconds since 1970, default `5`.
-    pub const AT: ::dflat::Field<Self, ::dflat::Microseconds> = ::dflat::Field::new(
+    pub const AT: ::dflat::Field<Self, ::dflat::Microseconds, ::dflat::Sure> = ::dflat::Field::new(
         "at",
         &[::dflat::codegen::Step::Field(8)],
         ::dflat::codegen::Value::Int(5),
@@ -619,7 +620,7 @@ impl Tick {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `at`: `long`, nanoseconds since 1970, default `0`, the primary key.
-    pub const AT: ::dflat::Field<Self, ::dflat::Nanoseconds> = ::dflat::Field::new(
+    pub const AT: ::dflat::Field<Self, ::dflat::Nanoseconds, ::dflat::Sure> = ::dflat::Field::new(
         "at",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),

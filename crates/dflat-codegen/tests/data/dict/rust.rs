@@ -285,13 +285,13 @@ impl DictItem {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `key`: `string`, part of the primary key.
-    pub const KEY: ::dflat::Field<Self, str> = ::dflat::Field::new(
+    pub const KEY: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
         "key",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
     );
     /// The query field `namespace`: `string`, part of the primary key.
-    pub const NAMESPACE: ::dflat::Field<Self, str> = ::dflat::Field::new(
+    pub const NAMESPACE: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
         "namespace",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
@@ -303,25 +303,25 @@ impl DictItem {
         ::dflat::codegen::Value::Null,
     );
     /// The query field `value_type`: `ValueType`, default `BoolValue`.
-    pub const VALUE_TYPE: ::dflat::Field<Self, ValueType> = ::dflat::Field::new(
+    pub const VALUE_TYPE: ::dflat::Field<Self, ValueType, ::dflat::Sure> = ::dflat::Field::new(
         "value_type",
         &[::dflat::codegen::Step::Field(10)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `bool_value`: `bool`, default `false`.
-    pub const BOOL_VALUE: ::dflat::Field<Self, bool> = ::dflat::Field::new(
+    pub const BOOL_VALUE: ::dflat::Field<Self, bool, ::dflat::Sure> = ::dflat::Field::new(
         "bool_value",
         &[::dflat::codegen::Step::Field(12)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `long_value`: `long`, default `0`.
-    pub const LONG_VALUE: ::dflat::Field<Self, i64> = ::dflat::Field::new(
+    pub const LONG_VALUE: ::dflat::Field<Self, i64, ::dflat::Sure> = ::dflat::Field::new(
         "long_value",
         &[::dflat::codegen::Step::Field(14)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `unsigned_long_value`: `ulong`, default `0`.
-    pub const UNSIGNED_LONG_VALUE: ::dflat::Field<Self, u64> = ::dflat::Field::new(
+    pub const UNSIGNED_LONG_VALUE: ::dflat::Field<Self, u64, ::dflat::Sure> = ::dflat::Field::new(
         "unsigned_long_value",
         &[::dflat::codegen::Step::Field(16)],
         ::dflat::codegen::Value::Int(0),

@@ -247,13 +247,13 @@ impl Thing {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `name`: `string`, the primary key.
-    pub const NAME: ::dflat::Field<Self, str> = ::dflat::Field::new(
+    pub const NAME: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
         "name",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
     );
     /// The query field `color`: `Color`, default `Red`.
-    pub const COLOR: ::dflat::Field<Self, Color> = ::dflat::Field::new(
+    pub const COLOR: ::dflat::Field<Self, Color, ::dflat::Sure> = ::dflat::Field::new(
         "color",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Int(0),
@@ -264,18 +264,18 @@ impl Thing {
         &[::dflat::codegen::Step::Field(8)],
     ));
     /// The query fields of `any`: `Any`, may be missing.
-    pub const ANY: AnyFields<Self> = AnyFields::new(::dflat::codegen::Path::new(
+    pub const ANY: AnyFields<Self, ::dflat::Sure> = AnyFields::new(::dflat::codegen::Path::new(
         "any",
         &[::dflat::codegen::Step::Field(12)],
     ));
     /// The query field `rank`: `int`, default `5`, indexed.
-    pub const RANK: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const RANK: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "rank",
         &[::dflat::codegen::Step::Field(14)],
         ::dflat::codegen::Value::Int(5),
     );
     /// The query field `quote`: `string`, default `` "a `b`" ``.
-    pub const QUOTE: ::dflat::Field<Self, str> = ::dflat::Field::new(
+    pub const QUOTE: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
         "quote",
         &[::dflat::codegen::Step::Field(16)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("a `b`")),
@@ -510,14 +510,14 @@ impl ::dflat::codegen::Message for Part {
 /// The query fields of a [`Part`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct PartFields<R>(::dflat::codegen::Path<R>);
+pub struct PartFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> PartFields<R> {
+impl<R, P> PartFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -525,7 +525,7 @@ impl<R> PartFields<R> {
     ///
     /// `count`: `int`, default `0`.
     #[must_use]
-    pub fn count(&self) -> ::dflat::Field<R, i32> {
+    pub fn count(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "count",
             ::dflat::codegen::Step::Field(4),
@@ -566,14 +566,14 @@ impl ::dflat::codegen::Struct for Pos {
 /// The query fields of a [`Pos`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct PosFields<R>(::dflat::codegen::Path<R>);
+pub struct PosFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> PosFields<R> {
+impl<R, P> PosFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -683,14 +683,14 @@ impl ::dflat::codegen::UnionMember<Any> for Pos {
 /// The query fields of an [`Any`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct AnyFields<R>(::dflat::codegen::Path<R>);
+pub struct AnyFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> AnyFields<R> {
+impl<R, P> AnyFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -708,7 +708,7 @@ impl<R> AnyFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }

@@ -126,13 +126,13 @@ pub mod my_game {
 
         /// The query fields of a [`Weapon`] inside an object of type `R`.
         #[derive(Clone, Debug)]
-        pub struct WeaponFields<R>(::dflat::codegen::Path<R>);
+        pub struct WeaponFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-        impl<R> WeaponFields<R> {
+        impl<R, P> WeaponFields<R, P> {
             /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
-            pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+            pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
                 Self(path)
             }
 
@@ -148,7 +148,7 @@ pub mod my_game {
 
             /// `damage`: `short`, default `0`.
             #[must_use]
-            pub fn damage(&self) -> ::dflat::Field<R, i16> {
+            pub fn damage(&self) -> ::dflat::Field<R, i16, P> {
                 self.0.field(
                     "damage",
                     ::dflat::codegen::Step::Field(6),
@@ -229,13 +229,13 @@ pub mod my_game {
 
         /// The query fields of an [`Orb`] inside an object of type `R`.
         #[derive(Clone, Debug)]
-        pub struct OrbFields<R>(::dflat::codegen::Path<R>);
+        pub struct OrbFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-        impl<R> OrbFields<R> {
+        impl<R, P> OrbFields<R, P> {
             /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
-            pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+            pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
                 Self(path)
             }
 
@@ -251,7 +251,7 @@ pub mod my_game {
 
             /// `color`: `MyGame.Sample.Color`, default `Red`.
             #[must_use]
-            pub fn color(&self) -> ::dflat::Field<R, Color> {
+            pub fn color(&self) -> ::dflat::Field<R, Color, P> {
                 self.0.field(
                     "color",
                     ::dflat::codegen::Step::Field(6),

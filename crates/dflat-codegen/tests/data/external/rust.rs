@@ -99,13 +99,13 @@ pub mod shop {
 
     /// The query fields of an [`Item`] inside an object of type `R`.
     #[derive(Clone, Debug)]
-    pub struct ItemFields<R>(::dflat::codegen::Path<R>);
+    pub struct ItemFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-    impl<R> ItemFields<R> {
+    impl<R, P> ItemFields<R, P> {
         /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
-        pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+        pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
             Self(path)
         }
 
@@ -123,7 +123,7 @@ pub mod shop {
 
         /// The type code of the current member, or 0 if the union is empty.
         #[must_use]
-        pub fn tag(&self) -> ::dflat::Field<R, u8> {
+        pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
             self.0.tag()
         }
     }
@@ -298,13 +298,14 @@ pub mod shop {
         pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
         /// The query field `id`: `int`, default `0`, the primary key.
-        pub const ID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+        pub const ID: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
             "id",
             &[::dflat::codegen::Step::Field(4)],
             ::dflat::codegen::Value::Int(0),
         );
+        #[rustfmt::skip]
         /// The query field `color`: `MyGame.Sample.Color`, default `Blue`.
-        pub const COLOR: ::dflat::Field<Self, crate::equipment::my_game::sample::Color> =
+        pub const COLOR: ::dflat::Field<Self, crate::equipment::my_game::sample::Color, ::dflat::Sure> =
             ::dflat::Field::new(
                 "color",
                 &[::dflat::codegen::Step::Field(6)],
@@ -317,10 +318,9 @@ pub mod shop {
                 &[::dflat::codegen::Step::Field(8)],
             ));
         /// The query fields of `item`: `Shop.Item`, may be missing.
-        pub const ITEM: ItemFields<Self> = ItemFields::new(::dflat::codegen::Path::new(
-            "item",
-            &[::dflat::codegen::Step::Field(12)],
-        ));
+        pub const ITEM: ItemFields<Self, ::dflat::Sure> = ItemFields::new(
+            ::dflat::codegen::Path::new("item", &[::dflat::codegen::Step::Field(12)]),
+        );
         /// The query field `items`: `[Shop.Item]`, empty by default.
         pub const ITEMS: ::dflat::VectorField<Self, Item> =
             ::dflat::VectorField::new("items", &[::dflat::codegen::Step::Field(16)]);

@@ -389,31 +389,31 @@ impl User {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: `int`, default `0`, the primary key.
-    pub const ID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const ID: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `rights`: `Rights`, default `Read | Write`, indexed.
-    pub const RIGHTS: ::dflat::Field<Self, Rights> = ::dflat::Field::new(
+    pub const RIGHTS: ::dflat::Field<Self, Rights, ::dflat::Sure> = ::dflat::Field::new(
         "rights",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Int(3),
     );
     /// The query field `one`: `Rights`, default `Write`.
-    pub const ONE: ::dflat::Field<Self, Rights> = ::dflat::Field::new(
+    pub const ONE: ::dflat::Field<Self, Rights, ::dflat::Sure> = ::dflat::Field::new(
         "one",
         &[::dflat::codegen::Step::Field(8)],
         ::dflat::codegen::Value::Int(2),
     );
     /// The query field `none`: `Rights`, no flag by default.
-    pub const NONE: ::dflat::Field<Self, Rights> = ::dflat::Field::new(
+    pub const NONE: ::dflat::Field<Self, Rights, ::dflat::Sure> = ::dflat::Field::new(
         "none",
         &[::dflat::codegen::Step::Field(10)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `wide`: `Wide`, no flag by default.
-    pub const WIDE: ::dflat::Field<Self, Wide> = ::dflat::Field::new(
+    pub const WIDE: ::dflat::Field<Self, Wide, ::dflat::Sure> = ::dflat::Field::new(
         "wide",
         &[::dflat::codegen::Step::Field(12)],
         ::dflat::codegen::Value::Int(0),

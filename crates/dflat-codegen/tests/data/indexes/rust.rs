@@ -123,14 +123,14 @@ impl ::dflat::codegen::Message for Note {
 /// The query fields of a [`Note`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct NoteFields<R>(::dflat::codegen::Path<R>);
+pub struct NoteFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> NoteFields<R> {
+impl<R, P> NoteFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -146,7 +146,7 @@ impl<R> NoteFields<R> {
 
     /// `length`: `int`, default `0`, indexed together with `text` in some objects.
     #[must_use]
-    pub fn length(&self) -> ::dflat::Field<R, i32> {
+    pub fn length(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "length",
             ::dflat::codegen::Step::Field(6),
@@ -247,14 +247,14 @@ impl ::dflat::codegen::UnionMember<Content> for ContentWords {
 /// The query fields of a [`Content`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct ContentFields<R>(::dflat::codegen::Path<R>);
+pub struct ContentFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> ContentFields<R> {
+impl<R, P> ContentFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -272,7 +272,7 @@ impl<R> ContentFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -454,13 +454,13 @@ impl Task {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: `ulong`, default `0`, the primary key.
-    pub const ID: ::dflat::Field<Self, u64> = ::dflat::Field::new(
+    pub const ID: ::dflat::Field<Self, u64, ::dflat::Sure> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `list`: `uint`, default `0`, indexed, indexed together with `due`, unique together with `title`.
-    pub const LIST: ::dflat::Field<Self, u32> = ::dflat::Field::new(
+    pub const LIST: ::dflat::Field<Self, u32, ::dflat::Sure> = ::dflat::Field::new(
         "list",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Int(0),
@@ -478,7 +478,7 @@ impl Task {
         ::dflat::codegen::Value::Null,
     );
     /// The query field `state`: `State`, default `Open`.
-    pub const STATE: ::dflat::Field<Self, State> = ::dflat::Field::new(
+    pub const STATE: ::dflat::Field<Self, State, ::dflat::Sure> = ::dflat::Field::new(
         "state",
         &[::dflat::codegen::Step::Field(12)],
         ::dflat::codegen::Value::Int(0),
@@ -501,10 +501,9 @@ impl Task {
         &[::dflat::codegen::Step::Field(18)],
     ));
     /// The query fields of `content`: `Content`, may be missing.
-    pub const CONTENT: ContentFields<Self> = ContentFields::new(::dflat::codegen::Path::new(
-        "content",
-        &[::dflat::codegen::Step::Field(22)],
-    ));
+    pub const CONTENT: ContentFields<Self, ::dflat::Sure> = ContentFields::new(
+        ::dflat::codegen::Path::new("content", &[::dflat::codegen::Step::Field(22)]),
+    );
 
     /// `id`: `ulong`, default `0`, the primary key.
     #[must_use]

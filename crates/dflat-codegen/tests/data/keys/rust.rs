@@ -74,20 +74,20 @@ impl ::dflat::codegen::Message for OtherData {
 /// The query fields of an [`OtherData`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct OtherFields<R>(::dflat::codegen::Path<R>);
+pub struct OtherFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> OtherFields<R> {
+impl<R, P> OtherFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `id`: `ubyte`, default `0`, the primary key.
     #[must_use]
-    pub fn id(&self) -> ::dflat::Field<R, u8> {
+    pub fn id(&self) -> ::dflat::Field<R, u8, P> {
         self.0.field(
             "id",
             ::dflat::codegen::Step::Field(4),
@@ -125,7 +125,7 @@ impl Other {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: `ubyte`, default `0`, the primary key.
-    pub const ID: ::dflat::Field<Self, u8> = ::dflat::Field::new(
+    pub const ID: ::dflat::Field<Self, u8, ::dflat::Sure> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
@@ -300,20 +300,20 @@ impl ::dflat::codegen::Struct for Spot {
 /// The query fields of a [`Spot`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct SpotFields<R>(::dflat::codegen::Path<R>);
+pub struct SpotFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> SpotFields<R> {
+impl<R, P> SpotFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `x`: `int`, indexed.
     #[must_use]
-    pub fn x(&self) -> ::dflat::Field<R, i32> {
+    pub fn x(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "x",
             ::dflat::codegen::Step::Offset(0),
@@ -323,7 +323,7 @@ impl<R> SpotFields<R> {
 
     /// `y`: `int`.
     #[must_use]
-    pub fn y(&self) -> ::dflat::Field<R, i32> {
+    pub fn y(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "y",
             ::dflat::codegen::Step::Offset(4),
@@ -395,14 +395,14 @@ impl ::dflat::codegen::Message for Label {
 /// The query fields of a [`Label`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct LabelFields<R>(::dflat::codegen::Path<R>);
+pub struct LabelFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> LabelFields<R> {
+impl<R, P> LabelFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -506,14 +506,14 @@ impl ::dflat::codegen::UnionMember<Tag> for Spot {
 /// The query fields of a [`Tag`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct TagFields<R>(::dflat::codegen::Path<R>);
+pub struct TagFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> TagFields<R> {
+impl<R, P> TagFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -531,7 +531,7 @@ impl<R> TagFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -717,25 +717,25 @@ impl Entry {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `active`: `bool`, default `false`, part of the primary key.
-    pub const ACTIVE: ::dflat::Field<Self, bool> = ::dflat::Field::new(
+    pub const ACTIVE: ::dflat::Field<Self, bool, ::dflat::Sure> = ::dflat::Field::new(
         "active",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `zone`: `Zone`, default `South`, part of the primary key.
-    pub const ZONE: ::dflat::Field<Self, Zone> = ::dflat::Field::new(
+    pub const ZONE: ::dflat::Field<Self, Zone, ::dflat::Sure> = ::dflat::Field::new(
         "zone",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Int(1),
     );
     /// The query field `score`: `double`, default `0.5`, part of the primary key.
-    pub const SCORE: ::dflat::Field<Self, f64> = ::dflat::Field::new(
+    pub const SCORE: ::dflat::Field<Self, f64, ::dflat::Sure> = ::dflat::Field::new(
         "score",
         &[::dflat::codegen::Step::Field(8)],
         ::dflat::codegen::Value::Float(0.5),
     );
     /// The query field `name`: `string`, default `"none"`, part of the primary key.
-    pub const NAME: ::dflat::Field<Self, str> = ::dflat::Field::new(
+    pub const NAME: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
         "name",
         &[::dflat::codegen::Step::Field(10)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("none")),
@@ -751,7 +751,7 @@ impl Entry {
         &[::dflat::codegen::Step::Field(14)],
     ));
     /// The query fields of `tag`: `Tag`, may be missing, unique.
-    pub const TAG: TagFields<Self> = TagFields::new(::dflat::codegen::Path::new(
+    pub const TAG: TagFields<Self, ::dflat::Sure> = TagFields::new(::dflat::codegen::Path::new(
         "tag",
         &[::dflat::codegen::Step::Field(18)],
     ));

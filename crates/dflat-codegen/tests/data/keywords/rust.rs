@@ -198,21 +198,21 @@ impl ::dflat::codegen::Message for Self_ {
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
 #[allow(non_camel_case_types, reason = "names of the schema")]
-pub struct Self_Fields<R>(::dflat::codegen::Path<R>);
+pub struct Self_Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
 #[allow(non_camel_case_types, reason = "names of the schema")]
-impl<R> Self_Fields<R> {
+impl<R, P> Self_Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `self`: `int`, default `0`.
     #[must_use]
-    pub fn self_(&self) -> ::dflat::Field<R, i32> {
+    pub fn self_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "self",
             ::dflat::codegen::Step::Field(4),
@@ -222,7 +222,7 @@ impl<R> Self_Fields<R> {
 
     /// `super`: `int`, default `0`.
     #[must_use]
-    pub fn super_(&self) -> ::dflat::Field<R, i32> {
+    pub fn super_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "super",
             ::dflat::codegen::Step::Field(6),
@@ -252,7 +252,7 @@ impl<R> Self_Fields<R> {
 
     /// `async`: `bool`, default `false`.
     #[must_use]
-    pub fn r#async(&self) -> ::dflat::Field<R, bool> {
+    pub fn r#async(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "async",
             ::dflat::codegen::Step::Field(12),
@@ -262,7 +262,7 @@ impl<R> Self_Fields<R> {
 
     /// `gen`: `bool`, default `false`.
     #[must_use]
-    pub fn r#gen(&self) -> ::dflat::Field<R, bool> {
+    pub fn r#gen(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "gen",
             ::dflat::codegen::Step::Field(14),
@@ -272,7 +272,7 @@ impl<R> Self_Fields<R> {
 
     /// `try`: `Match`, default `Self`.
     #[must_use]
-    pub fn r#try(&self) -> ::dflat::Field<R, Match> {
+    pub fn r#try(&self) -> ::dflat::Field<R, Match, P> {
         self.0.field(
             "try",
             ::dflat::codegen::Step::Field(16),
@@ -401,14 +401,14 @@ impl ::dflat::codegen::UnionMember<Type> for TypeBox {
 /// The query fields of a [`Type`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct TypeFields<R>(::dflat::codegen::Path<R>);
+pub struct TypeFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> TypeFields<R> {
+impl<R, P> TypeFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -426,7 +426,7 @@ impl<R> TypeFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -899,31 +899,31 @@ impl Loop {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `fn`: `string`, part of the primary key.
-    pub const FN: ::dflat::Field<Self, str> = ::dflat::Field::new(
+    pub const FN: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
         "fn",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
     );
     /// The query field `move`: `int`, default `0`, part of the primary key.
-    pub const MOVE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const MOVE: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "move",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `table`: `int`, default `0`.
-    pub const TABLE_: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const TABLE_: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "table",
         &[::dflat::codegen::Step::Field(8)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `all`: `int`, default `0`.
-    pub const ALL_: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const ALL_: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "all",
         &[::dflat::codegen::Step::Field(10)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `new`: `int`, default `0`.
-    pub const NEW: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const NEW: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "new",
         &[::dflat::codegen::Step::Field(12)],
         ::dflat::codegen::Value::Int(0),
@@ -935,37 +935,37 @@ impl Loop {
         ::dflat::codegen::Value::Null,
     );
     /// The query field `eq`: `int`, default `0`.
-    pub const EQ: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const EQ: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "eq",
         &[::dflat::codegen::Step::Field(16)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `ne`: `int`, default `0`.
-    pub const NE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const NE: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "ne",
         &[::dflat::codegen::Step::Field(18)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `fmt`: `int`, default `0`.
-    pub const FMT: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const FMT: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "fmt",
         &[::dflat::codegen::Step::Field(20)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `not`: `bool`, default `false`.
-    pub const NOT: ::dflat::Field<Self, bool> = ::dflat::Field::new(
+    pub const NOT: ::dflat::Field<Self, bool, ::dflat::Sure> = ::dflat::Field::new(
         "not",
         &[::dflat::codegen::Step::Field(22)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `as_ref`: `int`, default `0`.
-    pub const AS_REF: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const AS_REF: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "as_ref",
         &[::dflat::codegen::Step::Field(24)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `is_new`: `bool`, default `false`.
-    pub const IS_NEW: ::dflat::Field<Self, bool> = ::dflat::Field::new(
+    pub const IS_NEW: ::dflat::Field<Self, bool, ::dflat::Sure> = ::dflat::Field::new(
         "is_new",
         &[::dflat::codegen::Step::Field(26)],
         ::dflat::codegen::Value::Int(0),
@@ -977,13 +977,13 @@ impl Loop {
         ::dflat::codegen::Value::Null,
     );
     /// The query field `to_there`: `int`, default `0`.
-    pub const TO_THERE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const TO_THERE: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "to_there",
         &[::dflat::codegen::Step::Field(30)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `len`: `uint`, default `0`.
-    pub const LEN: ::dflat::Field<Self, u32> = ::dflat::Field::new(
+    pub const LEN: ::dflat::Field<Self, u32, ::dflat::Sure> = ::dflat::Field::new(
         "len",
         &[::dflat::codegen::Step::Field(32)],
         ::dflat::codegen::Value::Int(0),
@@ -1001,31 +1001,31 @@ impl Loop {
         ::dflat::codegen::Value::Null,
     );
     /// The query field `view`: `int`, default `0`.
-    pub const VIEW: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const VIEW: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "view",
         &[::dflat::codegen::Step::Field(38)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `handle`: `int`, default `0`.
-    pub const HANDLE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const HANDLE: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "handle",
         &[::dflat::codegen::Step::Field(40)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `detach`: `int`, default `0`.
-    pub const DETACH: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const DETACH: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "detach",
         &[::dflat::codegen::Step::Field(42)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `row_id`: `int`, default `0`.
-    pub const ROW_ID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const ROW_ID: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "row_id",
         &[::dflat::codegen::Step::Field(44)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `other`: `int`, default `0`.
-    pub const OTHER: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const OTHER: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "other",
         &[::dflat::codegen::Step::Field(46)],
         ::dflat::codegen::Value::Int(0),
@@ -1048,7 +1048,7 @@ impl Loop {
         &[::dflat::codegen::Step::Field(52)],
     ));
     /// The query fields of `dyn`: `Type`, may be missing.
-    pub const DYN: TypeFields<Self> = TypeFields::new(::dflat::codegen::Path::new(
+    pub const DYN: TypeFields<Self, ::dflat::Sure> = TypeFields::new(::dflat::codegen::Path::new(
         "dyn",
         &[::dflat::codegen::Step::Field(56)],
     ));
@@ -1059,13 +1059,13 @@ impl Loop {
     pub const UNION: ::dflat::VectorField<Self, Type> =
         ::dflat::VectorField::new("union", &[::dflat::codegen::Step::Field(62)]);
     /// The query field `_1`: `int`, default `0`.
-    pub const FIELD_1: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const FIELD_1: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "_1",
         &[::dflat::codegen::Step::Field(64)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `base`: `Match`, default `Self`.
-    pub const BASE: ::dflat::Field<Self, Match> = ::dflat::Field::new(
+    pub const BASE: ::dflat::Field<Self, Match, ::dflat::Sure> = ::dflat::Field::new(
         "base",
         &[::dflat::codegen::Step::Field(66)],
         ::dflat::codegen::Value::Int(0),

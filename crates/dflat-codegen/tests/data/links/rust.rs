@@ -109,14 +109,14 @@ impl ::dflat::codegen::Linked for T0 {
 /// The query fields of a [`T0`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T0Fields<R>(::dflat::codegen::Path<R>);
+pub struct T0Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T0Fields<R> {
+impl<R, P> T0Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -210,14 +210,14 @@ impl ::dflat::codegen::Linked for T1 {
 /// The query fields of a [`T1`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T1Fields<R>(::dflat::codegen::Path<R>);
+pub struct T1Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T1Fields<R> {
+impl<R, P> T1Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -311,14 +311,14 @@ impl ::dflat::codegen::Linked for T2 {
 /// The query fields of a [`T2`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T2Fields<R>(::dflat::codegen::Path<R>);
+pub struct T2Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T2Fields<R> {
+impl<R, P> T2Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -416,14 +416,14 @@ impl ::dflat::codegen::Linked for T3 {
 /// The query fields of a [`T3`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T3Fields<R>(::dflat::codegen::Path<R>);
+pub struct T3Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T3Fields<R> {
+impl<R, P> T3Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -517,14 +517,14 @@ impl ::dflat::codegen::Linked for T4 {
 /// The query fields of a [`T4`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T4Fields<R>(::dflat::codegen::Path<R>);
+pub struct T4Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T4Fields<R> {
+impl<R, P> T4Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -619,20 +619,20 @@ impl ::dflat::codegen::Linked for T5 {
 /// The query fields of a [`T5`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T5Fields<R>(::dflat::codegen::Path<R>);
+pub struct T5Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T5Fields<R> {
+impl<R, P> T5Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `next`: `U`, may be missing.
     #[must_use]
-    pub fn next(&self) -> UFields<R> {
+    pub fn next(&self) -> UFields<R, P> {
         UFields::new(self.0.then("next", ::dflat::codegen::Step::Field(6)))
     }
 }
@@ -720,14 +720,14 @@ impl ::dflat::codegen::Linked for T6 {
 /// The query fields of a [`T6`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T6Fields<R>(::dflat::codegen::Path<R>);
+pub struct T6Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T6Fields<R> {
+impl<R, P> T6Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -827,14 +827,14 @@ impl ::dflat::codegen::Linked for T7 {
 /// The query fields of a [`T7`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T7Fields<R>(::dflat::codegen::Path<R>);
+pub struct T7Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T7Fields<R> {
+impl<R, P> T7Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -928,14 +928,14 @@ impl ::dflat::codegen::Linked for T8 {
 /// The query fields of a [`T8`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T8Fields<R>(::dflat::codegen::Path<R>);
+pub struct T8Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T8Fields<R> {
+impl<R, P> T8Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1029,14 +1029,14 @@ impl ::dflat::codegen::Linked for T9 {
 /// The query fields of a [`T9`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T9Fields<R>(::dflat::codegen::Path<R>);
+pub struct T9Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T9Fields<R> {
+impl<R, P> T9Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1130,14 +1130,14 @@ impl ::dflat::codegen::Linked for T10 {
 /// The query fields of a [`T10`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T10Fields<R>(::dflat::codegen::Path<R>);
+pub struct T10Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T10Fields<R> {
+impl<R, P> T10Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1231,14 +1231,14 @@ impl ::dflat::codegen::Linked for T11 {
 /// The query fields of a [`T11`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T11Fields<R>(::dflat::codegen::Path<R>);
+pub struct T11Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T11Fields<R> {
+impl<R, P> T11Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1332,14 +1332,14 @@ impl ::dflat::codegen::Linked for T12 {
 /// The query fields of a [`T12`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T12Fields<R>(::dflat::codegen::Path<R>);
+pub struct T12Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T12Fields<R> {
+impl<R, P> T12Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1433,14 +1433,14 @@ impl ::dflat::codegen::Linked for T13 {
 /// The query fields of a [`T13`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T13Fields<R>(::dflat::codegen::Path<R>);
+pub struct T13Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T13Fields<R> {
+impl<R, P> T13Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1534,14 +1534,14 @@ impl ::dflat::codegen::Linked for T14 {
 /// The query fields of a [`T14`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T14Fields<R>(::dflat::codegen::Path<R>);
+pub struct T14Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T14Fields<R> {
+impl<R, P> T14Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1635,14 +1635,14 @@ impl ::dflat::codegen::Linked for T15 {
 /// The query fields of a [`T15`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T15Fields<R>(::dflat::codegen::Path<R>);
+pub struct T15Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T15Fields<R> {
+impl<R, P> T15Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1736,14 +1736,14 @@ impl ::dflat::codegen::Linked for T16 {
 /// The query fields of a [`T16`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T16Fields<R>(::dflat::codegen::Path<R>);
+pub struct T16Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T16Fields<R> {
+impl<R, P> T16Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1837,14 +1837,14 @@ impl ::dflat::codegen::Linked for T17 {
 /// The query fields of a [`T17`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T17Fields<R>(::dflat::codegen::Path<R>);
+pub struct T17Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T17Fields<R> {
+impl<R, P> T17Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1938,14 +1938,14 @@ impl ::dflat::codegen::Linked for T18 {
 /// The query fields of a [`T18`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T18Fields<R>(::dflat::codegen::Path<R>);
+pub struct T18Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T18Fields<R> {
+impl<R, P> T18Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -2039,14 +2039,14 @@ impl ::dflat::codegen::Linked for T19 {
 /// The query fields of a [`T19`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T19Fields<R>(::dflat::codegen::Path<R>);
+pub struct T19Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T19Fields<R> {
+impl<R, P> T19Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -2140,14 +2140,14 @@ impl ::dflat::codegen::Linked for T20 {
 /// The query fields of a [`T20`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T20Fields<R>(::dflat::codegen::Path<R>);
+pub struct T20Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T20Fields<R> {
+impl<R, P> T20Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -2241,14 +2241,14 @@ impl ::dflat::codegen::Linked for T21 {
 /// The query fields of a [`T21`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T21Fields<R>(::dflat::codegen::Path<R>);
+pub struct T21Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T21Fields<R> {
+impl<R, P> T21Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -2342,14 +2342,14 @@ impl ::dflat::codegen::Linked for T22 {
 /// The query fields of a [`T22`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T22Fields<R>(::dflat::codegen::Path<R>);
+pub struct T22Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T22Fields<R> {
+impl<R, P> T22Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -2443,14 +2443,14 @@ impl ::dflat::codegen::Linked for T23 {
 /// The query fields of a [`T23`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T23Fields<R>(::dflat::codegen::Path<R>);
+pub struct T23Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T23Fields<R> {
+impl<R, P> T23Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -2544,14 +2544,14 @@ impl ::dflat::codegen::Linked for T24 {
 /// The query fields of a [`T24`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct T24Fields<R>(::dflat::codegen::Path<R>);
+pub struct T24Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> T24Fields<R> {
+impl<R, P> T24Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -2649,14 +2649,14 @@ impl ::dflat::codegen::UnionMember<U> for T8 {
 /// The query fields of an [`U`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct UFields<R>(::dflat::codegen::Path<R>);
+pub struct UFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> UFields<R> {
+impl<R, P> UFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -2674,7 +2674,7 @@ impl<R> UFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -2764,7 +2764,7 @@ pub mod far {
         pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
         /// The query field `id`: `int`, default `0`, the primary key.
-        pub const ID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+        pub const ID: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
             "id",
             &[::dflat::codegen::Step::Field(4)],
             ::dflat::codegen::Value::Int(0),

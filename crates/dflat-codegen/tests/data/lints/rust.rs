@@ -773,20 +773,20 @@ impl ::dflat::codegen::Message for Switches {
 /// The query fields of a [`Switches`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct SwitchesFields<R>(::dflat::codegen::Path<R>);
+pub struct SwitchesFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> SwitchesFields<R> {
+impl<R, P> SwitchesFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `first`: `bool`, default `false`.
     #[must_use]
-    pub fn first(&self) -> ::dflat::Field<R, bool> {
+    pub fn first(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "first",
             ::dflat::codegen::Step::Field(4),
@@ -796,7 +796,7 @@ impl<R> SwitchesFields<R> {
 
     /// `second`: `bool`, default `false`.
     #[must_use]
-    pub fn second(&self) -> ::dflat::Field<R, bool> {
+    pub fn second(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "second",
             ::dflat::codegen::Step::Field(6),
@@ -806,7 +806,7 @@ impl<R> SwitchesFields<R> {
 
     /// `third`: `bool`, default `false`.
     #[must_use]
-    pub fn third(&self) -> ::dflat::Field<R, bool> {
+    pub fn third(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "third",
             ::dflat::codegen::Step::Field(8),
@@ -816,7 +816,7 @@ impl<R> SwitchesFields<R> {
 
     /// `fourth`: `bool`, default `true`.
     #[must_use]
-    pub fn fourth(&self) -> ::dflat::Field<R, bool> {
+    pub fn fourth(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "fourth",
             ::dflat::codegen::Step::Field(10),
@@ -826,7 +826,7 @@ impl<R> SwitchesFields<R> {
 
     /// `fifth`: `bool`, default `false`.
     #[must_use]
-    pub fn fifth(&self) -> ::dflat::Field<R, bool> {
+    pub fn fifth(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "fifth",
             ::dflat::codegen::Step::Field(12),
@@ -878,20 +878,20 @@ impl ::dflat::codegen::Struct for Bits {
 /// The query fields of a [`Bits`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct BitsFields<R>(::dflat::codegen::Path<R>);
+pub struct BitsFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> BitsFields<R> {
+impl<R, P> BitsFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `a`: `bool`.
     #[must_use]
-    pub fn a(&self) -> ::dflat::Field<R, bool> {
+    pub fn a(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "a",
             ::dflat::codegen::Step::Offset(0),
@@ -901,7 +901,7 @@ impl<R> BitsFields<R> {
 
     /// `b`: `bool`.
     #[must_use]
-    pub fn b(&self) -> ::dflat::Field<R, bool> {
+    pub fn b(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "b",
             ::dflat::codegen::Step::Offset(1),
@@ -911,7 +911,7 @@ impl<R> BitsFields<R> {
 
     /// `c`: `bool`.
     #[must_use]
-    pub fn c(&self) -> ::dflat::Field<R, bool> {
+    pub fn c(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "c",
             ::dflat::codegen::Step::Offset(2),
@@ -921,7 +921,7 @@ impl<R> BitsFields<R> {
 
     /// `d`: `bool`.
     #[must_use]
-    pub fn d(&self) -> ::dflat::Field<R, bool> {
+    pub fn d(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "d",
             ::dflat::codegen::Step::Offset(3),
@@ -969,14 +969,14 @@ impl ::dflat::codegen::Struct for Edges {
 /// The query fields of an [`Edges`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct EdgesFields<R>(::dflat::codegen::Path<R>);
+pub struct EdgesFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> EdgesFields<R> {
+impl<R, P> EdgesFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1102,14 +1102,14 @@ impl ::dflat::codegen::Message for Item {
 /// The query fields of an [`Item`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct ItemFields<R>(::dflat::codegen::Path<R>);
+pub struct ItemFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> ItemFields<R> {
+impl<R, P> ItemFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1125,7 +1125,7 @@ impl<R> ItemFields<R> {
 
     /// `item_size`: `int`, default `0`.
     #[must_use]
-    pub fn item_size(&self) -> ::dflat::Field<R, i32> {
+    pub fn item_size(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "item_size",
             ::dflat::codegen::Step::Field(6),
@@ -1335,14 +1335,14 @@ impl ::dflat::codegen::Message for Similar {
 /// The query fields of a [`Similar`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct SimilarFields<R>(::dflat::codegen::Path<R>);
+pub struct SimilarFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> SimilarFields<R> {
+impl<R, P> SimilarFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1543,20 +1543,20 @@ impl ::dflat::codegen::Message for Numbers {
 /// The query fields of a [`Numbers`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct NumbersFields<R>(::dflat::codegen::Path<R>);
+pub struct NumbersFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> NumbersFields<R> {
+impl<R, P> NumbersFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `big`: `long`, default `1234567`.
     #[must_use]
-    pub fn big(&self) -> ::dflat::Field<R, i64> {
+    pub fn big(&self) -> ::dflat::Field<R, i64, P> {
         self.0.field(
             "big",
             ::dflat::codegen::Step::Field(4),
@@ -1816,14 +1816,14 @@ impl ::dflat::codegen::UnionMember<Twice> for Switches {
 /// The query fields of a [`Twice`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct TwiceFields<R>(::dflat::codegen::Path<R>);
+pub struct TwiceFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> TwiceFields<R> {
+impl<R, P> TwiceFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1841,7 +1841,7 @@ impl<R> TwiceFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -1940,14 +1940,14 @@ impl ::dflat::codegen::UnionMember<Plain> for PlainName {
 /// The query fields of a [`Plain`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct PlainFields<R>(::dflat::codegen::Path<R>);
+pub struct PlainFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> PlainFields<R> {
+impl<R, P> PlainFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1965,7 +1965,7 @@ impl<R> PlainFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -2938,14 +2938,14 @@ impl ::dflat::codegen::Message for Wide {
 /// The query fields of a [`Wide`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct WideFields<R>(::dflat::codegen::Path<R>);
+pub struct WideFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> WideFields<R> {
+impl<R, P> WideFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -3922,15 +3922,15 @@ impl ::dflat::codegen::Message for ThingData {
 /// The query fields of a [`ThingData`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct ThingFields<R>(::dflat::codegen::Path<R>);
+pub struct ThingFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::wrong_self_convention, reason = "names of the schema")]
-impl<R> ThingFields<R> {
+impl<R, P> ThingFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -3939,7 +3939,7 @@ impl<R> ThingFields<R> {
     /// `id`: `ulong`, default `0`, the primary key.
     #[allow(clippy::doc_markdown, reason = "text of the schema")]
     #[must_use]
-    pub fn id(&self) -> ::dflat::Field<R, u64> {
+    pub fn id(&self) -> ::dflat::Field<R, u64, P> {
         self.0.field(
             "id",
             ::dflat::codegen::Step::Field(4),
@@ -3949,7 +3949,7 @@ impl<R> ThingFields<R> {
 
     /// `_hidden`: `int`, default `0`, indexed.
     #[must_use]
-    pub fn hidden(&self) -> ::dflat::Field<R, i32> {
+    pub fn hidden(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "_hidden",
             ::dflat::codegen::Step::Field(6),
@@ -3969,7 +3969,7 @@ impl<R> ThingFields<R> {
 
     /// `many`: `Many`, default `Value119`.
     #[must_use]
-    pub fn many(&self) -> ::dflat::Field<R, Many> {
+    pub fn many(&self) -> ::dflat::Field<R, Many, P> {
         self.0.field(
             "many",
             ::dflat::codegen::Step::Field(10),
@@ -3979,13 +3979,13 @@ impl<R> ThingFields<R> {
 
     /// `twice`: `Twice`, required.
     #[must_use]
-    pub fn twice(&self) -> TwiceFields<R> {
+    pub fn twice(&self) -> TwiceFields<R, P> {
         TwiceFields::new(self.0.then("twice", ::dflat::codegen::Step::Field(14)))
     }
 
     /// `plain`: `Plain`, may be missing.
     #[must_use]
-    pub fn plain(&self) -> PlainFields<R> {
+    pub fn plain(&self) -> PlainFields<R, P> {
         PlainFields::new(self.0.then("plain", ::dflat::codegen::Step::Field(18)))
     }
 
@@ -4009,7 +4009,7 @@ impl<R> ThingFields<R> {
 
     /// `switches`: `Switches`, required.
     #[must_use]
-    pub fn switches(&self) -> SwitchesFields<R> {
+    pub fn switches(&self) -> SwitchesFields<R, P> {
         SwitchesFields::new(self.0.then("switches", ::dflat::codegen::Step::Field(26)))
     }
 
@@ -4021,8 +4021,8 @@ impl<R> ThingFields<R> {
 
     /// `next`: `Thing`, may be missing.
     #[must_use]
-    pub fn next(&self) -> Self {
-        Self::new(self.0.then("next", ::dflat::codegen::Step::Field(30)))
+    pub fn next(&self) -> ThingFields<R> {
+        ThingFields::new(self.0.then("next", ::dflat::codegen::Step::Field(30)))
     }
 
     /// `things`: `[Thing]`, empty by default.
@@ -4033,7 +4033,7 @@ impl<R> ThingFields<R> {
 
     /// `is_thing`: `bool`, default `false`.
     #[must_use]
-    pub fn is_thing(&self) -> ::dflat::Field<R, bool> {
+    pub fn is_thing(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "is_thing",
             ::dflat::codegen::Step::Field(34),
@@ -4063,13 +4063,13 @@ impl Thing {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: `ulong`, default `0`, the primary key.
-    pub const ID: ::dflat::Field<Self, u64> = ::dflat::Field::new(
+    pub const ID: ::dflat::Field<Self, u64, ::dflat::Sure> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `_hidden`: `int`, default `0`, indexed.
-    pub const HIDDEN: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const HIDDEN: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "_hidden",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Int(0),
@@ -4081,21 +4081,19 @@ impl Thing {
         ::dflat::codegen::Value::Null,
     );
     /// The query field `many`: `Many`, default `Value119`.
-    pub const MANY: ::dflat::Field<Self, Many> = ::dflat::Field::new(
+    pub const MANY: ::dflat::Field<Self, Many, ::dflat::Sure> = ::dflat::Field::new(
         "many",
         &[::dflat::codegen::Step::Field(10)],
         ::dflat::codegen::Value::Int(119),
     );
     /// The query fields of `twice`: `Twice`, required.
-    pub const TWICE: TwiceFields<Self> = TwiceFields::new(::dflat::codegen::Path::new(
-        "twice",
-        &[::dflat::codegen::Step::Field(14)],
-    ));
+    pub const TWICE: TwiceFields<Self, ::dflat::Sure> = TwiceFields::new(
+        ::dflat::codegen::Path::new("twice", &[::dflat::codegen::Step::Field(14)]),
+    );
     /// The query fields of `plain`: `Plain`, may be missing.
-    pub const PLAIN: PlainFields<Self> = PlainFields::new(::dflat::codegen::Path::new(
-        "plain",
-        &[::dflat::codegen::Step::Field(18)],
-    ));
+    pub const PLAIN: PlainFields<Self, ::dflat::Sure> = PlainFields::new(
+        ::dflat::codegen::Path::new("plain", &[::dflat::codegen::Step::Field(18)]),
+    );
     /// The query fields of `wide`: `Wide`, may be missing.
     pub const WIDE: WideFields<Self> = WideFields::new(::dflat::codegen::Path::new(
         "wide",
@@ -4112,10 +4110,9 @@ impl Thing {
         &[::dflat::codegen::Step::Field(24)],
     ));
     /// The query fields of `switches`: `Switches`, required.
-    pub const SWITCHES: SwitchesFields<Self> = SwitchesFields::new(::dflat::codegen::Path::new(
-        "switches",
-        &[::dflat::codegen::Step::Field(26)],
-    ));
+    pub const SWITCHES: SwitchesFields<Self, ::dflat::Sure> = SwitchesFields::new(
+        ::dflat::codegen::Path::new("switches", &[::dflat::codegen::Step::Field(26)]),
+    );
     /// The query field `edges`: `[Edges]`, empty by default.
     pub const EDGES: ::dflat::VectorField<Self, Edges> =
         ::dflat::VectorField::new("edges", &[::dflat::codegen::Step::Field(28)]);
@@ -4128,7 +4125,7 @@ impl Thing {
     pub const THINGS: ::dflat::VectorField<Self, ThingData> =
         ::dflat::VectorField::new("things", &[::dflat::codegen::Step::Field(32)]);
     /// The query field `is_thing`: `bool`, default `false`.
-    pub const IS_THING: ::dflat::Field<Self, bool> = ::dflat::Field::new(
+    pub const IS_THING: ::dflat::Field<Self, bool, ::dflat::Sure> = ::dflat::Field::new(
         "is_thing",
         &[::dflat::codegen::Step::Field(34)],
         ::dflat::codegen::Value::Int(0),

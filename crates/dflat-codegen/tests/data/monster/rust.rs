@@ -126,13 +126,13 @@ pub mod my_game {
 
         /// The query fields of a [`Weapon`] inside an object of type `R`.
         #[derive(Clone, Debug)]
-        pub struct WeaponFields<R>(::dflat::codegen::Path<R>);
+        pub struct WeaponFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-        impl<R> WeaponFields<R> {
+        impl<R, P> WeaponFields<R, P> {
             /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
-            pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+            pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
                 Self(path)
             }
 
@@ -148,7 +148,7 @@ pub mod my_game {
 
             /// `damage`: `short`, default `0`.
             #[must_use]
-            pub fn damage(&self) -> ::dflat::Field<R, i16> {
+            pub fn damage(&self) -> ::dflat::Field<R, i16, P> {
                 self.0.field(
                     "damage",
                     ::dflat::codegen::Step::Field(6),
@@ -229,13 +229,13 @@ pub mod my_game {
 
         /// The query fields of an [`Orb`] inside an object of type `R`.
         #[derive(Clone, Debug)]
-        pub struct OrbFields<R>(::dflat::codegen::Path<R>);
+        pub struct OrbFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-        impl<R> OrbFields<R> {
+        impl<R, P> OrbFields<R, P> {
             /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
-            pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+            pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
                 Self(path)
             }
 
@@ -251,7 +251,7 @@ pub mod my_game {
 
             /// `color`: `MyGame.Sample.Color`, default `Red`.
             #[must_use]
-            pub fn color(&self) -> ::dflat::Field<R, Color> {
+            pub fn color(&self) -> ::dflat::Field<R, Color, P> {
                 self.0.field(
                     "color",
                     ::dflat::codegen::Step::Field(6),
@@ -354,13 +354,13 @@ pub mod my_game {
 
         /// The query fields of an [`Equipment`] inside an object of type `R`.
         #[derive(Clone, Debug)]
-        pub struct EquipmentFields<R>(::dflat::codegen::Path<R>);
+        pub struct EquipmentFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-        impl<R> EquipmentFields<R> {
+        impl<R, P> EquipmentFields<R, P> {
             /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
-            pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+            pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
                 Self(path)
             }
 
@@ -381,7 +381,7 @@ pub mod my_game {
 
             /// The type code of the current member, or 0 if the union is empty.
             #[must_use]
-            pub fn tag(&self) -> ::dflat::Field<R, u8> {
+            pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
                 self.0.tag()
             }
         }
@@ -422,13 +422,13 @@ pub mod my_game {
 
         /// The query fields of a [`Vec3`] inside an object of type `R`.
         #[derive(Clone, Debug)]
-        pub struct Vec3Fields<R>(::dflat::codegen::Path<R>);
+        pub struct Vec3Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-        impl<R> Vec3Fields<R> {
+        impl<R, P> Vec3Fields<R, P> {
             /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
-            pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+            pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
                 Self(path)
             }
 
@@ -522,13 +522,13 @@ pub mod my_game {
 
         /// The query fields of a [`Profile`] inside an object of type `R`.
         #[derive(Clone, Debug)]
-        pub struct ProfileFields<R>(::dflat::codegen::Path<R>);
+        pub struct ProfileFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-        impl<R> ProfileFields<R> {
+        impl<R, P> ProfileFields<R, P> {
             /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
-            pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+            pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
                 Self(path)
             }
 
@@ -829,25 +829,25 @@ pub mod my_game {
                 &[::dflat::codegen::Step::Field(4)],
             ));
             /// The query field `mana`: `short`, default `150`, indexed.
-            pub const MANA: ::dflat::Field<Self, i16> = ::dflat::Field::new(
+            pub const MANA: ::dflat::Field<Self, i16, ::dflat::Sure> = ::dflat::Field::new(
                 "mana",
                 &[::dflat::codegen::Step::Field(6)],
                 ::dflat::codegen::Value::Int(150),
             );
             /// The query field `hp`: `short`, default `100`.
-            pub const HP: ::dflat::Field<Self, i16> = ::dflat::Field::new(
+            pub const HP: ::dflat::Field<Self, i16, ::dflat::Sure> = ::dflat::Field::new(
                 "hp",
                 &[::dflat::codegen::Step::Field(8)],
                 ::dflat::codegen::Value::Int(100),
             );
             /// The query field `name`: `string`, part of the primary key.
-            pub const NAME: ::dflat::Field<Self, str> = ::dflat::Field::new(
+            pub const NAME: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
                 "name",
                 &[::dflat::codegen::Step::Field(10)],
                 ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
             );
             /// The query field `color`: `MyGame.Sample.Color`, default `Blue`, part of the primary key.
-            pub const COLOR: ::dflat::Field<Self, Color> = ::dflat::Field::new(
+            pub const COLOR: ::dflat::Field<Self, Color, ::dflat::Sure> = ::dflat::Field::new(
                 "color",
                 &[::dflat::codegen::Step::Field(12)],
                 ::dflat::codegen::Value::Int(2),
@@ -862,7 +862,7 @@ pub mod my_game {
             pub const WEAPONS: ::dflat::VectorField<Self, Weapon> =
                 ::dflat::VectorField::new("weapons", &[::dflat::codegen::Step::Field(22)]);
             /// The query fields of `equipped`: `MyGame.Sample.Equipment`, may be missing, indexed.
-            pub const EQUIPPED: EquipmentFields<Self> = EquipmentFields::new(
+            pub const EQUIPPED: EquipmentFields<Self, ::dflat::Sure> = EquipmentFields::new(
                 ::dflat::codegen::Path::new("equipped", &[::dflat::codegen::Step::Field(26)]),
             );
             /// The query field `colors`: `[MyGame.Sample.Color]`, empty by default.
@@ -872,7 +872,7 @@ pub mod my_game {
             pub const PATH: ::dflat::VectorField<Self, Vec3> =
                 ::dflat::VectorField::new("path", &[::dflat::codegen::Step::Field(30)]);
             /// The query field `hp_old`: `short`, default `200`.
-            pub const HP_OLD: ::dflat::Field<Self, i16> = ::dflat::Field::new(
+            pub const HP_OLD: ::dflat::Field<Self, i16, ::dflat::Sure> = ::dflat::Field::new(
                 "hp_old",
                 &[::dflat::codegen::Step::Field(32)],
                 ::dflat::codegen::Value::Int(200),
@@ -882,13 +882,13 @@ pub mod my_game {
                 ::dflat::codegen::Path::new("profile", &[::dflat::codegen::Step::Field(34)]),
             );
             /// The query field `type`: `bool`, default `false`.
-            pub const TYPE: ::dflat::Field<Self, bool> = ::dflat::Field::new(
+            pub const TYPE: ::dflat::Field<Self, bool, ::dflat::Sure> = ::dflat::Field::new(
                 "type",
                 &[::dflat::codegen::Step::Field(36)],
                 ::dflat::codegen::Value::Int(0),
             );
             /// The query field `truth`: `bool`, default `true`.
-            pub const TRUTH: ::dflat::Field<Self, bool> = ::dflat::Field::new(
+            pub const TRUTH: ::dflat::Field<Self, bool, ::dflat::Sure> = ::dflat::Field::new(
                 "truth",
                 &[::dflat::codegen::Step::Field(38)],
                 ::dflat::codegen::Value::Int(1),

@@ -92,21 +92,21 @@ impl ::dflat::codegen::Struct for Group {
 /// The query fields of a [`Group`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct GroupFields<R>(::dflat::codegen::Path<R>);
+pub struct GroupFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::wrong_self_convention, reason = "names of the schema")]
-impl<R> GroupFields<R> {
+impl<R, P> GroupFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `clone`: `int`.
     #[must_use]
-    pub fn clone_(&self) -> ::dflat::Field<R, i32> {
+    pub fn clone_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "clone",
             ::dflat::codegen::Step::Offset(0),
@@ -116,7 +116,7 @@ impl<R> GroupFields<R> {
 
     /// `eq`: `int`.
     #[must_use]
-    pub fn eq_(&self) -> ::dflat::Field<R, i32> {
+    pub fn eq_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "eq",
             ::dflat::codegen::Step::Offset(4),
@@ -126,7 +126,7 @@ impl<R> GroupFields<R> {
 
     /// `is_null`: `bool`.
     #[must_use]
-    pub fn is_null(&self) -> ::dflat::Field<R, bool> {
+    pub fn is_null(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "is_null",
             ::dflat::codegen::Step::Offset(8),
@@ -136,7 +136,7 @@ impl<R> GroupFields<R> {
 
     /// `new`: `int`.
     #[must_use]
-    pub fn new_(&self) -> ::dflat::Field<R, i32> {
+    pub fn new_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "new",
             ::dflat::codegen::Step::Offset(12),
@@ -146,7 +146,7 @@ impl<R> GroupFields<R> {
 
     /// `table`: `int`.
     #[must_use]
-    pub fn table(&self) -> ::dflat::Field<R, i32> {
+    pub fn table(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "table",
             ::dflat::codegen::Step::Offset(16),
@@ -156,7 +156,7 @@ impl<R> GroupFields<R> {
 
     /// `to_bytes`: `int`.
     #[must_use]
-    pub fn to_bytes_(&self) -> ::dflat::Field<R, i32> {
+    pub fn to_bytes_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "to_bytes",
             ::dflat::codegen::Step::Offset(20),
@@ -166,7 +166,7 @@ impl<R> GroupFields<R> {
 
     /// `row_id`: `int`.
     #[must_use]
-    pub fn row_id_(&self) -> ::dflat::Field<R, i32> {
+    pub fn row_id_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "row_id",
             ::dflat::codegen::Step::Offset(24),
@@ -176,7 +176,7 @@ impl<R> GroupFields<R> {
 
     /// `view`: `int`.
     #[must_use]
-    pub fn view(&self) -> ::dflat::Field<R, i32> {
+    pub fn view(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "view",
             ::dflat::codegen::Step::Offset(28),
@@ -186,7 +186,7 @@ impl<R> GroupFields<R> {
 
     /// `handle`: `int`.
     #[must_use]
-    pub fn handle(&self) -> ::dflat::Field<R, i32> {
+    pub fn handle(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "handle",
             ::dflat::codegen::Step::Offset(32),
@@ -196,7 +196,7 @@ impl<R> GroupFields<R> {
 
     /// `from`: `int`.
     #[must_use]
-    pub fn from(&self) -> ::dflat::Field<R, i32> {
+    pub fn from(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "from",
             ::dflat::codegen::Step::Offset(36),
@@ -206,7 +206,7 @@ impl<R> GroupFields<R> {
 
     /// `default`: `int`.
     #[must_use]
-    pub fn default(&self) -> ::dflat::Field<R, i32> {
+    pub fn default(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "default",
             ::dflat::codegen::Step::Offset(40),
@@ -216,7 +216,7 @@ impl<R> GroupFields<R> {
 
     /// `hash`: `int`.
     #[must_use]
-    pub fn hash_(&self) -> ::dflat::Field<R, i32> {
+    pub fn hash_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "hash",
             ::dflat::codegen::Step::Offset(44),
@@ -226,7 +226,7 @@ impl<R> GroupFields<R> {
 
     /// `Self`: `int`.
     #[must_use]
-    pub fn self_(&self) -> ::dflat::Field<R, i32> {
+    pub fn self_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "Self",
             ::dflat::codegen::Step::Offset(48),
@@ -236,7 +236,7 @@ impl<R> GroupFields<R> {
 
     /// `decode`: `int`.
     #[must_use]
-    pub fn decode(&self) -> ::dflat::Field<R, i32> {
+    pub fn decode(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "decode",
             ::dflat::codegen::Step::Offset(52),
@@ -246,7 +246,7 @@ impl<R> GroupFields<R> {
 
     /// `encode`: `int`.
     #[must_use]
-    pub fn encode(&self) -> ::dflat::Field<R, i32> {
+    pub fn encode(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "encode",
             ::dflat::codegen::Step::Offset(56),
@@ -256,7 +256,7 @@ impl<R> GroupFields<R> {
 
     /// `key`: `int`.
     #[must_use]
-    pub fn key(&self) -> ::dflat::Field<R, i32> {
+    pub fn key(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "key",
             ::dflat::codegen::Step::Offset(60),
@@ -266,7 +266,7 @@ impl<R> GroupFields<R> {
 
     /// `size`: `int`.
     #[must_use]
-    pub fn size(&self) -> ::dflat::Field<R, i32> {
+    pub fn size(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "size",
             ::dflat::codegen::Step::Offset(64),
@@ -741,15 +741,15 @@ impl ::dflat::codegen::Message for Index {
 /// The query fields of an [`Index`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct IndexFields<R>(::dflat::codegen::Path<R>);
+pub struct IndexFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::wrong_self_convention, reason = "names of the schema")]
-impl<R> IndexFields<R> {
+impl<R, P> IndexFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -765,7 +765,7 @@ impl<R> IndexFields<R> {
 
     /// `eq`: `int`, default `0`.
     #[must_use]
-    pub fn eq_(&self) -> ::dflat::Field<R, i32> {
+    pub fn eq_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "eq",
             ::dflat::codegen::Step::Field(6),
@@ -775,7 +775,7 @@ impl<R> IndexFields<R> {
 
     /// `is_null`: `bool`, default `false`.
     #[must_use]
-    pub fn is_null(&self) -> ::dflat::Field<R, bool> {
+    pub fn is_null(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "is_null",
             ::dflat::codegen::Step::Field(8),
@@ -785,13 +785,13 @@ impl<R> IndexFields<R> {
 
     /// `new`: `Index`, may be missing.
     #[must_use]
-    pub fn new_(&self) -> Self {
-        Self::new(self.0.then("new", ::dflat::codegen::Step::Field(10)))
+    pub fn new_(&self) -> IndexFields<R> {
+        IndexFields::new(self.0.then("new", ::dflat::codegen::Step::Field(10)))
     }
 
     /// `table`: `int`, default `0`.
     #[must_use]
-    pub fn table(&self) -> ::dflat::Field<R, i32> {
+    pub fn table(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "table",
             ::dflat::codegen::Step::Field(12),
@@ -807,7 +807,7 @@ impl<R> IndexFields<R> {
 
     /// `row_id`: `long`, default `0`.
     #[must_use]
-    pub fn row_id_(&self) -> ::dflat::Field<R, i64> {
+    pub fn row_id_(&self) -> ::dflat::Field<R, i64, P> {
         self.0.field(
             "row_id",
             ::dflat::codegen::Step::Field(16),
@@ -823,7 +823,7 @@ impl<R> IndexFields<R> {
 
     /// `handle`: `Values`, may be missing.
     #[must_use]
-    pub fn handle(&self) -> ValuesFields<R> {
+    pub fn handle(&self) -> ValuesFields<R, P> {
         ValuesFields::new(self.0.then("handle", ::dflat::codegen::Step::Field(22)))
     }
 
@@ -835,7 +835,7 @@ impl<R> IndexFields<R> {
 
     /// `to_owned`: `int`, default `0`.
     #[must_use]
-    pub fn to_owned_(&self) -> ::dflat::Field<R, i32> {
+    pub fn to_owned_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "to_owned",
             ::dflat::codegen::Step::Field(28),
@@ -845,7 +845,7 @@ impl<R> IndexFields<R> {
 
     /// `into`: `int`, default `0`.
     #[must_use]
-    pub fn into_(&self) -> ::dflat::Field<R, i32> {
+    pub fn into_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "into",
             ::dflat::codegen::Step::Field(30),
@@ -855,7 +855,7 @@ impl<R> IndexFields<R> {
 
     /// `try_from`: `int`, default `0`.
     #[must_use]
-    pub fn try_from(&self) -> ::dflat::Field<R, i32> {
+    pub fn try_from(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "try_from",
             ::dflat::codegen::Step::Field(32),
@@ -875,7 +875,7 @@ impl<R> IndexFields<R> {
 
     /// `get`: `int`, default `0`.
     #[must_use]
-    pub fn get(&self) -> ::dflat::Field<R, i32> {
+    pub fn get(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "get",
             ::dflat::codegen::Step::Field(36),
@@ -885,7 +885,7 @@ impl<R> IndexFields<R> {
 
     /// `and`: `bool`, default `false`.
     #[must_use]
-    pub fn and(&self) -> ::dflat::Field<R, bool> {
+    pub fn and(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "and",
             ::dflat::codegen::Step::Field(38),
@@ -895,7 +895,7 @@ impl<R> IndexFields<R> {
 
     /// `or`: `bool`, default `false`.
     #[must_use]
-    pub fn or(&self) -> ::dflat::Field<R, bool> {
+    pub fn or(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "or",
             ::dflat::codegen::Step::Field(40),
@@ -905,7 +905,7 @@ impl<R> IndexFields<R> {
 
     /// `is_in`: `int`, default `0`.
     #[must_use]
-    pub fn is_in(&self) -> ::dflat::Field<R, i32> {
+    pub fn is_in(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "is_in",
             ::dflat::codegen::Step::Field(42),
@@ -915,7 +915,7 @@ impl<R> IndexFields<R> {
 
     /// `in`: `int`, default `0`.
     #[must_use]
-    pub fn r#in(&self) -> ::dflat::Field<R, i32> {
+    pub fn r#in(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "in",
             ::dflat::codegen::Step::Field(44),
@@ -925,7 +925,7 @@ impl<R> IndexFields<R> {
 
     /// `lt`: `int`, default `0`.
     #[must_use]
-    pub fn lt(&self) -> ::dflat::Field<R, i32> {
+    pub fn lt(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "lt",
             ::dflat::codegen::Step::Field(46),
@@ -935,7 +935,7 @@ impl<R> IndexFields<R> {
 
     /// `le`: `int`, default `0`.
     #[must_use]
-    pub fn le(&self) -> ::dflat::Field<R, i32> {
+    pub fn le(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "le",
             ::dflat::codegen::Step::Field(48),
@@ -945,7 +945,7 @@ impl<R> IndexFields<R> {
 
     /// `deref`: `int`, default `0`.
     #[must_use]
-    pub fn deref_(&self) -> ::dflat::Field<R, i32> {
+    pub fn deref_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "deref",
             ::dflat::codegen::Step::Field(50),
@@ -955,7 +955,7 @@ impl<R> IndexFields<R> {
 
     /// `to_data`: `int`, default `0`.
     #[must_use]
-    pub fn to_data_(&self) -> ::dflat::Field<R, i32> {
+    pub fn to_data_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "to_data",
             ::dflat::codegen::Step::Field(52),
@@ -965,7 +965,7 @@ impl<R> IndexFields<R> {
 
     /// `data`: `int`, default `0`.
     #[must_use]
-    pub fn data(&self) -> ::dflat::Field<R, i32> {
+    pub fn data(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "data",
             ::dflat::codegen::Step::Field(54),
@@ -975,7 +975,7 @@ impl<R> IndexFields<R> {
 
     /// `decode`: `int`, default `0`.
     #[must_use]
-    pub fn decode(&self) -> ::dflat::Field<R, i32> {
+    pub fn decode(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "decode",
             ::dflat::codegen::Step::Field(56),
@@ -985,7 +985,7 @@ impl<R> IndexFields<R> {
 
     /// `ALL`: `int`, default `0`.
     #[must_use]
-    pub fn all(&self) -> ::dflat::Field<R, i32> {
+    pub fn all(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "ALL",
             ::dflat::codegen::Step::Field(58),
@@ -995,7 +995,7 @@ impl<R> IndexFields<R> {
 
     /// `SCHEMA`: `int`, default `0`.
     #[must_use]
-    pub fn schema(&self) -> ::dflat::Field<R, i32> {
+    pub fn schema(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "SCHEMA",
             ::dflat::codegen::Step::Field(60),
@@ -1015,7 +1015,7 @@ impl<R> IndexFields<R> {
 
     /// `key`: `int`, default `0`.
     #[must_use]
-    pub fn key(&self) -> ::dflat::Field<R, i32> {
+    pub fn key(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "key",
             ::dflat::codegen::Step::Field(64),
@@ -1025,7 +1025,7 @@ impl<R> IndexFields<R> {
 
     /// `id`: `int`, default `0`.
     #[must_use]
-    pub fn id(&self) -> ::dflat::Field<R, i32> {
+    pub fn id(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "id",
             ::dflat::codegen::Step::Field(66),
@@ -1035,7 +1035,7 @@ impl<R> IndexFields<R> {
 
     /// `fields`: `int`, default `0`.
     #[must_use]
-    pub fn fields(&self) -> ::dflat::Field<R, i32> {
+    pub fn fields(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "fields",
             ::dflat::codegen::Step::Field(68),
@@ -1234,14 +1234,14 @@ impl ::dflat::codegen::UnionMember<Values> for OrderData {
 /// The query fields of a [`Values`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct ValuesFields<R>(::dflat::codegen::Path<R>);
+pub struct ValuesFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> ValuesFields<R> {
+impl<R, P> ValuesFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -1259,7 +1259,7 @@ impl<R> ValuesFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -2213,21 +2213,21 @@ impl ::dflat::codegen::Message for OrderData {
 /// The query fields of an [`OrderData`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct OrderFields<R>(::dflat::codegen::Path<R>);
+pub struct OrderFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
 #[allow(clippy::wrong_self_convention, reason = "names of the schema")]
-impl<R> OrderFields<R> {
+impl<R, P> OrderFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `select`: `string`, part of the primary key.
     #[must_use]
-    pub fn select(&self) -> ::dflat::Field<R, str> {
+    pub fn select(&self) -> ::dflat::Field<R, str, P> {
         self.0.field(
             "select",
             ::dflat::codegen::Step::Field(4),
@@ -2237,7 +2237,7 @@ impl<R> OrderFields<R> {
 
     /// `where`: `int`, default `0`, part of the primary key.
     #[must_use]
-    pub fn r#where(&self) -> ::dflat::Field<R, i32> {
+    pub fn r#where(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "where",
             ::dflat::codegen::Step::Field(6),
@@ -2257,7 +2257,7 @@ impl<R> OrderFields<R> {
 
     /// `eq`: `int`, default `0`, unique.
     #[must_use]
-    pub fn eq_(&self) -> ::dflat::Field<R, i32> {
+    pub fn eq_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "eq",
             ::dflat::codegen::Step::Field(10),
@@ -2267,7 +2267,7 @@ impl<R> OrderFields<R> {
 
     /// `is_null`: `bool`, default `false`.
     #[must_use]
-    pub fn is_null(&self) -> ::dflat::Field<R, bool> {
+    pub fn is_null(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "is_null",
             ::dflat::codegen::Step::Field(12),
@@ -2283,7 +2283,7 @@ impl<R> OrderFields<R> {
 
     /// `table`: `int`, default `0`, indexed.
     #[must_use]
-    pub fn table(&self) -> ::dflat::Field<R, i32> {
+    pub fn table(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "table",
             ::dflat::codegen::Step::Field(16),
@@ -2299,7 +2299,7 @@ impl<R> OrderFields<R> {
 
     /// `row_id`: `long`, default `0`.
     #[must_use]
-    pub fn row_id_(&self) -> ::dflat::Field<R, i64> {
+    pub fn row_id_(&self) -> ::dflat::Field<R, i64, P> {
         self.0.field(
             "row_id",
             ::dflat::codegen::Step::Field(20),
@@ -2315,7 +2315,7 @@ impl<R> OrderFields<R> {
 
     /// `handle`: `Values`, may be missing, indexed.
     #[must_use]
-    pub fn handle(&self) -> ValuesFields<R> {
+    pub fn handle(&self) -> ValuesFields<R, P> {
         ValuesFields::new(self.0.then("handle", ::dflat::codegen::Step::Field(26)))
     }
 
@@ -2327,7 +2327,7 @@ impl<R> OrderFields<R> {
 
     /// `to_owned`: `int`, default `0`.
     #[must_use]
-    pub fn to_owned_(&self) -> ::dflat::Field<R, i32> {
+    pub fn to_owned_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "to_owned",
             ::dflat::codegen::Step::Field(32),
@@ -2337,7 +2337,7 @@ impl<R> OrderFields<R> {
 
     /// `into`: `int`, default `0`.
     #[must_use]
-    pub fn into_(&self) -> ::dflat::Field<R, i32> {
+    pub fn into_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "into",
             ::dflat::codegen::Step::Field(34),
@@ -2347,7 +2347,7 @@ impl<R> OrderFields<R> {
 
     /// `try_from`: `int`, default `0`.
     #[must_use]
-    pub fn try_from(&self) -> ::dflat::Field<R, i32> {
+    pub fn try_from(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "try_from",
             ::dflat::codegen::Step::Field(36),
@@ -2367,7 +2367,7 @@ impl<R> OrderFields<R> {
 
     /// `get`: `int`, default `0`.
     #[must_use]
-    pub fn get(&self) -> ::dflat::Field<R, i32> {
+    pub fn get(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "get",
             ::dflat::codegen::Step::Field(40),
@@ -2377,7 +2377,7 @@ impl<R> OrderFields<R> {
 
     /// `and`: `bool`, default `false`.
     #[must_use]
-    pub fn and(&self) -> ::dflat::Field<R, bool> {
+    pub fn and(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "and",
             ::dflat::codegen::Step::Field(42),
@@ -2387,7 +2387,7 @@ impl<R> OrderFields<R> {
 
     /// `or`: `bool`, default `false`.
     #[must_use]
-    pub fn or(&self) -> ::dflat::Field<R, bool> {
+    pub fn or(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "or",
             ::dflat::codegen::Step::Field(44),
@@ -2397,7 +2397,7 @@ impl<R> OrderFields<R> {
 
     /// `is_in`: `int`, default `0`.
     #[must_use]
-    pub fn is_in(&self) -> ::dflat::Field<R, i32> {
+    pub fn is_in(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "is_in",
             ::dflat::codegen::Step::Field(46),
@@ -2407,7 +2407,7 @@ impl<R> OrderFields<R> {
 
     /// `in`: `int`, default `0`.
     #[must_use]
-    pub fn r#in(&self) -> ::dflat::Field<R, i32> {
+    pub fn r#in(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "in",
             ::dflat::codegen::Step::Field(48),
@@ -2417,7 +2417,7 @@ impl<R> OrderFields<R> {
 
     /// `lt`: `int`, default `0`.
     #[must_use]
-    pub fn lt(&self) -> ::dflat::Field<R, i32> {
+    pub fn lt(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "lt",
             ::dflat::codegen::Step::Field(50),
@@ -2427,7 +2427,7 @@ impl<R> OrderFields<R> {
 
     /// `deref`: `int`, default `0`.
     #[must_use]
-    pub fn deref_(&self) -> ::dflat::Field<R, i32> {
+    pub fn deref_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "deref",
             ::dflat::codegen::Step::Field(52),
@@ -2437,7 +2437,7 @@ impl<R> OrderFields<R> {
 
     /// `to_data`: `int`, default `0`.
     #[must_use]
-    pub fn to_data_(&self) -> ::dflat::Field<R, i32> {
+    pub fn to_data_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "to_data",
             ::dflat::codegen::Step::Field(54),
@@ -2447,7 +2447,7 @@ impl<R> OrderFields<R> {
 
     /// `data`: `int`, default `0`.
     #[must_use]
-    pub fn data(&self) -> ::dflat::Field<R, i32> {
+    pub fn data(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "data",
             ::dflat::codegen::Step::Field(56),
@@ -2457,7 +2457,7 @@ impl<R> OrderFields<R> {
 
     /// `decode`: `int`, default `0`.
     #[must_use]
-    pub fn decode(&self) -> ::dflat::Field<R, i32> {
+    pub fn decode(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "decode",
             ::dflat::codegen::Step::Field(58),
@@ -2467,7 +2467,7 @@ impl<R> OrderFields<R> {
 
     /// `ALL`: `int`, default `0`.
     #[must_use]
-    pub fn all(&self) -> ::dflat::Field<R, i32> {
+    pub fn all(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "ALL",
             ::dflat::codegen::Step::Field(60),
@@ -2487,7 +2487,7 @@ impl<R> OrderFields<R> {
 
     /// `key`: `int`, default `0`.
     #[must_use]
-    pub fn key(&self) -> ::dflat::Field<R, i32> {
+    pub fn key(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "key",
             ::dflat::codegen::Step::Field(64),
@@ -2497,7 +2497,7 @@ impl<R> OrderFields<R> {
 
     /// `id`: `int`, default `0`.
     #[must_use]
-    pub fn id(&self) -> ::dflat::Field<R, i32> {
+    pub fn id(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "id",
             ::dflat::codegen::Step::Field(66),
@@ -2507,7 +2507,7 @@ impl<R> OrderFields<R> {
 
     /// `creation`: `int`, default `0`.
     #[must_use]
-    pub fn creation(&self) -> ::dflat::Field<R, i32> {
+    pub fn creation(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "creation",
             ::dflat::codegen::Step::Field(68),
@@ -2517,7 +2517,7 @@ impl<R> OrderFields<R> {
 
     /// `change`: `int`, default `0`.
     #[must_use]
-    pub fn change(&self) -> ::dflat::Field<R, i32> {
+    pub fn change(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "change",
             ::dflat::codegen::Step::Field(70),
@@ -2527,7 +2527,7 @@ impl<R> OrderFields<R> {
 
     /// `delete`: `int`, default `0`.
     #[must_use]
-    pub fn delete(&self) -> ::dflat::Field<R, i32> {
+    pub fn delete(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "delete",
             ::dflat::codegen::Step::Field(72),
@@ -2537,7 +2537,7 @@ impl<R> OrderFields<R> {
 
     /// `upsert`: `int`, default `0`.
     #[must_use]
-    pub fn upsert(&self) -> ::dflat::Field<R, i32> {
+    pub fn upsert(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "upsert",
             ::dflat::codegen::Step::Field(74),
@@ -2547,7 +2547,7 @@ impl<R> OrderFields<R> {
 
     /// `create`: `int`, default `0`.
     #[must_use]
-    pub fn create(&self) -> ::dflat::Field<R, i32> {
+    pub fn create(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "create",
             ::dflat::codegen::Step::Field(76),
@@ -2557,7 +2557,7 @@ impl<R> OrderFields<R> {
 
     /// `update`: `int`, default `0`.
     #[must_use]
-    pub fn update(&self) -> ::dflat::Field<R, i32> {
+    pub fn update(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "update",
             ::dflat::codegen::Step::Field(78),
@@ -2567,7 +2567,7 @@ impl<R> OrderFields<R> {
 
     /// `deletion`: `int`, default `0`.
     #[must_use]
-    pub fn deletion(&self) -> ::dflat::Field<R, i32> {
+    pub fn deletion(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "deletion",
             ::dflat::codegen::Step::Field(80),
@@ -2577,7 +2577,7 @@ impl<R> OrderFields<R> {
 
     /// `upsertion`: `int`, default `0`.
     #[must_use]
-    pub fn upsertion(&self) -> ::dflat::Field<R, i32> {
+    pub fn upsertion(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "upsertion",
             ::dflat::codegen::Step::Field(82),
@@ -2587,7 +2587,7 @@ impl<R> OrderFields<R> {
 
     /// `submit`: `int`, default `0`.
     #[must_use]
-    pub fn submit(&self) -> ::dflat::Field<R, i32> {
+    pub fn submit(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "submit",
             ::dflat::codegen::Step::Field(84),
@@ -2597,7 +2597,7 @@ impl<R> OrderFields<R> {
 
     /// `object`: `int`, default `0`.
     #[must_use]
-    pub fn object(&self) -> ::dflat::Field<R, i32> {
+    pub fn object(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "object",
             ::dflat::codegen::Step::Field(86),
@@ -2607,7 +2607,7 @@ impl<R> OrderFields<R> {
 
     /// `payload`: `int`, default `0`.
     #[must_use]
-    pub fn payload(&self) -> ::dflat::Field<R, i32> {
+    pub fn payload(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "payload",
             ::dflat::codegen::Step::Field(88),
@@ -2623,7 +2623,7 @@ impl<R> OrderFields<R> {
 
     /// `change_request`: `int`, default `0`.
     #[must_use]
-    pub fn change_request(&self) -> ::dflat::Field<R, i32> {
+    pub fn change_request(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "change_request",
             ::dflat::codegen::Step::Field(92),
@@ -2633,7 +2633,7 @@ impl<R> OrderFields<R> {
 
     /// `set_select`: `int`, default `0`.
     #[must_use]
-    pub fn set_select(&self) -> ::dflat::Field<R, i32> {
+    pub fn set_select(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "set_select",
             ::dflat::codegen::Step::Field(94),
@@ -2643,7 +2643,7 @@ impl<R> OrderFields<R> {
 
     /// `default`: `int`, default `0`.
     #[must_use]
-    pub fn default(&self) -> ::dflat::Field<R, i32> {
+    pub fn default(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "default",
             ::dflat::codegen::Step::Field(96),
@@ -2653,7 +2653,7 @@ impl<R> OrderFields<R> {
 
     /// `build`: `int`, default `0`.
     #[must_use]
-    pub fn build(&self) -> ::dflat::Field<R, i32> {
+    pub fn build(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "build",
             ::dflat::codegen::Step::Field(98),
@@ -2663,7 +2663,7 @@ impl<R> OrderFields<R> {
 
     /// `HP_MAX`: `int`, default `0`.
     #[must_use]
-    pub fn hp_max(&self) -> ::dflat::Field<R, i32> {
+    pub fn hp_max(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "HP_MAX",
             ::dflat::codegen::Step::Field(100),
@@ -2673,7 +2673,7 @@ impl<R> OrderFields<R> {
 
     /// `_under`: `int`, default `0`.
     #[must_use]
-    pub fn under(&self) -> ::dflat::Field<R, i32> {
+    pub fn under(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "_under",
             ::dflat::codegen::Step::Field(102),
@@ -2683,7 +2683,7 @@ impl<R> OrderFields<R> {
 
     /// `trailing_`: `int`, default `0`.
     #[must_use]
-    pub fn trailing(&self) -> ::dflat::Field<R, i32> {
+    pub fn trailing(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "trailing_",
             ::dflat::codegen::Step::Field(104),
@@ -2693,7 +2693,7 @@ impl<R> OrderFields<R> {
 
     /// `hpOldVALUE2`: `int`, default `0`.
     #[must_use]
-    pub fn hp_old_value2(&self) -> ::dflat::Field<R, i32> {
+    pub fn hp_old_value2(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "hpOldVALUE2",
             ::dflat::codegen::Step::Field(106),
@@ -2703,7 +2703,7 @@ impl<R> OrderFields<R> {
 
     /// `a1b2`: `int`, default `0`.
     #[must_use]
-    pub fn a1b2(&self) -> ::dflat::Field<R, i32> {
+    pub fn a1b2(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "a1b2",
             ::dflat::codegen::Step::Field(108),
@@ -2713,7 +2713,7 @@ impl<R> OrderFields<R> {
 
     /// `rowid`: `int`, default `0`.
     #[must_use]
-    pub fn rowid(&self) -> ::dflat::Field<R, i32> {
+    pub fn rowid(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "rowid",
             ::dflat::codegen::Step::Field(110),
@@ -2743,7 +2743,7 @@ impl<R> OrderFields<R> {
 
     /// `key_values`: `int`, default `0`.
     #[must_use]
-    pub fn key_values(&self) -> ::dflat::Field<R, i32> {
+    pub fn key_values(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "key_values",
             ::dflat::codegen::Step::Field(116),
@@ -2753,7 +2753,7 @@ impl<R> OrderFields<R> {
 
     /// `TYPE`: `int`, default `0`.
     #[must_use]
-    pub fn r#type(&self) -> ::dflat::Field<R, i32> {
+    pub fn r#type(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "TYPE",
             ::dflat::codegen::Step::Field(118),
@@ -2763,7 +2763,7 @@ impl<R> OrderFields<R> {
 
     /// `matches`: `int`, default `0`.
     #[must_use]
-    pub fn matches(&self) -> ::dflat::Field<R, i32> {
+    pub fn matches(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "matches",
             ::dflat::codegen::Step::Field(120),
@@ -2773,7 +2773,7 @@ impl<R> OrderFields<R> {
 
     /// `as_`: `int`, default `0`.
     #[must_use]
-    pub fn r#as(&self) -> ::dflat::Field<R, i32> {
+    pub fn r#as(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "as_",
             ::dflat::codegen::Step::Field(122),
@@ -2789,7 +2789,7 @@ impl<R> OrderFields<R> {
 
     /// `order`: `select.table.Order_By`, default `DESC`.
     #[must_use]
-    pub fn order(&self) -> ::dflat::Field<R, select::table::OrderBy> {
+    pub fn order(&self) -> ::dflat::Field<R, select::table::OrderBy, P> {
         self.0.field(
             "order",
             ::dflat::codegen::Step::Field(126),
@@ -2799,7 +2799,7 @@ impl<R> OrderFields<R> {
 
     /// `flags`: `select.table.Clone`, default `bits | Read`.
     #[must_use]
-    pub fn flags(&self) -> ::dflat::Field<R, select::table::Clone> {
+    pub fn flags(&self) -> ::dflat::Field<R, select::table::Clone, P> {
         self.0.field(
             "flags",
             ::dflat::codegen::Step::Field(128),
@@ -2819,7 +2819,7 @@ impl<R> OrderFields<R> {
 
     /// `hash`: `int`, default `0`.
     #[must_use]
-    pub fn hash_(&self) -> ::dflat::Field<R, i32> {
+    pub fn hash_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "hash",
             ::dflat::codegen::Step::Field(132),
@@ -2829,7 +2829,7 @@ impl<R> OrderFields<R> {
 
     /// `cmp`: `int`, default `0`.
     #[must_use]
-    pub fn cmp_(&self) -> ::dflat::Field<R, i32> {
+    pub fn cmp_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "cmp",
             ::dflat::codegen::Step::Field(134),
@@ -2839,7 +2839,7 @@ impl<R> OrderFields<R> {
 
     /// `borrow`: `int`, default `0`.
     #[must_use]
-    pub fn borrow_(&self) -> ::dflat::Field<R, i32> {
+    pub fn borrow_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "borrow",
             ::dflat::codegen::Step::Field(136),
@@ -2849,7 +2849,7 @@ impl<R> OrderFields<R> {
 
     /// `as_ref`: `int`, default `0`.
     #[must_use]
-    pub fn as_ref_(&self) -> ::dflat::Field<R, i32> {
+    pub fn as_ref_(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "as_ref",
             ::dflat::codegen::Step::Field(138),
@@ -2878,13 +2878,13 @@ impl Order {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `select`: `string`, part of the primary key.
-    pub const SELECT: ::dflat::Field<Self, str> = ::dflat::Field::new(
+    pub const SELECT: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
         "select",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
     );
     /// The query field `where`: `int`, default `0`, part of the primary key.
-    pub const WHERE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const WHERE: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "where",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Int(0),
@@ -2896,13 +2896,13 @@ impl Order {
         ::dflat::codegen::Value::Null,
     );
     /// The query field `eq`: `int`, default `0`, unique.
-    pub const EQ: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const EQ: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "eq",
         &[::dflat::codegen::Step::Field(10)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `is_null`: `bool`, default `false`.
-    pub const IS_NULL: ::dflat::Field<Self, bool> = ::dflat::Field::new(
+    pub const IS_NULL: ::dflat::Field<Self, bool, ::dflat::Sure> = ::dflat::Field::new(
         "is_null",
         &[::dflat::codegen::Step::Field(12)],
         ::dflat::codegen::Value::Int(0),
@@ -2913,7 +2913,7 @@ impl Order {
         &[::dflat::codegen::Step::Field(14)],
     ));
     /// The query field `table`: `int`, default `0`, indexed.
-    pub const TABLE_: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const TABLE_: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "table",
         &[::dflat::codegen::Step::Field(16)],
         ::dflat::codegen::Value::Int(0),
@@ -2922,7 +2922,7 @@ impl Order {
     pub const TO_BYTES: ::dflat::VectorField<Self, u8> =
         ::dflat::VectorField::new("to_bytes", &[::dflat::codegen::Step::Field(18)]);
     /// The query field `row_id`: `long`, default `0`.
-    pub const ROW_ID: ::dflat::Field<Self, i64> = ::dflat::Field::new(
+    pub const ROW_ID: ::dflat::Field<Self, i64, ::dflat::Sure> = ::dflat::Field::new(
         "row_id",
         &[::dflat::codegen::Step::Field(20)],
         ::dflat::codegen::Value::Int(0),
@@ -2933,27 +2933,26 @@ impl Order {
         &[::dflat::codegen::Step::Field(22)],
     ));
     /// The query fields of `handle`: `Values`, may be missing, indexed.
-    pub const HANDLE: ValuesFields<Self> = ValuesFields::new(::dflat::codegen::Path::new(
-        "handle",
-        &[::dflat::codegen::Step::Field(26)],
-    ));
+    pub const HANDLE: ValuesFields<Self, ::dflat::Sure> = ValuesFields::new(
+        ::dflat::codegen::Path::new("handle", &[::dflat::codegen::Step::Field(26)]),
+    );
     /// The query field `values`: `[Values]`, empty by default.
     pub const VALUES: ::dflat::VectorField<Self, Values> =
         ::dflat::VectorField::new("values", &[::dflat::codegen::Step::Field(30)]);
     /// The query field `to_owned`: `int`, default `0`.
-    pub const TO_OWNED: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const TO_OWNED: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "to_owned",
         &[::dflat::codegen::Step::Field(32)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `into`: `int`, default `0`.
-    pub const INTO: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const INTO: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "into",
         &[::dflat::codegen::Step::Field(34)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `try_from`: `int`, default `0`.
-    pub const TRY_FROM: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const TRY_FROM: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "try_from",
         &[::dflat::codegen::Step::Field(36)],
         ::dflat::codegen::Value::Int(0),
@@ -2965,67 +2964,67 @@ impl Order {
         ::dflat::codegen::Value::Null,
     );
     /// The query field `get`: `int`, default `0`.
-    pub const GET: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const GET: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "get",
         &[::dflat::codegen::Step::Field(40)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `and`: `bool`, default `false`.
-    pub const AND: ::dflat::Field<Self, bool> = ::dflat::Field::new(
+    pub const AND: ::dflat::Field<Self, bool, ::dflat::Sure> = ::dflat::Field::new(
         "and",
         &[::dflat::codegen::Step::Field(42)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `or`: `bool`, default `false`.
-    pub const OR: ::dflat::Field<Self, bool> = ::dflat::Field::new(
+    pub const OR: ::dflat::Field<Self, bool, ::dflat::Sure> = ::dflat::Field::new(
         "or",
         &[::dflat::codegen::Step::Field(44)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `is_in`: `int`, default `0`.
-    pub const IS_IN: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const IS_IN: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "is_in",
         &[::dflat::codegen::Step::Field(46)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `in`: `int`, default `0`.
-    pub const IN: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const IN: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "in",
         &[::dflat::codegen::Step::Field(48)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `lt`: `int`, default `0`.
-    pub const LT: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const LT: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "lt",
         &[::dflat::codegen::Step::Field(50)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `deref`: `int`, default `0`.
-    pub const DEREF: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const DEREF: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "deref",
         &[::dflat::codegen::Step::Field(52)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `to_data`: `int`, default `0`.
-    pub const TO_DATA: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const TO_DATA: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "to_data",
         &[::dflat::codegen::Step::Field(54)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `data`: `int`, default `0`.
-    pub const DATA: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const DATA: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "data",
         &[::dflat::codegen::Step::Field(56)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `decode`: `int`, default `0`.
-    pub const DECODE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const DECODE: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "decode",
         &[::dflat::codegen::Step::Field(58)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `ALL`: `int`, default `0`.
-    pub const ALL_: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const ALL_: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "ALL",
         &[::dflat::codegen::Step::Field(60)],
         ::dflat::codegen::Value::Int(0),
@@ -3037,79 +3036,79 @@ impl Order {
         ::dflat::codegen::Value::Null,
     );
     /// The query field `key`: `int`, default `0`.
-    pub const KEY: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const KEY: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "key",
         &[::dflat::codegen::Step::Field(64)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `id`: `int`, default `0`.
-    pub const ID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const ID: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(66)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `creation`: `int`, default `0`.
-    pub const CREATION: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const CREATION: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "creation",
         &[::dflat::codegen::Step::Field(68)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `change`: `int`, default `0`.
-    pub const CHANGE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const CHANGE: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "change",
         &[::dflat::codegen::Step::Field(70)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `delete`: `int`, default `0`.
-    pub const DELETE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const DELETE: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "delete",
         &[::dflat::codegen::Step::Field(72)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `upsert`: `int`, default `0`.
-    pub const UPSERT: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const UPSERT: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "upsert",
         &[::dflat::codegen::Step::Field(74)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `create`: `int`, default `0`.
-    pub const CREATE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const CREATE: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "create",
         &[::dflat::codegen::Step::Field(76)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `update`: `int`, default `0`.
-    pub const UPDATE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const UPDATE: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "update",
         &[::dflat::codegen::Step::Field(78)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `deletion`: `int`, default `0`.
-    pub const DELETION: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const DELETION: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "deletion",
         &[::dflat::codegen::Step::Field(80)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `upsertion`: `int`, default `0`.
-    pub const UPSERTION: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const UPSERTION: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "upsertion",
         &[::dflat::codegen::Step::Field(82)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `submit`: `int`, default `0`.
-    pub const SUBMIT: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const SUBMIT: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "submit",
         &[::dflat::codegen::Step::Field(84)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `object`: `int`, default `0`.
-    pub const OBJECT: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const OBJECT: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "object",
         &[::dflat::codegen::Step::Field(86)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `payload`: `int`, default `0`.
-    pub const PAYLOAD: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const PAYLOAD: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "payload",
         &[::dflat::codegen::Step::Field(88)],
         ::dflat::codegen::Value::Int(0),
@@ -3118,61 +3117,61 @@ impl Order {
     pub const BYTES: ::dflat::VectorField<Self, i8> =
         ::dflat::VectorField::new("bytes", &[::dflat::codegen::Step::Field(90)]);
     /// The query field `change_request`: `int`, default `0`.
-    pub const CHANGE_REQUEST: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const CHANGE_REQUEST: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "change_request",
         &[::dflat::codegen::Step::Field(92)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `set_select`: `int`, default `0`.
-    pub const SET_SELECT: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const SET_SELECT: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "set_select",
         &[::dflat::codegen::Step::Field(94)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `default`: `int`, default `0`.
-    pub const DEFAULT: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const DEFAULT: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "default",
         &[::dflat::codegen::Step::Field(96)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `build`: `int`, default `0`.
-    pub const BUILD: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const BUILD: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "build",
         &[::dflat::codegen::Step::Field(98)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `HP_MAX`: `int`, default `0`.
-    pub const HP_MAX: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const HP_MAX: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "HP_MAX",
         &[::dflat::codegen::Step::Field(100)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `_under`: `int`, default `0`.
-    pub const UNDER: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const UNDER: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "_under",
         &[::dflat::codegen::Step::Field(102)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `trailing_`: `int`, default `0`.
-    pub const TRAILING: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const TRAILING: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "trailing_",
         &[::dflat::codegen::Step::Field(104)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `hpOldVALUE2`: `int`, default `0`.
-    pub const HP_OLD_VALUE2: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const HP_OLD_VALUE2: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "hpOldVALUE2",
         &[::dflat::codegen::Step::Field(106)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `a1b2`: `int`, default `0`.
-    pub const A1B2: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const A1B2: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "a1b2",
         &[::dflat::codegen::Step::Field(108)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `rowid`: `int`, default `0`.
-    pub const ROWID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const ROWID: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "rowid",
         &[::dflat::codegen::Step::Field(110)],
         ::dflat::codegen::Value::Int(0),
@@ -3190,25 +3189,25 @@ impl Order {
         ::dflat::codegen::Value::Null,
     );
     /// The query field `key_values`: `int`, default `0`.
-    pub const KEY_VALUES: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const KEY_VALUES: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "key_values",
         &[::dflat::codegen::Step::Field(116)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `TYPE`: `int`, default `0`.
-    pub const TYPE: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const TYPE: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "TYPE",
         &[::dflat::codegen::Step::Field(118)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `matches`: `int`, default `0`.
-    pub const MATCHES: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const MATCHES: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "matches",
         &[::dflat::codegen::Step::Field(120)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `as_`: `int`, default `0`.
-    pub const AS: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const AS: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "as_",
         &[::dflat::codegen::Step::Field(122)],
         ::dflat::codegen::Value::Int(0),
@@ -3219,17 +3218,19 @@ impl Order {
         &[::dflat::codegen::Step::Field(124)],
     ));
     /// The query field `order`: `select.table.Order_By`, default `DESC`.
-    pub const ORDER: ::dflat::Field<Self, select::table::OrderBy> = ::dflat::Field::new(
-        "order",
-        &[::dflat::codegen::Step::Field(126)],
-        ::dflat::codegen::Value::Int(1),
-    );
+    pub const ORDER: ::dflat::Field<Self, select::table::OrderBy, ::dflat::Sure> =
+        ::dflat::Field::new(
+            "order",
+            &[::dflat::codegen::Step::Field(126)],
+            ::dflat::codegen::Value::Int(1),
+        );
     /// The query field `flags`: `select.table.Clone`, default `bits | Read`.
-    pub const FLAGS: ::dflat::Field<Self, select::table::Clone> = ::dflat::Field::new(
-        "flags",
-        &[::dflat::codegen::Step::Field(128)],
-        ::dflat::codegen::Value::Int(132),
-    );
+    pub const FLAGS: ::dflat::Field<Self, select::table::Clone, ::dflat::Sure> =
+        ::dflat::Field::new(
+            "flags",
+            &[::dflat::codegen::Step::Field(128)],
+            ::dflat::codegen::Value::Int(132),
+        );
     /// The query field `to_string`: `string`, may be missing.
     pub const TO_STRING: ::dflat::Field<Self, str> = ::dflat::Field::new(
         "to_string",
@@ -3237,25 +3238,25 @@ impl Order {
         ::dflat::codegen::Value::Null,
     );
     /// The query field `hash`: `int`, default `0`.
-    pub const HASH: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const HASH: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "hash",
         &[::dflat::codegen::Step::Field(132)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `cmp`: `int`, default `0`.
-    pub const CMP: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const CMP: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "cmp",
         &[::dflat::codegen::Step::Field(134)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `borrow`: `int`, default `0`.
-    pub const BORROW: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const BORROW: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "borrow",
         &[::dflat::codegen::Step::Field(136)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `as_ref`: `int`, default `0`.
-    pub const AS_REF: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const AS_REF: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "as_ref",
         &[::dflat::codegen::Step::Field(138)],
         ::dflat::codegen::Value::Int(0),

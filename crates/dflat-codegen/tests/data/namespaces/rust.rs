@@ -74,20 +74,20 @@ impl ::dflat::codegen::Message for Plain {
 /// The query fields of a [`Plain`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct PlainFields<R>(::dflat::codegen::Path<R>);
+pub struct PlainFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> PlainFields<R> {
+impl<R, P> PlainFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `value`: `int`, default `0`.
     #[must_use]
-    pub fn value(&self) -> ::dflat::Field<R, i32> {
+    pub fn value(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "value",
             ::dflat::codegen::Step::Field(4),
@@ -234,19 +234,19 @@ pub mod a {
 
     /// The query fields of an [`Inner`] inside an object of type `R`.
     #[derive(Clone, Debug)]
-    pub struct InnerFields<R>(::dflat::codegen::Path<R>);
+    pub struct InnerFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-    impl<R> InnerFields<R> {
+    impl<R, P> InnerFields<R, P> {
         /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
-        pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+        pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
             Self(path)
         }
 
         /// `kind`: `A.Kind`, default `Two`.
         #[must_use]
-        pub fn kind(&self) -> ::dflat::Field<R, Kind> {
+        pub fn kind(&self) -> ::dflat::Field<R, Kind, P> {
             self.0.field(
                 "kind",
                 ::dflat::codegen::Step::Field(4),
@@ -296,19 +296,19 @@ pub mod a {
 
         /// The query fields of a [`Pair`] inside an object of type `R`.
         #[derive(Clone, Debug)]
-        pub struct PairFields<R>(::dflat::codegen::Path<R>);
+        pub struct PairFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-        impl<R> PairFields<R> {
+        impl<R, P> PairFields<R, P> {
             /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
-            pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+            pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
                 Self(path)
             }
 
             /// `first`: `A.Kind`.
             #[must_use]
-            pub fn first(&self) -> ::dflat::Field<R, super::Kind> {
+            pub fn first(&self) -> ::dflat::Field<R, super::Kind, P> {
                 self.0.field(
                     "first",
                     ::dflat::codegen::Step::Offset(0),
@@ -318,7 +318,7 @@ pub mod a {
 
             /// `second`: `A.Kind`.
             #[must_use]
-            pub fn second(&self) -> ::dflat::Field<R, super::Kind> {
+            pub fn second(&self) -> ::dflat::Field<R, super::Kind, P> {
                 self.0.field(
                     "second",
                     ::dflat::codegen::Step::Offset(1),
@@ -430,13 +430,13 @@ pub mod b {
 
         /// The query fields of an [`Either`] inside an object of type `R`.
         #[derive(Clone, Debug)]
-        pub struct EitherFields<R>(::dflat::codegen::Path<R>);
+        pub struct EitherFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-        impl<R> EitherFields<R> {
+        impl<R, P> EitherFields<R, P> {
             /// The query fields of the value at a path.
             #[doc(hidden)]
             #[must_use]
-            pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+            pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
                 Self(path)
             }
 
@@ -457,7 +457,7 @@ pub mod b {
 
             /// The type code of the current member, or 0 if the union is empty.
             #[must_use]
-            pub fn tag(&self) -> ::dflat::Field<R, u8> {
+            pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
                 self.0.tag()
             }
         }
@@ -616,17 +616,18 @@ pub mod b {
             pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
             /// The query field `id`: `int`, default `0`, part of the primary key.
-            pub const ID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+            pub const ID: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
                 "id",
                 &[::dflat::codegen::Step::Field(4)],
                 ::dflat::codegen::Value::Int(0),
             );
             /// The query field `kind`: `A.Kind`, default `One`, part of the primary key.
-            pub const KIND: ::dflat::Field<Self, super::super::a::Kind> = ::dflat::Field::new(
-                "kind",
-                &[::dflat::codegen::Step::Field(6)],
-                ::dflat::codegen::Value::Int(0),
-            );
+            pub const KIND: ::dflat::Field<Self, super::super::a::Kind, ::dflat::Sure> =
+                ::dflat::Field::new(
+                    "kind",
+                    &[::dflat::codegen::Step::Field(6)],
+                    ::dflat::codegen::Value::Int(0),
+                );
             /// The query fields of `inner`: `A.Inner`, may be missing.
             pub const INNER: super::super::a::InnerFields<Self> = super::super::a::InnerFields::new(
                 ::dflat::codegen::Path::new("inner", &[::dflat::codegen::Step::Field(8)]),
@@ -638,10 +639,9 @@ pub mod b {
                     &[::dflat::codegen::Step::Field(10)],
                 ));
             /// The query fields of `either`: `B.C_dEf.Either`, may be missing.
-            pub const EITHER: EitherFields<Self> = EitherFields::new(::dflat::codegen::Path::new(
-                "either",
-                &[::dflat::codegen::Step::Field(14)],
-            ));
+            pub const EITHER: EitherFields<Self, ::dflat::Sure> = EitherFields::new(
+                ::dflat::codegen::Path::new("either", &[::dflat::codegen::Step::Field(14)]),
+            );
             /// The query field `eithers`: `[B.C_dEf.Either]`, empty by default.
             pub const EITHERS: ::dflat::VectorField<Self, Either> =
                 ::dflat::VectorField::new("eithers", &[::dflat::codegen::Step::Field(18)]);
@@ -869,19 +869,19 @@ pub mod u8_ {
 
     /// The query fields of a [`Leaf`] inside an object of type `R`.
     #[derive(Clone, Debug)]
-    pub struct LeafFields<R>(::dflat::codegen::Path<R>);
+    pub struct LeafFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-    impl<R> LeafFields<R> {
+    impl<R, P> LeafFields<R, P> {
         /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
-        pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+        pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
             Self(path)
         }
 
         /// `id`: `int`, default `0`.
         #[must_use]
-        pub fn id(&self) -> ::dflat::Field<R, i32> {
+        pub fn id(&self) -> ::dflat::Field<R, i32, P> {
             self.0.field(
                 "id",
                 ::dflat::codegen::Step::Field(4),

@@ -119,14 +119,14 @@ impl ::dflat::codegen::Message for Tree {
 /// The query fields of a [`Tree`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct TreeFields<R>(::dflat::codegen::Path<R>);
+pub struct TreeFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> TreeFields<R> {
+impl<R, P> TreeFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -142,14 +142,14 @@ impl<R> TreeFields<R> {
 
     /// `left`: `Tree`, may be missing.
     #[must_use]
-    pub fn left(&self) -> Self {
-        Self::new(self.0.then("left", ::dflat::codegen::Step::Field(6)))
+    pub fn left(&self) -> TreeFields<R> {
+        TreeFields::new(self.0.then("left", ::dflat::codegen::Step::Field(6)))
     }
 
     /// `right`: `Tree`, may be missing.
     #[must_use]
-    pub fn right(&self) -> Self {
-        Self::new(self.0.then("right", ::dflat::codegen::Step::Field(8)))
+    pub fn right(&self) -> TreeFields<R> {
+        TreeFields::new(self.0.then("right", ::dflat::codegen::Step::Field(8)))
     }
 
     /// `children`: `[Tree]`, empty by default.
@@ -225,20 +225,20 @@ impl ::dflat::codegen::Message for Leaf {
 /// The query fields of a [`Leaf`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct LeafFields<R>(::dflat::codegen::Path<R>);
+pub struct LeafFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> LeafFields<R> {
+impl<R, P> LeafFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `size`: `int`, default `0`.
     #[must_use]
-    pub fn size(&self) -> ::dflat::Field<R, i32> {
+    pub fn size(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "size",
             ::dflat::codegen::Step::Field(4),
@@ -310,14 +310,14 @@ impl ::dflat::codegen::Message for Even {
 /// The query fields of an [`Even`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct EvenFields<R>(::dflat::codegen::Path<R>);
+pub struct EvenFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> EvenFields<R> {
+impl<R, P> EvenFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -406,14 +406,14 @@ impl ::dflat::codegen::Message for Odd {
 /// The query fields of an [`Odd`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct OddFields<R>(::dflat::codegen::Path<R>);
+pub struct OddFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> OddFields<R> {
+impl<R, P> OddFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -425,7 +425,7 @@ impl<R> OddFields<R> {
 
     /// `any`: `Any`, may be missing.
     #[must_use]
-    pub fn any(&self) -> AnyFields<R> {
+    pub fn any(&self) -> AnyFields<R, P> {
         AnyFields::new(self.0.then("any", ::dflat::codegen::Step::Field(8)))
     }
 }
@@ -564,14 +564,14 @@ impl ::dflat::codegen::UnionMember<Any> for DocumentData {
 /// The query fields of an [`Any`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct AnyFields<R>(::dflat::codegen::Path<R>);
+pub struct AnyFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> AnyFields<R> {
+impl<R, P> AnyFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -589,7 +589,7 @@ impl<R> AnyFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -715,20 +715,20 @@ impl ::dflat::codegen::Message for DocumentData {
 /// The query fields of a [`DocumentData`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct DocumentFields<R>(::dflat::codegen::Path<R>);
+pub struct DocumentFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> DocumentFields<R> {
+impl<R, P> DocumentFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `id`: `int`, default `0`, the primary key.
     #[must_use]
-    pub fn id(&self) -> ::dflat::Field<R, i32> {
+    pub fn id(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "id",
             ::dflat::codegen::Step::Field(4),
@@ -744,14 +744,14 @@ impl<R> DocumentFields<R> {
 
     /// `any`: `Any`, may be missing.
     #[must_use]
-    pub fn any(&self) -> AnyFields<R> {
+    pub fn any(&self) -> AnyFields<R, P> {
         AnyFields::new(self.0.then("any", ::dflat::codegen::Step::Field(10)))
     }
 
     /// `parent`: `Document`, may be missing.
     #[must_use]
-    pub fn parent(&self) -> Self {
-        Self::new(self.0.then("parent", ::dflat::codegen::Step::Field(12)))
+    pub fn parent(&self) -> DocumentFields<R> {
+        DocumentFields::new(self.0.then("parent", ::dflat::codegen::Step::Field(12)))
     }
 
     /// `copies`: `[Document]`, empty by default.
@@ -780,7 +780,7 @@ impl Document {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: `int`, default `0`, the primary key.
-    pub const ID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const ID: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
@@ -791,7 +791,7 @@ impl Document {
         &[::dflat::codegen::Step::Field(6)],
     ));
     /// The query fields of `any`: `Any`, may be missing.
-    pub const ANY: AnyFields<Self> = AnyFields::new(::dflat::codegen::Path::new(
+    pub const ANY: AnyFields<Self, ::dflat::Sure> = AnyFields::new(::dflat::codegen::Path::new(
         "any",
         &[::dflat::codegen::Step::Field(10)],
     ));

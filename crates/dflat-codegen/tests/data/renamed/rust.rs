@@ -116,14 +116,14 @@ impl ::storage::codegen::Message for TextContent {
 /// The query fields of a [`TextContent`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct TextContentFields<R>(::storage::codegen::Path<R>);
+pub struct TextContentFields<R, P = ::storage::Maybe>(::storage::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> TextContentFields<R> {
+impl<R, P> TextContentFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::storage::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::storage::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -207,14 +207,14 @@ impl ::storage::codegen::Message for ImageContent {
 /// The query fields of an [`ImageContent`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct ImageContentFields<R>(::storage::codegen::Path<R>);
+pub struct ImageContentFields<R, P = ::storage::Maybe>(::storage::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> ImageContentFields<R> {
+impl<R, P> ImageContentFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::storage::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::storage::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -322,14 +322,14 @@ impl ::storage::codegen::UnionMember<Content> for ImageContent {
 /// The query fields of a [`Content`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct ContentFields<R>(::storage::codegen::Path<R>);
+pub struct ContentFields<R, P = ::storage::Maybe>(::storage::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> ContentFields<R> {
+impl<R, P> ContentFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::storage::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::storage::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -347,7 +347,7 @@ impl<R> ContentFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::storage::Field<R, u8> {
+    pub fn tag(&self) -> ::storage::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -483,13 +483,13 @@ impl Post {
     pub const TABLE: ::storage::Table = <Self as ::storage::Object>::TABLE;
 
     /// The query field `title`: `string`, the primary key.
-    pub const TITLE: ::storage::Field<Self, str> = ::storage::Field::new(
+    pub const TITLE: ::storage::Field<Self, str, ::storage::Sure> = ::storage::Field::new(
         "title",
         &[::storage::codegen::Step::Field(4)],
         ::storage::codegen::Value::Text(::storage::codegen::Cow::Borrowed("")),
     );
     /// The query field `color`: `Color`, default `Red`.
-    pub const COLOR: ::storage::Field<Self, Color> = ::storage::Field::new(
+    pub const COLOR: ::storage::Field<Self, Color, ::storage::Sure> = ::storage::Field::new(
         "color",
         &[::storage::codegen::Step::Field(6)],
         ::storage::codegen::Value::Int(0),
@@ -501,16 +501,15 @@ impl Post {
         ::storage::codegen::Value::Null,
     );
     /// The query field `priority`: `int`, default `0`, indexed.
-    pub const PRIORITY: ::storage::Field<Self, i32> = ::storage::Field::new(
+    pub const PRIORITY: ::storage::Field<Self, i32, ::storage::Sure> = ::storage::Field::new(
         "priority",
         &[::storage::codegen::Step::Field(10)],
         ::storage::codegen::Value::Int(0),
     );
     /// The query fields of `content`: `Content`, may be missing.
-    pub const CONTENT: ContentFields<Self> = ContentFields::new(::storage::codegen::Path::new(
-        "content",
-        &[::storage::codegen::Step::Field(14)],
-    ));
+    pub const CONTENT: ContentFields<Self, ::storage::Sure> = ContentFields::new(
+        ::storage::codegen::Path::new("content", &[::storage::codegen::Step::Field(14)]),
+    );
 
     /// `title`: `string`, the primary key.
     #[must_use]

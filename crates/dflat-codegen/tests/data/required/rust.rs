@@ -32,20 +32,20 @@ impl ::dflat::codegen::Struct for Point {
 /// The query fields of a [`Point`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct PointFields<R>(::dflat::codegen::Path<R>);
+pub struct PointFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> PointFields<R> {
+impl<R, P> PointFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `x`: `int`.
     #[must_use]
-    pub fn x(&self) -> ::dflat::Field<R, i32> {
+    pub fn x(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "x",
             ::dflat::codegen::Step::Offset(0),
@@ -55,7 +55,7 @@ impl<R> PointFields<R> {
 
     /// `y`: `int`.
     #[must_use]
-    pub fn y(&self) -> ::dflat::Field<R, i32> {
+    pub fn y(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "y",
             ::dflat::codegen::Step::Offset(4),
@@ -151,14 +151,14 @@ impl ::dflat::codegen::UnionMember<Content> for Link {
 /// The query fields of a [`Content`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct ContentFields<R>(::dflat::codegen::Path<R>);
+pub struct ContentFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> ContentFields<R> {
+impl<R, P> ContentFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -176,7 +176,7 @@ impl<R> ContentFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -244,14 +244,14 @@ impl ::dflat::codegen::Message for Note {
 /// The query fields of a [`Note`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct NoteFields<R>(::dflat::codegen::Path<R>);
+pub struct NoteFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> NoteFields<R> {
+impl<R, P> NoteFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -370,14 +370,14 @@ impl ::dflat::codegen::Message for Link {
 /// The query fields of a [`Link`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct LinkFields<R>(::dflat::codegen::Path<R>);
+pub struct LinkFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> LinkFields<R> {
+impl<R, P> LinkFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -393,7 +393,7 @@ impl<R> LinkFields<R> {
 
     /// `title`: `string`, required.
     #[must_use]
-    pub fn title(&self) -> ::dflat::Field<R, str> {
+    pub fn title(&self) -> ::dflat::Field<R, str, P> {
         self.0.field(
             "title",
             ::dflat::codegen::Step::Field(6),
@@ -403,7 +403,7 @@ impl<R> LinkFields<R> {
 
     /// `stars`: `ubyte`, default `3`.
     #[must_use]
-    pub fn stars(&self) -> ::dflat::Field<R, u8> {
+    pub fn stars(&self) -> ::dflat::Field<R, u8, P> {
         self.0.field(
             "stars",
             ::dflat::codegen::Step::Field(8),
@@ -504,20 +504,20 @@ impl ::dflat::codegen::Message for Author {
 /// The query fields of an [`Author`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct AuthorFields<R>(::dflat::codegen::Path<R>);
+pub struct AuthorFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> AuthorFields<R> {
+impl<R, P> AuthorFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `name`: `string`, required.
     #[must_use]
-    pub fn name(&self) -> ::dflat::Field<R, str> {
+    pub fn name(&self) -> ::dflat::Field<R, str, P> {
         self.0.field(
             "name",
             ::dflat::codegen::Step::Field(4),
@@ -527,7 +527,7 @@ impl<R> AuthorFields<R> {
 
     /// `link`: `Link`, required.
     #[must_use]
-    pub fn link(&self) -> LinkFields<R> {
+    pub fn link(&self) -> LinkFields<R, P> {
         LinkFields::new(self.0.then("link", ::dflat::codegen::Step::Field(6)))
     }
 }
@@ -609,14 +609,14 @@ impl ::dflat::codegen::Message for Reply {
 /// The query fields of a [`Reply`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct ReplyFields<R>(::dflat::codegen::Path<R>);
+pub struct ReplyFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> ReplyFields<R> {
+impl<R, P> ReplyFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -716,20 +716,20 @@ impl ::dflat::codegen::Message for Quote {
 /// The query fields of a [`Quote`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct QuoteFields<R>(::dflat::codegen::Path<R>);
+pub struct QuoteFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> QuoteFields<R> {
+impl<R, P> QuoteFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `reply`: `Reply`, required.
     #[must_use]
-    pub fn reply(&self) -> ReplyFields<R> {
+    pub fn reply(&self) -> ReplyFields<R, P> {
         ReplyFields::new(self.0.then("reply", ::dflat::codegen::Step::Field(4)))
     }
 }
@@ -988,39 +988,35 @@ impl Post {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: `int`, default `0`, the primary key.
-    pub const ID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const ID: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query fields of `author`: `Author`, required.
-    pub const AUTHOR: AuthorFields<Self> = AuthorFields::new(::dflat::codegen::Path::new(
-        "author",
-        &[::dflat::codegen::Step::Field(6)],
-    ));
+    pub const AUTHOR: AuthorFields<Self, ::dflat::Sure> = AuthorFields::new(
+        ::dflat::codegen::Path::new("author", &[::dflat::codegen::Step::Field(6)]),
+    );
     /// The query fields of `editor`: `Author`, may be missing.
     pub const EDITOR: AuthorFields<Self> = AuthorFields::new(::dflat::codegen::Path::new(
         "editor",
         &[::dflat::codegen::Step::Field(8)],
     ));
     /// The query fields of `place`: `Point`, required.
-    pub const PLACE: PointFields<Self> = PointFields::new(::dflat::codegen::Path::new(
-        "place",
-        &[::dflat::codegen::Step::Field(10)],
-    ));
+    pub const PLACE: PointFields<Self, ::dflat::Sure> = PointFields::new(
+        ::dflat::codegen::Path::new("place", &[::dflat::codegen::Step::Field(10)]),
+    );
     /// The query fields of `content`: `Content`, required.
-    pub const CONTENT: ContentFields<Self> = ContentFields::new(::dflat::codegen::Path::new(
-        "content",
-        &[::dflat::codegen::Step::Field(14)],
-    ));
+    pub const CONTENT: ContentFields<Self, ::dflat::Sure> = ContentFields::new(
+        ::dflat::codegen::Path::new("content", &[::dflat::codegen::Step::Field(14)]),
+    );
     /// The query field `tags`: `[string]`, required.
     pub const TAGS: ::dflat::VectorField<Self, str> =
         ::dflat::VectorField::new("tags", &[::dflat::codegen::Step::Field(16)]);
     /// The query fields of `quote`: `Quote`, required.
-    pub const QUOTE: QuoteFields<Self> = QuoteFields::new(::dflat::codegen::Path::new(
-        "quote",
-        &[::dflat::codegen::Step::Field(18)],
-    ));
+    pub const QUOTE: QuoteFields<Self, ::dflat::Sure> = QuoteFields::new(
+        ::dflat::codegen::Path::new("quote", &[::dflat::codegen::Step::Field(18)]),
+    );
     /// The query field `bytes`: `[ubyte]`, required.
     pub const BYTES: ::dflat::VectorField<Self, u8> =
         ::dflat::VectorField::new("bytes", &[::dflat::codegen::Step::Field(20)]);

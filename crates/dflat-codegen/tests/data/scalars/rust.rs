@@ -555,61 +555,61 @@ impl Scalars {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: `ulong`, default `0`, the primary key.
-    pub const ID: ::dflat::Field<Self, u64> = ::dflat::Field::new(
+    pub const ID: ::dflat::Field<Self, u64, ::dflat::Sure> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `a`: `bool`, default `true`.
-    pub const A: ::dflat::Field<Self, bool> = ::dflat::Field::new(
+    pub const A: ::dflat::Field<Self, bool, ::dflat::Sure> = ::dflat::Field::new(
         "a",
         &[::dflat::codegen::Step::Field(6)],
         ::dflat::codegen::Value::Int(1),
     );
     /// The query field `b`: `byte`, default `-128`.
-    pub const B: ::dflat::Field<Self, i8> = ::dflat::Field::new(
+    pub const B: ::dflat::Field<Self, i8, ::dflat::Sure> = ::dflat::Field::new(
         "b",
         &[::dflat::codegen::Step::Field(8)],
         ::dflat::codegen::Value::Int(-128),
     );
     /// The query field `c`: `ubyte`, default `255`.
-    pub const C: ::dflat::Field<Self, u8> = ::dflat::Field::new(
+    pub const C: ::dflat::Field<Self, u8, ::dflat::Sure> = ::dflat::Field::new(
         "c",
         &[::dflat::codegen::Step::Field(10)],
         ::dflat::codegen::Value::Int(255),
     );
     /// The query field `d`: `short`, default `-1`.
-    pub const D: ::dflat::Field<Self, i16> = ::dflat::Field::new(
+    pub const D: ::dflat::Field<Self, i16, ::dflat::Sure> = ::dflat::Field::new(
         "d",
         &[::dflat::codegen::Step::Field(12)],
         ::dflat::codegen::Value::Int(-1),
     );
     /// The query field `e`: `ushort`, default `0`.
-    pub const E: ::dflat::Field<Self, u16> = ::dflat::Field::new(
+    pub const E: ::dflat::Field<Self, u16, ::dflat::Sure> = ::dflat::Field::new(
         "e",
         &[::dflat::codegen::Step::Field(14)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query field `f`: `int`, default `2147483647`.
-    pub const F: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const F: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "f",
         &[::dflat::codegen::Step::Field(16)],
         ::dflat::codegen::Value::Int(2_147_483_647),
     );
     /// The query field `g`: `uint`, default `4294967295`, unique.
-    pub const G: ::dflat::Field<Self, u32> = ::dflat::Field::new(
+    pub const G: ::dflat::Field<Self, u32, ::dflat::Sure> = ::dflat::Field::new(
         "g",
         &[::dflat::codegen::Step::Field(18)],
         ::dflat::codegen::Value::Int(4_294_967_295),
     );
     /// The query field `h`: `long`, default `-9223372036854775808`.
-    pub const H: ::dflat::Field<Self, i64> = ::dflat::Field::new(
+    pub const H: ::dflat::Field<Self, i64, ::dflat::Sure> = ::dflat::Field::new(
         "h",
         &[::dflat::codegen::Step::Field(20)],
         ::dflat::codegen::Value::Int(-9_223_372_036_854_775_808),
     );
     /// The query field `i`: `ulong`, default `18446744073709551615`.
-    pub const I: ::dflat::Field<Self, u64> = ::dflat::Field::new(
+    pub const I: ::dflat::Field<Self, u64, ::dflat::Sure> = ::dflat::Field::new(
         "i",
         &[::dflat::codegen::Step::Field(22)],
         ::dflat::codegen::Value::UInt(18_446_744_073_709_551_615),
@@ -675,25 +675,25 @@ impl Scalars {
         ::dflat::codegen::Value::Null,
     );
     /// The query field `level`: `Level`, default `Mid`.
-    pub const LEVEL: ::dflat::Field<Self, Level> = ::dflat::Field::new(
+    pub const LEVEL: ::dflat::Field<Self, Level, ::dflat::Sure> = ::dflat::Field::new(
         "level",
         &[::dflat::codegen::Step::Field(44)],
         ::dflat::codegen::Value::Int(5),
     );
     /// The query field `huge`: `Huge`, default `Top`.
-    pub const HUGE: ::dflat::Field<Self, Huge> = ::dflat::Field::new(
+    pub const HUGE: ::dflat::Field<Self, Huge, ::dflat::Sure> = ::dflat::Field::new(
         "huge",
         &[::dflat::codegen::Step::Field(46)],
         ::dflat::codegen::Value::UInt(18_446_744_073_709_551_615),
     );
     /// The query field `text`: `string`, default `"a \"quoted\"\né text"`.
-    pub const TEXT: ::dflat::Field<Self, str> = ::dflat::Field::new(
+    pub const TEXT: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
         "text",
         &[::dflat::codegen::Step::Field(48)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("a \"quoted\"\né text")),
     );
     /// The query field `needed`: `string`, required.
-    pub const NEEDED: ::dflat::Field<Self, str> = ::dflat::Field::new(
+    pub const NEEDED: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
         "needed",
         &[::dflat::codegen::Step::Field(50)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),

@@ -77,20 +77,20 @@ impl ::dflat::codegen::Struct for Vec {
 /// The query fields of a [`Vec`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct VecFields<R>(::dflat::codegen::Path<R>);
+pub struct VecFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> VecFields<R> {
+impl<R, P> VecFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `x`: `int`.
     #[must_use]
-    pub fn x(&self) -> ::dflat::Field<R, i32> {
+    pub fn x(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "x",
             ::dflat::codegen::Step::Offset(0),
@@ -161,20 +161,20 @@ impl ::dflat::codegen::Message for Option {
 /// The query fields of an [`Option`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct OptionFields<R>(::dflat::codegen::Path<R>);
+pub struct OptionFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> OptionFields<R> {
+impl<R, P> OptionFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `none`: `int`, default `0`.
     #[must_use]
-    pub fn none(&self) -> ::dflat::Field<R, i32> {
+    pub fn none(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "none",
             ::dflat::codegen::Step::Field(4),
@@ -185,12 +185,114 @@ impl<R> OptionFields<R> {
 
 ::dflat::__query_element!(table Option, OptionFields);
 
+/// An enum of the schema: `byte`, `One` by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i8)]
+#[allow(dead_code, unreachable_pub)]
+pub enum P {
+    /// `One`: 0.
+    #[default]
+    One = 0,
+    /// `Two`: 1.
+    Two = 1,
+}
+
+#[allow(dead_code, unreachable_pub)]
+impl P {
+    /// All values, in the order of the schema.
+    pub const ALL: [Self; 2] = [Self::One, Self::Two];
+
+    /// The name of the value in the schema.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::One => "One",
+            Self::Two => "Two",
+        }
+    }
+}
+
+::dflat::__enum_names!(P);
+
+impl ::dflat::codegen::Enum for P {
+    type Base = i8;
+
+    fn from_base(base: i8) -> ::core::option::Option<Self> {
+        match base {
+            0 => ::core::option::Option::Some(Self::One),
+            1 => ::core::option::Option::Some(Self::Two),
+            _ => ::core::option::Option::None,
+        }
+    }
+
+    fn to_base(self) -> i8 {
+        self as i8
+    }
+}
+
+::dflat::__field_type!(enum P);
+
+::dflat::__vector_element!(enum P);
+
+/// An enum of the schema: `byte`, `One` by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i8)]
+#[allow(dead_code, unreachable_pub)]
+pub enum R {
+    /// `One`: 0.
+    #[default]
+    One = 0,
+    /// `Two`: 1.
+    Two = 1,
+}
+
+#[allow(dead_code, unreachable_pub)]
+impl R {
+    /// All values, in the order of the schema.
+    pub const ALL: [Self; 2] = [Self::One, Self::Two];
+
+    /// The name of the value in the schema.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::One => "One",
+            Self::Two => "Two",
+        }
+    }
+}
+
+::dflat::__enum_names!(R);
+
+impl ::dflat::codegen::Enum for R {
+    type Base = i8;
+
+    fn from_base(base: i8) -> ::core::option::Option<Self> {
+        match base {
+            0 => ::core::option::Option::Some(Self::One),
+            1 => ::core::option::Option::Some(Self::Two),
+            _ => ::core::option::Option::None,
+        }
+    }
+
+    fn to_base(self) -> i8 {
+        self as i8
+    }
+}
+
+::dflat::__field_type!(enum R);
+
+::dflat::__vector_element!(enum R);
+
 /// A table of the schema as an owned struct.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
 pub struct String {
     /// `text`: `string`, may be missing.
     pub text: ::core::option::Option<::dflat::codegen::String>,
+    /// `p`: `P`, default `One`.
+    pub p: self::P,
+    /// `r`: `R`, default `One`.
+    pub r: self::R,
 }
 
 /// A view of a [`String`] inside an object.
@@ -205,12 +307,24 @@ impl<'a> StringRef<'a> {
     pub fn text(self) -> ::core::option::Option<&'a str> {
         self.0.text(4)
     }
+
+    /// `p`: `P`, default `One`.
+    #[must_use]
+    pub fn p(self) -> self::P {
+        self.0.enumeration(6, self::P::One)
+    }
+
+    /// `r`: `R`, default `One`.
+    #[must_use]
+    pub fn r(self) -> self::R {
+        self.0.enumeration(8, self::R::One)
+    }
 }
 
 #[automatically_derived]
 impl ::core::cmp::PartialEq for StringRef<'_> {
     fn eq(&self, other: &Self) -> bool {
-        self.text() == other.text()
+        self.text() == other.text() && self.p() == other.p() && self.r() == other.r()
     }
 }
 
@@ -219,6 +333,8 @@ impl ::core::fmt::Debug for StringRef<'_> {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         f.debug_struct("String")
             .field("text", &self.text())
+            .field("p", &self.p())
+            .field("r", &self.r())
             .finish()
     }
 }
@@ -233,11 +349,16 @@ impl ::dflat::codegen::Message for String {
     fn decode(view: StringRef<'_>) -> Self {
         Self {
             text: view.text().map(::dflat::codegen::String::from),
+            p: view.p(),
+            r: view.r(),
         }
     }
 
+    #[allow(clippy::similar_names, reason = "names of the schema")]
     fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
         let text_slot = encoder.slot(4, self.text.is_some());
+        encoder.enumeration(6, self.p, self::P::One);
+        encoder.enumeration(8, self.r, self::R::One);
         encoder.end_table();
         encoder.text(text_slot, self.text.as_deref());
     }
@@ -248,14 +369,14 @@ impl ::dflat::codegen::Message for String {
 /// The query fields of a [`String`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct StringFields<R>(::dflat::codegen::Path<R>);
+pub struct StringFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> StringFields<R> {
+impl<R, P> StringFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -266,6 +387,26 @@ impl<R> StringFields<R> {
             "text",
             ::dflat::codegen::Step::Field(4),
             ::dflat::codegen::Value::Null,
+        )
+    }
+
+    /// `p`: `P`, default `One`.
+    #[must_use]
+    pub fn p(&self) -> ::dflat::Field<R, self::P, P> {
+        self.0.field(
+            "p",
+            ::dflat::codegen::Step::Field(6),
+            ::dflat::codegen::Value::Int(0),
+        )
+    }
+
+    /// `r`: `R`, default `One`.
+    #[must_use]
+    pub fn r(&self) -> ::dflat::Field<R, self::R, P> {
+        self.0.field(
+            "r",
+            ::dflat::codegen::Step::Field(8),
+            ::dflat::codegen::Value::Int(0),
         )
     }
 }
@@ -333,21 +474,21 @@ impl ::dflat::codegen::Message for Box {
 /// The query fields of a [`Box`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct BoxFields<R>(::dflat::codegen::Path<R>);
+pub struct BoxFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> BoxFields<R> {
+impl<R, P> BoxFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `inner`: `Box`, may be missing.
     #[must_use]
-    pub fn inner(&self) -> Self {
-        Self::new(self.0.then("inner", ::dflat::codegen::Step::Field(4)))
+    pub fn inner(&self) -> BoxFields<R> {
+        BoxFields::new(self.0.then("inner", ::dflat::codegen::Step::Field(4)))
     }
 }
 
@@ -398,14 +539,14 @@ impl ::dflat::codegen::Message for Default {
 /// The query fields of a `Default` inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct DefaultFields<R>(::dflat::codegen::Path<R>);
+pub struct DefaultFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> DefaultFields<R> {
+impl<R, P> DefaultFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 }
@@ -475,14 +616,14 @@ impl ::dflat::codegen::Message for Clone {
 /// The query fields of a `Clone` inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct CloneFields<R>(::dflat::codegen::Path<R>);
+pub struct CloneFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> CloneFields<R> {
+impl<R, P> CloneFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -562,14 +703,14 @@ impl ::dflat::codegen::Message for Debug {
 /// The query fields of a `Debug` inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct DebugFields<R>(::dflat::codegen::Path<R>);
+pub struct DebugFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> DebugFields<R> {
+impl<R, P> DebugFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -709,14 +850,14 @@ impl ::dflat::codegen::UnionMember<Some> for Default {
 /// The query fields of a [`Some`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct SomeFields<R>(::dflat::codegen::Path<R>);
+pub struct SomeFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> SomeFields<R> {
+impl<R, P> SomeFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -734,7 +875,7 @@ impl<R> SomeFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -933,7 +1074,7 @@ impl Copy {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `Sized`: `string`, the primary key.
-    pub const SIZED: ::dflat::Field<Self, str> = ::dflat::Field::new(
+    pub const SIZED: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
         "Sized",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
@@ -954,13 +1095,13 @@ impl Copy {
         &[::dflat::codegen::Step::Field(10)],
     ));
     /// The query field `result`: `Result`, default `Ok`.
-    pub const RESULT: ::dflat::Field<Self, Result> = ::dflat::Field::new(
+    pub const RESULT: ::dflat::Field<Self, Result, ::dflat::Sure> = ::dflat::Field::new(
         "result",
         &[::dflat::codegen::Step::Field(12)],
         ::dflat::codegen::Value::Int(0),
     );
     /// The query fields of `some`: `Some`, may be missing.
-    pub const SOME: SomeFields<Self> = SomeFields::new(::dflat::codegen::Path::new(
+    pub const SOME: SomeFields<Self, ::dflat::Sure> = SomeFields::new(::dflat::codegen::Path::new(
         "some",
         &[::dflat::codegen::Step::Field(16)],
     ));
@@ -1068,8 +1209,10 @@ impl ::dflat::Object for Copy {
                     name: ::dflat::codegen::Cow::Borrowed("String"),
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("text"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("p"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(6))), default: ::dflat::codegen::Value::Int(0), required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("r"), voffset: 8, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(7))), default: ::dflat::codegen::Value::Int(0), required: false },
                     ]),
-                    end: 6,
+                    end: 10,
                 }),
                 ::dflat::codegen::TypeDescriptor::Struct(::dflat::codegen::StructLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Vec"),
@@ -1093,14 +1236,32 @@ impl ::dflat::Object for Copy {
                     members: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::MemberLayout { name: ::dflat::codegen::Cow::Borrowed("Option"), code: 1, element: ::dflat::codegen::Element::Table(::dflat::codegen::TypeId(1)) },
                         ::dflat::codegen::MemberLayout { name: ::dflat::codegen::Cow::Borrowed("String"), code: 2, element: ::dflat::codegen::Element::Table(::dflat::codegen::TypeId(2)) },
-                        ::dflat::codegen::MemberLayout { name: ::dflat::codegen::Cow::Borrowed("Box"), code: 3, element: ::dflat::codegen::Element::Table(::dflat::codegen::TypeId(6)) },
-                        ::dflat::codegen::MemberLayout { name: ::dflat::codegen::Cow::Borrowed("Default"), code: 4, element: ::dflat::codegen::Element::Table(::dflat::codegen::TypeId(7)) },
+                        ::dflat::codegen::MemberLayout { name: ::dflat::codegen::Cow::Borrowed("Box"), code: 3, element: ::dflat::codegen::Element::Table(::dflat::codegen::TypeId(8)) },
+                        ::dflat::codegen::MemberLayout { name: ::dflat::codegen::Cow::Borrowed("Default"), code: 4, element: ::dflat::codegen::Element::Table(::dflat::codegen::TypeId(9)) },
+                    ]),
+                }),
+                ::dflat::codegen::TypeDescriptor::Enum(::dflat::codegen::EnumLayout {
+                    name: ::dflat::codegen::Cow::Borrowed("P"),
+                    base: ::dflat::codegen::ScalarKind::I8,
+                    bit_flags: false,
+                    values: ::dflat::codegen::Cow::Borrowed(&[
+                        ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("One"), value: ::dflat::codegen::Value::Int(0) },
+                        ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Two"), value: ::dflat::codegen::Value::Int(1) },
+                    ]),
+                }),
+                ::dflat::codegen::TypeDescriptor::Enum(::dflat::codegen::EnumLayout {
+                    name: ::dflat::codegen::Cow::Borrowed("R"),
+                    base: ::dflat::codegen::ScalarKind::I8,
+                    bit_flags: false,
+                    values: ::dflat::codegen::Cow::Borrowed(&[
+                        ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("One"), value: ::dflat::codegen::Value::Int(0) },
+                        ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Two"), value: ::dflat::codegen::Value::Int(1) },
                     ]),
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Box"),
                     fields: ::dflat::codegen::Cow::Borrowed(&[
-                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("inner"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(6))), default: ::dflat::codegen::Value::Null, required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("inner"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(8))), default: ::dflat::codegen::Value::Null, required: false },
                     ]),
                     end: 6,
                 }),

@@ -85,14 +85,14 @@ impl ::dflat::codegen::Struct for Vec3 {
 /// The query fields of a [`Vec3`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct Vec3Fields<R>(::dflat::codegen::Path<R>);
+pub struct Vec3Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> Vec3Fields<R> {
+impl<R, P> Vec3Fields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -169,32 +169,32 @@ impl ::dflat::codegen::Struct for Box {
 /// The query fields of a [`Box`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct BoxFields<R>(::dflat::codegen::Path<R>);
+pub struct BoxFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> BoxFields<R> {
+impl<R, P> BoxFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `min`: `Vec3`.
     #[must_use]
-    pub fn min(&self) -> Vec3Fields<R> {
+    pub fn min(&self) -> Vec3Fields<R, P> {
         Vec3Fields::new(self.0.then("min", ::dflat::codegen::Step::Offset(0)))
     }
 
     /// `max`: `Vec3`.
     #[must_use]
-    pub fn max(&self) -> Vec3Fields<R> {
+    pub fn max(&self) -> Vec3Fields<R, P> {
         Vec3Fields::new(self.0.then("max", ::dflat::codegen::Step::Offset(12)))
     }
 
     /// `side`: `Side`.
     #[must_use]
-    pub fn side(&self) -> ::dflat::Field<R, Side> {
+    pub fn side(&self) -> ::dflat::Field<R, Side, P> {
         self.0.field(
             "side",
             ::dflat::codegen::Step::Offset(24),
@@ -204,7 +204,7 @@ impl<R> BoxFields<R> {
 
     /// `solid`: `bool`.
     #[must_use]
-    pub fn solid(&self) -> ::dflat::Field<R, bool> {
+    pub fn solid(&self) -> ::dflat::Field<R, bool, P> {
         self.0.field(
             "solid",
             ::dflat::codegen::Step::Offset(25),
@@ -284,14 +284,14 @@ impl ::dflat::codegen::Struct for Grid {
 /// The query fields of a [`Grid`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct GridFields<R>(::dflat::codegen::Path<R>);
+pub struct GridFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> GridFields<R> {
+impl<R, P> GridFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -336,20 +336,20 @@ impl ::dflat::codegen::Struct for Tiny {
 /// The query fields of a [`Tiny`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct TinyFields<R>(::dflat::codegen::Path<R>);
+pub struct TinyFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> TinyFields<R> {
+impl<R, P> TinyFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `a`: `int`.
     #[must_use]
-    pub fn a(&self) -> ::dflat::Field<R, i32> {
+    pub fn a(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "a",
             ::dflat::codegen::Step::Offset(0),
@@ -496,7 +496,7 @@ impl Place {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: `int`, default `0`, the primary key.
-    pub const ID: ::dflat::Field<Self, i32> = ::dflat::Field::new(
+    pub const ID: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Int(0),

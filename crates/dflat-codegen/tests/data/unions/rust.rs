@@ -32,20 +32,20 @@ impl ::dflat::codegen::Struct for Point {
 /// The query fields of a [`Point`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct PointFields<R>(::dflat::codegen::Path<R>);
+pub struct PointFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> PointFields<R> {
+impl<R, P> PointFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `x`: `int`.
     #[must_use]
-    pub fn x(&self) -> ::dflat::Field<R, i32> {
+    pub fn x(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "x",
             ::dflat::codegen::Step::Offset(0),
@@ -55,7 +55,7 @@ impl<R> PointFields<R> {
 
     /// `y`: `int`.
     #[must_use]
-    pub fn y(&self) -> ::dflat::Field<R, i32> {
+    pub fn y(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "y",
             ::dflat::codegen::Step::Offset(4),
@@ -98,20 +98,20 @@ impl ::dflat::codegen::Struct for Far {
 /// The query fields of a [`Far`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct FarFields<R>(::dflat::codegen::Path<R>);
+pub struct FarFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> FarFields<R> {
+impl<R, P> FarFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `place`: `Point`.
     #[must_use]
-    pub fn place(&self) -> PointFields<R> {
+    pub fn place(&self) -> PointFields<R, P> {
         PointFields::new(self.0.then("place", ::dflat::codegen::Step::Offset(0)))
     }
 
@@ -202,14 +202,14 @@ impl ::dflat::codegen::Message for Note {
 /// The query fields of a [`Note`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct NoteFields<R>(::dflat::codegen::Path<R>);
+pub struct NoteFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> NoteFields<R> {
+impl<R, P> NoteFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -400,14 +400,14 @@ impl ::dflat::codegen::UnionMember<Body> for Ref {
 /// The query fields of a [`Body`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct BodyFields<R>(::dflat::codegen::Path<R>);
+pub struct BodyFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> BodyFields<R> {
+impl<R, P> BodyFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -425,7 +425,7 @@ impl<R> BodyFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -490,20 +490,20 @@ impl ::dflat::codegen::Message for Ref {
 /// The query fields of a [`Ref`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct RefFields<R>(::dflat::codegen::Path<R>);
+pub struct RefFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> RefFields<R> {
+impl<R, P> RefFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `x`: `int`, default `0`.
     #[must_use]
-    pub fn x(&self) -> ::dflat::Field<R, i32> {
+    pub fn x(&self) -> ::dflat::Field<R, i32, P> {
         self.0.field(
             "x",
             ::dflat::codegen::Step::Field(4),
@@ -598,14 +598,14 @@ impl ::dflat::codegen::UnionMember<Shape> for Far {
 /// The query fields of a [`Shape`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct ShapeFields<R>(::dflat::codegen::Path<R>);
+pub struct ShapeFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> ShapeFields<R> {
+impl<R, P> ShapeFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -623,7 +623,7 @@ impl<R> ShapeFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -692,14 +692,14 @@ impl ::dflat::codegen::UnionMember<Single> for Note {
 /// The query fields of a [`Single`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct SingleFields<R>(::dflat::codegen::Path<R>);
+pub struct SingleFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> SingleFields<R> {
+impl<R, P> SingleFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
@@ -717,7 +717,7 @@ impl<R> SingleFields<R> {
 
     /// The type code of the current member, or 0 if the union is empty.
     #[must_use]
-    pub fn tag(&self) -> ::dflat::Field<R, u8> {
+    pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
         self.0.tag()
     }
 }
@@ -911,13 +911,13 @@ impl Message {
     pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
     /// The query field `id`: `string`, the primary key.
-    pub const ID: ::dflat::Field<Self, str> = ::dflat::Field::new(
+    pub const ID: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
         "id",
         &[::dflat::codegen::Step::Field(4)],
         ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
     );
     /// The query fields of `body`: `Body`, may be missing, indexed.
-    pub const BODY: BodyFields<Self> = BodyFields::new(::dflat::codegen::Path::new(
+    pub const BODY: BodyFields<Self, ::dflat::Sure> = BodyFields::new(::dflat::codegen::Path::new(
         "body",
         &[::dflat::codegen::Step::Field(8)],
     ));
@@ -925,18 +925,16 @@ impl Message {
     pub const BODIES: ::dflat::VectorField<Self, Body> =
         ::dflat::VectorField::new("bodies", &[::dflat::codegen::Step::Field(12)]);
     /// The query fields of `shape`: `Shape`, may be missing.
-    pub const SHAPE: ShapeFields<Self> = ShapeFields::new(::dflat::codegen::Path::new(
-        "shape",
-        &[::dflat::codegen::Step::Field(16)],
-    ));
+    pub const SHAPE: ShapeFields<Self, ::dflat::Sure> = ShapeFields::new(
+        ::dflat::codegen::Path::new("shape", &[::dflat::codegen::Step::Field(16)]),
+    );
     /// The query field `shapes`: `[Shape]`, empty by default.
     pub const SHAPES: ::dflat::VectorField<Self, Shape> =
         ::dflat::VectorField::new("shapes", &[::dflat::codegen::Step::Field(20)]);
     /// The query fields of `single`: `Single`, required.
-    pub const SINGLE: SingleFields<Self> = SingleFields::new(::dflat::codegen::Path::new(
-        "single",
-        &[::dflat::codegen::Step::Field(24)],
-    ));
+    pub const SINGLE: SingleFields<Self, ::dflat::Sure> = SingleFields::new(
+        ::dflat::codegen::Path::new("single", &[::dflat::codegen::Step::Field(24)]),
+    );
     /// The query fields of `nested`: `Holder`, may be missing.
     pub const NESTED: HolderFields<Self> = HolderFields::new(::dflat::codegen::Path::new(
         "nested",
@@ -1214,26 +1212,26 @@ impl ::dflat::codegen::Message for Holder {
 /// The query fields of a [`Holder`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
-pub struct HolderFields<R>(::dflat::codegen::Path<R>);
+pub struct HolderFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
-impl<R> HolderFields<R> {
+impl<R, P> HolderFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
         Self(path)
     }
 
     /// `body`: `Body`, may be missing.
     #[must_use]
-    pub fn body(&self) -> BodyFields<R> {
+    pub fn body(&self) -> BodyFields<R, P> {
         BodyFields::new(self.0.then("body", ::dflat::codegen::Step::Field(6)))
     }
 
     /// `shape`: `Shape`, may be missing.
     #[must_use]
-    pub fn shape(&self) -> ShapeFields<R> {
+    pub fn shape(&self) -> ShapeFields<R, P> {
         ShapeFields::new(self.0.then("shape", ::dflat::codegen::Step::Field(10)))
     }
 

@@ -196,19 +196,19 @@ pub mod v {
 
     /// The query fields of a [`S`] inside an object of type `R`.
     #[derive(Clone, Debug)]
-    pub struct SFields<R>(::dflat::codegen::Path<R>);
+    pub struct SFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-    impl<R> SFields<R> {
+    impl<R, P> SFields<R, P> {
         /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
-        pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+        pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
             Self(path)
         }
 
         /// `a`: `int`.
         #[must_use]
-        pub fn a(&self) -> ::dflat::Field<R, i32> {
+        pub fn a(&self) -> ::dflat::Field<R, i32, P> {
             self.0.field(
                 "a",
                 ::dflat::codegen::Step::Offset(0),
@@ -249,19 +249,19 @@ pub mod v {
 
     /// The query fields of a [`S2`] inside an object of type `R`.
     #[derive(Clone, Debug)]
-    pub struct S2Fields<R>(::dflat::codegen::Path<R>);
+    pub struct S2Fields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-    impl<R> S2Fields<R> {
+    impl<R, P> S2Fields<R, P> {
         /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
-        pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+        pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
             Self(path)
         }
 
         /// `e`: `V.E`.
         #[must_use]
-        pub fn e(&self) -> ::dflat::Field<R, E> {
+        pub fn e(&self) -> ::dflat::Field<R, E, P> {
             self.0.field(
                 "e",
                 ::dflat::codegen::Step::Offset(0),
@@ -329,13 +329,13 @@ pub mod v {
 
     /// The query fields of a [`T`] inside an object of type `R`.
     #[derive(Clone, Debug)]
-    pub struct TFields<R>(::dflat::codegen::Path<R>);
+    pub struct TFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-    impl<R> TFields<R> {
+    impl<R, P> TFields<R, P> {
         /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
-        pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+        pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
             Self(path)
         }
 
@@ -494,13 +494,13 @@ pub mod v {
 
     /// The query fields of an [`U`] inside an object of type `R`.
     #[derive(Clone, Debug)]
-    pub struct UFields<R>(::dflat::codegen::Path<R>);
+    pub struct UFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-    impl<R> UFields<R> {
+    impl<R, P> UFields<R, P> {
         /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
-        pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+        pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
             Self(path)
         }
 
@@ -518,7 +518,7 @@ pub mod v {
 
         /// The type code of the current member, or 0 if the union is empty.
         #[must_use]
-        pub fn tag(&self) -> ::dflat::Field<R, u8> {
+        pub fn tag(&self) -> ::dflat::Field<R, u8, P> {
             self.0.tag()
         }
     }
@@ -1097,19 +1097,19 @@ pub mod v {
 
     /// The query fields of a [`RData`] inside an object of type `R`.
     #[derive(Clone, Debug)]
-    pub struct RFields<R>(::dflat::codegen::Path<R>);
+    pub struct RFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-    impl<R> RFields<R> {
+    impl<R, P> RFields<R, P> {
         /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
-        pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+        pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
             Self(path)
         }
 
         /// `id`: `V.F`, no flag by default, the primary key.
         #[must_use]
-        pub fn id(&self) -> ::dflat::Field<R, F> {
+        pub fn id(&self) -> ::dflat::Field<R, F, P> {
             self.0.field(
                 "id",
                 ::dflat::codegen::Step::Field(4),
@@ -1227,7 +1227,7 @@ pub mod v {
 
         /// `u`: `V.U`, may be missing.
         #[must_use]
-        pub fn u(&self) -> UFields<R> {
+        pub fn u(&self) -> UFields<R, P> {
             UFields::new(self.0.then("u", ::dflat::codegen::Step::Field(46)))
         }
 
@@ -1257,7 +1257,7 @@ pub mod v {
 
         /// `key`: `string`, required.
         #[must_use]
-        pub fn key(&self) -> ::dflat::Field<R, str> {
+        pub fn key(&self) -> ::dflat::Field<R, str, P> {
             self.0.field(
                 "key",
                 ::dflat::codegen::Step::Field(56),
@@ -1267,7 +1267,7 @@ pub mod v {
 
         /// `hashed`: `uint`, default `0`.
         #[must_use]
-        pub fn hashed(&self) -> ::dflat::Field<R, u32> {
+        pub fn hashed(&self) -> ::dflat::Field<R, u32, P> {
             self.0.field(
                 "hashed",
                 ::dflat::codegen::Step::Field(58),
@@ -1297,7 +1297,7 @@ pub mod v {
 
         /// `eb`: `V.E`, default `B`.
         #[must_use]
-        pub fn eb(&self) -> ::dflat::Field<R, E> {
+        pub fn eb(&self) -> ::dflat::Field<R, E, P> {
             self.0.field(
                 "eb",
                 ::dflat::codegen::Step::Field(66),
@@ -1337,7 +1337,7 @@ pub mod v {
 
         /// `s0`: `string`, default `"x\0y"`.
         #[must_use]
-        pub fn s0(&self) -> ::dflat::Field<R, str> {
+        pub fn s0(&self) -> ::dflat::Field<R, str, P> {
             self.0.field(
                 "s0",
                 ::dflat::codegen::Step::Field(74),
@@ -1347,7 +1347,7 @@ pub mod v {
 
         /// `sm`: `string`, default `""`.
         #[must_use]
-        pub fn sm(&self) -> ::dflat::Field<R, str> {
+        pub fn sm(&self) -> ::dflat::Field<R, str, P> {
             self.0.field(
                 "sm",
                 ::dflat::codegen::Step::Field(76),
@@ -1357,7 +1357,7 @@ pub mod v {
 
         /// `b1`: `bool`, default `true`.
         #[must_use]
-        pub fn b1(&self) -> ::dflat::Field<R, bool> {
+        pub fn b1(&self) -> ::dflat::Field<R, bool, P> {
             self.0.field(
                 "b1",
                 ::dflat::codegen::Step::Field(78),
@@ -1367,7 +1367,7 @@ pub mod v {
 
         /// `ff`: `V.F`, default `X | Y`.
         #[must_use]
-        pub fn ff(&self) -> ::dflat::Field<R, F> {
+        pub fn ff(&self) -> ::dflat::Field<R, F, P> {
             self.0.field(
                 "ff",
                 ::dflat::codegen::Step::Field(80),
@@ -1392,7 +1392,7 @@ pub mod v {
         pub const TABLE: ::dflat::Table = <Self as ::dflat::Object>::TABLE;
 
         /// The query field `id`: `V.F`, no flag by default, the primary key.
-        pub const ID: ::dflat::Field<Self, F> = ::dflat::Field::new(
+        pub const ID: ::dflat::Field<Self, F, ::dflat::Sure> = ::dflat::Field::new(
             "id",
             &[::dflat::codegen::Step::Field(4)],
             ::dflat::codegen::Value::Int(0),
@@ -1452,7 +1452,7 @@ pub mod v {
         pub const R: ::dflat::VectorField<Self, RData> =
             ::dflat::VectorField::new("r", &[::dflat::codegen::Step::Field(42)]);
         /// The query fields of `u`: `V.U`, may be missing.
-        pub const U: UFields<Self> = UFields::new(::dflat::codegen::Path::new(
+        pub const U: UFields<Self, ::dflat::Sure> = UFields::new(::dflat::codegen::Path::new(
             "u",
             &[::dflat::codegen::Step::Field(46)],
         ));
@@ -1469,13 +1469,13 @@ pub mod v {
         pub const FLEX: ::dflat::VectorField<Self, u8> =
             ::dflat::VectorField::new("flex", &[::dflat::codegen::Step::Field(54)]);
         /// The query field `key`: `string`, required.
-        pub const KEY: ::dflat::Field<Self, str> = ::dflat::Field::new(
+        pub const KEY: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
             "key",
             &[::dflat::codegen::Step::Field(56)],
             ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
         );
         /// The query field `hashed`: `uint`, default `0`.
-        pub const HASHED: ::dflat::Field<Self, u32> = ::dflat::Field::new(
+        pub const HASHED: ::dflat::Field<Self, u32, ::dflat::Sure> = ::dflat::Field::new(
             "hashed",
             &[::dflat::codegen::Step::Field(58)],
             ::dflat::codegen::Value::Int(0),
@@ -1493,7 +1493,7 @@ pub mod v {
             ::dflat::codegen::Value::Null,
         );
         /// The query field `eb`: `V.E`, default `B`.
-        pub const EB: ::dflat::Field<Self, E> = ::dflat::Field::new(
+        pub const EB: ::dflat::Field<Self, E, ::dflat::Sure> = ::dflat::Field::new(
             "eb",
             &[::dflat::codegen::Step::Field(66)],
             ::dflat::codegen::Value::Int(1),
@@ -1517,25 +1517,25 @@ pub mod v {
             ::dflat::codegen::Value::Float(f64::INFINITY),
         );
         /// The query field `s0`: `string`, default `"x\0y"`.
-        pub const S0: ::dflat::Field<Self, str> = ::dflat::Field::new(
+        pub const S0: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
             "s0",
             &[::dflat::codegen::Step::Field(74)],
             ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("x\0y")),
         );
         /// The query field `sm`: `string`, default `""`.
-        pub const SM: ::dflat::Field<Self, str> = ::dflat::Field::new(
+        pub const SM: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
             "sm",
             &[::dflat::codegen::Step::Field(76)],
             ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
         );
         /// The query field `b1`: `bool`, default `true`.
-        pub const B1: ::dflat::Field<Self, bool> = ::dflat::Field::new(
+        pub const B1: ::dflat::Field<Self, bool, ::dflat::Sure> = ::dflat::Field::new(
             "b1",
             &[::dflat::codegen::Step::Field(78)],
             ::dflat::codegen::Value::Int(1),
         );
         /// The query field `ff`: `V.F`, default `X | Y`.
-        pub const FF: ::dflat::Field<Self, F> = ::dflat::Field::new(
+        pub const FF: ::dflat::Field<Self, F, ::dflat::Sure> = ::dflat::Field::new(
             "ff",
             &[::dflat::codegen::Step::Field(80)],
             ::dflat::codegen::Value::UInt(9_223_372_036_854_775_809),
@@ -2035,19 +2035,19 @@ pub mod v {
 
     /// The query fields of a [`K`] inside an object of type `R`.
     #[derive(Clone, Debug)]
-    pub struct KFields<R>(::dflat::codegen::Path<R>);
+    pub struct KFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
-    impl<R> KFields<R> {
+    impl<R, P> KFields<R, P> {
         /// The query fields of the value at a path.
         #[doc(hidden)]
         #[must_use]
-        pub const fn new(path: ::dflat::codegen::Path<R>) -> Self {
+        pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
             Self(path)
         }
 
         /// `k`: `int`, default `0`.
         #[must_use]
-        pub fn k(&self) -> ::dflat::Field<R, i32> {
+        pub fn k(&self) -> ::dflat::Field<R, i32, P> {
             self.0.field(
                 "k",
                 ::dflat::codegen::Step::Field(4),
@@ -2063,13 +2063,13 @@ pub mod v {
 
         /// `st`: `V.S`, required.
         #[must_use]
-        pub fn st(&self) -> SFields<R> {
+        pub fn st(&self) -> SFields<R, P> {
             SFields::new(self.0.then("st", ::dflat::codegen::Step::Field(8)))
         }
 
         /// `u`: `V.U`, required.
         #[must_use]
-        pub fn u(&self) -> UFields<R> {
+        pub fn u(&self) -> UFields<R, P> {
             UFields::new(self.0.then("u", ::dflat::codegen::Step::Field(12)))
         }
     }

@@ -103,7 +103,7 @@ pub fn strings_are_equal_only_if_their_bytes_are(open: Open) {
         ..item(name, 0)
     }));
     for name in names {
-        for text in [|| Item::NAME, || Item::NICK, || Item::ID] {
+        for text in [|| Item::NAME, || Item::NICK, || Item::ID.into()] {
             for predicate in [
                 text().eq(name),
                 text().in_([name]),

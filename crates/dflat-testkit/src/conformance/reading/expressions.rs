@@ -117,7 +117,7 @@ pub fn strings_are_tested(open: Open) {
         ..ItemData::default()
     }));
     w.create::<Item>([item("missing", 0)]);
-    for text in [|| Item::NAME, || Item::NICK, || Item::ID] {
+    for text in [|| Item::NAME, || Item::NICK, || Item::ID.into()] {
         let known = || text().ne("missing");
         let found = |predicate: Predicate<Item>| items(&w, predicate & known());
         assert_eq!(found(text().starts_with("a")), ["adam", "a\0b"]);

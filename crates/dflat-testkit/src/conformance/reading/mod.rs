@@ -138,5 +138,8 @@ laws! { ($) reading_laws of reading;
         identity_compares_floats_by_their_bits
         unsigned_numbers_above_the_signed_range_are_keys
         parts_of_a_composite_key_are_queried_like_fields
+        values_that_every_object_has_are_selected_plain
+        values_inside_required_tables_are_selected_plain
+        values_inside_structs_and_unions_may_be_missing
     }
 }

@@ -1,6 +1,6 @@
 //! Laws of dates, times and UUIDs in queries.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dflat::{Milliseconds, Nanoseconds, Seconds};
 use jiff::Timestamp;
@@ -69,6 +69,15 @@ pub fn optional_times_may_be_missing(open: Open) {
     ]);
     assert_eq!(found(&w, Entry::DUE.is_null()), [1]);
     assert_eq!(found(&w, Entry::DUE.ge(due)), [2]);
+    assert_eq!(found(&w, Entry::DUE.eq(Some(due))), [2]);
+    let system = UNIX_EPOCH + Duration::from_secs(due.as_second().cast_unsigned());
+    assert_eq!(found(&w, Entry::DUE.eq(Some(system))), [2]);
+    assert_eq!(found(&w, Entry::DUE.eq(None::<Timestamp>)), [1]);
+    assert_eq!(found(&w, Entry::DUE.ne(None::<Timestamp>)), [2]);
+    assert_eq!(found(&w, Entry::DUE.eq(None::<SystemTime>)), [1]);
+    assert_eq!(found(&w, Entry::DUE.ne(None::<SystemTime>)), [2]);
+    assert_eq!(found(&w, Entry::DUE.in_([None, Some(due)])), [1, 2]);
+    assert_eq!(found(&w, Entry::DUE.lt(None::<Timestamp>)), [0_u64; 0]);
     let entry = w.get::<Entry>(2).unwrap().unwrap();
     assert_eq!(entry.due().map(Seconds::timestamp), Some(due));
 }
@@ -117,5 +126,24 @@ pub fn uuids_are_compared_by_their_bytes(open: Open) {
             other == id || other == 4
         }));
     }
-    assert_eq!(found(&w, Entry::AUTHOR.in_::<Uuid>([])), [0_u64; 0]);
+    let author = &Entry::AUTHOR;
+    assert_eq!(found(&w, author.in_::<Uuid>([])), [0_u64; 0]);
+    assert_eq!(found(&w, author.not_in::<Uuid>([])), [1, 2, 3, 4]);
+    assert_eq!(found(&w, author.not_in([uuids[0], uuids[3]])), [2, 3]);
+    assert_eq!(found(&w, author.not_in([Some(uuids[0]), None])), [2, 3, 4]);
+    assert_eq!(found(&w, author.in_([Some(uuids[0]), None])), [1, 5]);
+    assert_eq!(found(&w, author.eq(Some(uuids[1]))), [2]);
+    assert_eq!(found(&w, author.ne(Some(Id::from(uuids[1])))), [1, 3, 4]);
+    for missing in [author.is_null(), author.eq(None::<Uuid>), author.eq(None::<Id>)] {
+        assert_eq!(found(&w, missing), [5]);
+    }
+    for present in [author.is_not_null(), author.ne(None::<Uuid>)] {
+        assert_eq!(found(&w, present), [1, 2, 3, 4]);
+    }
+    for unknown in [
+        author.lt(None::<Uuid>), author.le(None::<Uuid>), author.gt(None::<Uuid>),
+        author.ge(None::<Uuid>),
+    ] {
+        assert_eq!(found(&w, unknown), [0_u64; 0]);
+    }
 }

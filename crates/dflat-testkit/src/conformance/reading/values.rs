@@ -3,7 +3,8 @@
 use dflat::{Field, FieldType, FetchedResult, Operand};
 
 use crate::fixture::{Fixture, Open};
-use crate::schema::{Item, ItemData, Keyed, KeyedData, Level, Twin, TwinData, Wide, WideData};
+use crate::letter::v2::mail;
+use crate::schema::{Item, ItemData, Keyed, KeyedData, Level, Note, Sample, SampleData, Twin, TwinData, Wide, WideData};
 
 fn keys(found: &FetchedResult<Twin>) -> Vec<i32> {
     found.iter().map(Twin::id).collect()
@@ -11,7 +12,7 @@ fn keys(found: &FetchedResult<Twin>) -> Vec<i32> {
 
 /// Checks that queries by both fields of a pair find the objects for whose value `expected` is
 /// true.
-fn alike<T, V>(w: &Fixture, pair: [Field<Twin, T>; 2], values: &[Option<V>])
+fn alike<T, P, V>(w: &Fixture, pair: [Field<Twin, T, P>; 2], values: &[Option<V>])
 where
     T: FieldType + ?Sized,
     V: Operand<Twin, T> + Clone + PartialOrd + std::fmt::Debug,
@@ -42,7 +43,7 @@ where
 }
 
 /// Checks that both fields of a pair give the same order: missing values first, ties by row id.
-fn in_order<T, V>(w: &Fixture, pair: [Field<Twin, T>; 2], values: &[Option<V>])
+fn in_order<T, P, V>(w: &Fixture, pair: [Field<Twin, T, P>; 2], values: &[Option<V>])
 where
     T: FieldType + ?Sized,
     V: PartialOrd,
@@ -268,4 +269,46 @@ pub fn parts_of_a_composite_key_are_queried_like_fields(open: Open) {
     assert!(ordered.iter().map(Keyed::number).eq([9, 1, u64::MAX, 9]));
     let by_zone = w.fetch::<Keyed>().order_by(Keyed::ZONE.descending()).limit(3).all().unwrap();
     assert!(by_zone.iter().map(Keyed::number).eq([9, u64::MAX, 1]));
+}
+
+pub fn values_that_every_object_has_are_selected_plain(open: Open) {
+    let w = open();
+    w.create::<Twin>([TwinData { id: 7, i8_b: -1, level_b: Level::High, ..TwinData::default() }]);
+    let twins = || w.fetch::<Twin>();
+    let rows: Vec<(i32, bool, i8, u64, Level)> = twins()
+        .select((Twin::ID, Twin::BOOL_A, Twin::I8_B, Twin::U64_A, Twin::LEVEL_B))
+        .unwrap();
+    assert_eq!(rows, [(7, false, -1, 0, Level::High)]);
+    // NaN counts as missing, and a computed value may be missing too.
+    let rows: Vec<(Option<f64>, Option<i64>)> =
+        twins().select((Twin::F64_A, Twin::I8_B * 2)).unwrap();
+    assert_eq!(rows, [(Some(0.0), Some(-2))]);
+    let rows: Vec<(Option<i32>, Option<String>)> =
+        twins().select((Twin::MAYBE_A, Twin::TEXT_A)).unwrap();
+    assert_eq!(rows, [(None, None)]);
+}
+
+pub fn values_inside_required_tables_are_selected_plain(open: Open) {
+    let w = open();
+    let sender = mail::Person::new("Ada");
+    w.create::<mail::Letter>([mail::LetterData { id: 1, ..mail::LetterData::new("hi", sender, []) }]);
+    let rows: Vec<(String, String)> = w
+        .fetch::<mail::Letter>()
+        .select((mail::Letter::TITLE, mail::Letter::SENDER.name()))
+        .unwrap();
+    assert_eq!(rows, [("hi".to_owned(), "Ada".to_owned())]);
+}
+
+pub fn values_inside_structs_and_unions_may_be_missing(open: Open) {
+    let w = open();
+    w.create::<Sample>([SampleData { id: 1, ..SampleData::default() }]);
+    let samples = || w.fetch::<Sample>();
+    let rows: Vec<(Option<i32>, Option<i32>, u8)> = samples()
+        .select((
+            Sample::POINT.x(),
+            Sample::BODY.as_::<Note>().stars(),
+            Sample::BODY.tag(),
+        ))
+        .unwrap();
+    assert_eq!(rows, [(None, None, 0)]);
 }

@@ -199,7 +199,7 @@ pub fn single_fields_are_read(open: Open) {
     let rows = w.fetch::<Item>().order_by(Item::ID.descending());
     let rows = rows.select((Item::ID, Item::NAME, Item::RANK * 2, Item::LEVEL)).unwrap();
     let row = |id: &str, name: Option<&str>| {
-        (Some(id.to_owned()), name.map(str::to_owned), Some(8), Some(Level::Mid))
+        (id.to_owned(), name.map(str::to_owned), Some(8), Level::Mid)
     };
     assert_eq!(rows, [row("b", Some("x")), row("a", None)]);
     let names = w.fetch::<Item>().limit(1).select(Item::NAME).unwrap();
