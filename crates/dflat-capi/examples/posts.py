@@ -1,6 +1,7 @@
 """Finds posts by a condition, changes one, and follows a live query, by `ctypes` alone.
 
-Usage: DFLAT_LIBRARY=target/release/libdflat_capi.so posts.py FILE
+Usage: DFLAT_LIBRARY=target/release/libdflat_capi.so posts.py FILE [CONDITION]
+The tour makes such a file: cargo run -p post -- posts.db
 """
 import ctypes as c
 import json
@@ -59,8 +60,8 @@ def values(table, result):
 
 workspace = make("dflat_workspace_open", text(sys.argv[1]), None)
 posts = make("dflat_workspace_table", workspace, text("post"))
-condition, order = text("priority > 100"), text("priority desc")
-urgent = make("dflat_query_parse", posts, condition, order, None, c.c_size_t(0))
+condition = text(sys.argv[2] if len(sys.argv) > 2 else "priority > 100")
+urgent = make("dflat_query_parse", posts, condition, text("priority desc"), None, c.c_size_t(0))
 
 deliveries = queue.Queue()
 

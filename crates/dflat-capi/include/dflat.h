@@ -938,21 +938,31 @@ dflat_code dflat_workspace_resume(const dflat_workspace *workspace, dflat_error 
 
 /* Counts since the file was opened in this process. */
 enum {
+    /* Transactions that were committed, and those that failed. */
     DFLAT_STATISTIC_TRANSACTIONS = 1,
     DFLAT_STATISTIC_FAILED_TRANSACTIONS = 2,
+    /* Repeated runs of transactions with DFLAT_PERFORM_RETRY. */
     DFLAT_STATISTIC_RETRIES = 3,
+    /* Operations refused with DFLAT_ALREADY_EXISTS or DFLAT_OUT_OF_DATE. */
     DFLAT_STATISTIC_CONFLICTS = 4,
+    /* Commits, each of one group of transactions, and the transactions in the groups. */
     DFLAT_STATISTIC_GROUPS = 5,
     DFLAT_STATISTIC_GROUPED_TRANSACTIONS = 6,
+    /* Calls of subscribers' callbacks. */
     DFLAT_STATISTIC_DELIVERIES = 7,
+    /* Objects that ended transactions looked up before a change, and such objects that were known
+     * without a read. */
     DFLAT_STATISTIC_LOOK_UPS = 8,
     DFLAT_STATISTIC_LOOK_UPS_SAVED = 9,
+    /* Commits of other processes that were delivered from their change records. */
     DFLAT_STATISTIC_FOLLOWED_COMMITS = 10,
+    /* Commits of other programs after which everything that is subscribed to was read again. */
     DFLAT_STATISTIC_RENEWALS = 11,
     /* The bytes of the write-ahead log now. */
     DFLAT_STATISTIC_LOG_BYTES = 12,
     /* 1 if a reader keeps the log longer than its limit. */
     DFLAT_STATISTIC_LOG_IS_PINNED = 13,
+    /* Groups of transactions that waited because the log grew faster than it could be cut. */
     DFLAT_STATISTIC_LOG_WAITS = 14,
     /* 1 if commits of other processes are delivered without a call of this process. */
     DFLAT_STATISTIC_FOLLOWS_PROCESSES = 15,
@@ -962,7 +972,9 @@ enum {
      * one. */
     DFLAT_STATISTIC_LOOKS_AT_INTERVALS = 17,
     /* The milliseconds for which the oldest snapshot has been held; 0 if there is none. */
-    DFLAT_STATISTIC_OLDEST_SNAPSHOT = 18
+    DFLAT_STATISTIC_OLDEST_SNAPSHOT = 18,
+    /* Commits of other programs after which only the rows that they wrote were read again. */
+    DFLAT_STATISTIC_REREADS = 19
 };
 
 /* One of these counts.

@@ -10,6 +10,7 @@ use crate::boundary::{
     export_release, invalid,
 };
 use crate::callbacks::TransactionHandle;
+use crate::number;
 use crate::observe::SubscriptionHandle;
 use crate::table::TableHandle;
 use crate::workspace::WorkspaceHandle;
@@ -38,14 +39,14 @@ impl RawEntryValue<'_> {
         let text = || self.text.get("text");
         let bytes = || self.bytes.get("bytes");
         Ok(match self.kind {
-            1 => Value::Bool(self.integer != 0),
-            2 => Value::I64(self.integer),
-            3 => Value::U64(self.integer.cast_unsigned()),
-            4 => Value::F32(self.number as f32),
-            5 => Value::F64(self.number),
-            6 => Value::Text(text()?.into()),
-            7 => Value::Codable(bytes()?.into()),
-            8 => Value::FlatBuffers {
+            number::ENTRY_BOOL => Value::Bool(self.integer != 0),
+            number::ENTRY_INT64 => Value::I64(self.integer),
+            number::ENTRY_UINT64 => Value::U64(self.integer.cast_unsigned()),
+            number::ENTRY_FLOAT => Value::F32(self.number as f32),
+            number::ENTRY_DOUBLE => Value::F64(self.number),
+            number::ENTRY_TEXT => Value::Text(text()?.into()),
+            number::ENTRY_CODABLE => Value::Codable(bytes()?.into()),
+            number::ENTRY_FLATBUFFERS => Value::FlatBuffers {
                 version: text()?.into(),
                 bytes: bytes()?.into(),
             },
@@ -87,23 +88,23 @@ impl GivenEntryValue {
             ..none
         };
         match value {
-            Value::Bool(value) => integer(1, (*value).into()),
-            Value::I64(value) => integer(2, *value),
-            Value::U64(value) => integer(3, value.cast_signed()),
-            Value::F32(value) => number(4, (*value).into()),
-            Value::F64(value) => number(5, *value),
+            Value::Bool(value) => integer(number::ENTRY_BOOL, (*value).into()),
+            Value::I64(value) => integer(number::ENTRY_INT64, *value),
+            Value::U64(value) => integer(number::ENTRY_UINT64, value.cast_signed()),
+            Value::F32(value) => number(number::ENTRY_FLOAT, (*value).into()),
+            Value::F64(value) => number(number::ENTRY_DOUBLE, *value),
             Value::Text(text) => Self {
-                kind: 6,
+                kind: number::ENTRY_TEXT,
                 text: Given::text(text),
                 ..none
             },
             Value::Codable(bytes) => Self {
-                kind: 7,
+                kind: number::ENTRY_CODABLE,
                 bytes: Given::bytes(bytes),
                 ..none
             },
             Value::FlatBuffers { version, bytes } => Self {
-                kind: 8,
+                kind: number::ENTRY_FLATBUFFERS,
                 text: Given::text(version),
                 bytes: Given::bytes(bytes),
                 ..none
@@ -115,8 +116,6 @@ impl GivenEntryValue {
 /// The function of `dflat_entry_callback`: the key, its value or NULL, and whether it is the first
 /// value of a subscription.
 type EntryCallback = extern "C" fn(*mut c_void, Given, Option<&GivenEntryValue>, i32);
-
-const PREFIX: u32 = 1;
 
 fn space(workspace: In<'_, WorkspaceHandle>, name: Text<'_>) -> Result<Dictionary> {
     let dictionary = workspace.get()?.0.dictionary();
@@ -207,7 +206,7 @@ export! {
         let key = key.get("key")?.into();
         let pattern = match flags {
             0 => Pattern::Key(key),
-            PREFIX => Pattern::Prefix(key),
+            number::DICTIONARY_PREFIX => Pattern::Prefix(key),
             _ => return Err(invalid(format!("flags: {flags:#x} has an unknown flag"))),
         };
         let function = Box::new(move |event: Event| deliver(&callback, &event));

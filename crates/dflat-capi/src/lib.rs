@@ -20,6 +20,7 @@ mod dictionary;
 mod error;
 mod executor;
 mod json;
+mod number;
 mod object;
 mod observe;
 mod options;

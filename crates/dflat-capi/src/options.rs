@@ -11,6 +11,7 @@ use dflat_workspace::FileOptions;
 
 use crate::boundary::{Callback, In, Kind, OutHandle, Owned, export, export_release, invalid};
 use crate::executor::{ExecutorCall, executor_of};
+use crate::number;
 
 /// Options for the caller.
 pub(crate) struct OptionsHandle(Mutex<FileOptions>);
@@ -59,32 +60,32 @@ fn protection(value: i64) -> Result<Option<FileProtection>> {
 
 fn set(options: &mut FileOptions, option: i32, value: i64) -> Result<()> {
     match option {
-        1 => options.durability(match flag(value)? {
+        number::OPTION_FULL_DURABILITY => options.durability(match flag(value)? {
             false => Durability::Normal,
             true => Durability::Full,
         }),
-        2 => options.concurrency(match flag(value)? {
+        number::OPTION_SINGLE_WRITER => options.concurrency(match flag(value)? {
             false => Concurrency::MultiWriter,
             true => Concurrency::SingleWriter,
         }),
-        3 => options.busy_timeout(milliseconds(value)?),
-        4 => options.threads_max(count::<usize>(value)?.max(1)),
-        5 => options.readers_max(count::<usize>(value)?.max(1)),
-        6 => options.dictionary_keys_max(count(value)?),
-        7 => options.log_bytes_max(count(value)?),
-        8 => options.read_only(flag(value)?),
-        9 => options.allow_missing(flag(value)?),
-        10 => options.reclaim(match flag(value)? {
+        number::OPTION_BUSY_TIMEOUT => options.busy_timeout(milliseconds(value)?),
+        number::OPTION_THREADS_MAX => options.threads_max(count::<usize>(value)?.max(1)),
+        number::OPTION_READERS_MAX => options.readers_max(count::<usize>(value)?.max(1)),
+        number::OPTION_DICTIONARY_KEYS_MAX => options.dictionary_keys_max(count(value)?),
+        number::OPTION_LOG_BYTES_MAX => options.log_bytes_max(count(value)?),
+        number::OPTION_READ_ONLY => options.read_only(flag(value)?),
+        number::OPTION_ALLOW_MISSING => options.allow_missing(flag(value)?),
+        number::OPTION_RECLAIM => options.reclaim(match flag(value)? {
             false => Reclaim::Never,
             true => Reclaim::default(),
         }),
-        11 => options.file_protection(protection(value)?),
-        12 => options.follow_processes(flag(value)?),
-        13 => options.follow_bytes_max(count(value)?),
-        14 => options.change_log(flag(value)?),
-        15 => options.snapshot_age_max(Some(milliseconds(value)?)),
-        16 => options.subscriber_patience(milliseconds(value)?),
-        17 => options.index_on_read(flag(value)?),
+        number::OPTION_FILE_PROTECTION => options.file_protection(protection(value)?),
+        number::OPTION_FOLLOW_PROCESSES => options.follow_processes(flag(value)?),
+        number::OPTION_FOLLOW_BYTES_MAX => options.follow_bytes_max(count(value)?),
+        number::OPTION_CHANGE_LOG => options.change_log(flag(value)?),
+        number::OPTION_SNAPSHOT_AGE_MAX => options.snapshot_age_max(Some(milliseconds(value)?)),
+        number::OPTION_SUBSCRIBER_PATIENCE => options.subscriber_patience(milliseconds(value)?),
+        number::OPTION_INDEX_ON_READ => options.index_on_read(flag(value)?),
         _ => return Err(invalid(format!("option: {option} is no option"))),
     }
     Ok(())

@@ -8,17 +8,15 @@ use dflat_engine::engine::PerformOptions;
 
 use crate::boundary::{Callback, In, List, export, invalid};
 use crate::callbacks::{CompletionCall, HandlerCall, complete, handle};
+use crate::number::{PERFORM_RETRY, PERFORM_WRITE_FIRST};
 use crate::table::{TableHandle, named};
 use crate::workspace::WorkspaceHandle;
 
-const WRITE_FIRST: u32 = 1;
-const RETRY: u32 = 2;
-
 fn options(flags: u32) -> Result<PerformOptions> {
-    if flags & !(WRITE_FIRST | RETRY) != 0 {
+    if flags & !(PERFORM_WRITE_FIRST | PERFORM_RETRY) != 0 {
         return Err(invalid(format!("flags: {flags:#x} has an unknown flag")));
     }
-    let write_first = flags & WRITE_FIRST != 0;
+    let write_first = flags & PERFORM_WRITE_FIRST != 0;
     Ok(PerformOptions { write_first })
 }
 
@@ -36,7 +34,7 @@ export! {
         let tables = named(tables, tables_count)?;
         let held = Arc::new(HeldKeys::default());
         let completion = move |_: Arc<HeldKeys>, outcome| complete(&completion, outcome);
-        match flags & RETRY {
+        match flags & PERFORM_RETRY {
             0 => {
                 let handler = move |context, _: &_| handle(&handler, context);
                 workspace.perform(tables, options, held, handler, completion);
@@ -58,7 +56,7 @@ export! {
         handler.begin("handler")?;
         let (workspace, options) = (&workspace.get()?.0, options(flags)?);
         let tables = named(tables, tables_count)?;
-        match flags & RETRY {
+        match flags & PERFORM_RETRY {
             0 => workspace.perform_blocking(tables, options, |tx| handle(&handler, tx))?,
             _ => workspace.perform_blocking_retrying(tables, options, |tx| handle(&handler, tx))?,
         }

@@ -6,6 +6,7 @@ use dflat_model::{AutoKey, Table, TableDescriptor};
 use crate::boundary::{
     Bytes, Given, In, Kind, List, Out, OutHandle, Owned, export, export_release, invalid,
 };
+use crate::number;
 
 /// A table for the caller.
 pub(crate) struct TableHandle(pub(crate) Table);
@@ -32,9 +33,9 @@ export! {
         let mut decoded = TableDescriptor::from_bytes(bytes)
             .map_err(|error| invalid(format!("cannot make a table: {error}")))?;
         decoded.auto_key = match auto_key {
-            0 => None,
-            1 => Some(AutoKey::Increasing),
-            2 => Some(AutoKey::UuidV7),
+            number::AUTO_KEY_NONE => None,
+            number::AUTO_KEY_INCREASING => Some(AutoKey::Increasing),
+            number::AUTO_KEY_UUID => Some(AutoKey::UuidV7),
             _ => return Err(invalid(format!("auto_key: {auto_key} is none of its values"))),
         };
         table.set(TableHandle(Table::new(decoded)));

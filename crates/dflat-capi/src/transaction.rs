@@ -11,14 +11,16 @@ use crate::boundary::{
     Bytes, Callback, In, Lent, Out, OutError, RawView, export, invalid, view_of, with_error,
 };
 use crate::callbacks::{HandlerCall, TransactionHandle, call_handler, outcome};
+use crate::number::{
+    CREATE, DELETE, DELETED, IDENTITY, INSERTED, RESTORE, SUBMIT_IF_UNCHANGED, UPDATE, UPDATED,
+    UPSERT,
+};
 use crate::object::{borrow, give, lent_view};
 use crate::read::QueryHandle;
 use crate::table::TableHandle;
 
 /// The function of `dflat_object_handler`.
 type ObjectCall = extern "C" fn(*mut c_void, RawView, OutError<'_>) -> i32;
-
-const IF_UNCHANGED: u32 = 1;
 
 /// The operation by its number.
 fn operation_of<'a>(
@@ -28,14 +30,14 @@ fn operation_of<'a>(
 ) -> dflat_engine::Result<Operation<'a>> {
     let need = || base.ok_or_else(|| invalid("base: the operation needs an object"));
     Ok(match operation {
-        1 => Operation::Create { payload },
-        2 => Operation::Update {
+        CREATE => Operation::Create { payload },
+        UPDATE => Operation::Update {
             base: need()?,
             payload,
         },
-        3 => Operation::Upsert { payload },
-        4 => Operation::Delete { base: need()? },
-        5 => Operation::Restore { payload },
+        UPSERT => Operation::Upsert { payload },
+        DELETE => Operation::Delete { base: need()? },
+        RESTORE => Operation::Restore { payload },
         _ => return Err(invalid(format!("operation: {operation} is no operation"))),
     })
 }
@@ -53,22 +55,22 @@ export! {
     ) {
         view.set(RawView::NONE);
         result.set(0);
-        if flags & !IF_UNCHANGED != 0 {
+        if flags & !SUBMIT_IF_UNCHANGED != 0 {
             return Err(invalid(format!("flags: {flags:#x} has an unknown flag")));
         }
         let base = borrow(base);
         let base = base.as_deref();
         let (context, table) = (&transaction.get()?.0, &table.get()?.0);
         let operation = operation_of(operation, base, payload.get("payload")?)?;
-        let seen = base.filter(|_| flags & IF_UNCHANGED != 0);
-        if flags & IF_UNCHANGED != 0 && seen.is_none() {
+        let seen = base.filter(|_| flags & SUBMIT_IF_UNCHANGED != 0);
+        if flags & SUBMIT_IF_UNCHANGED != 0 && seen.is_none() {
             return Err(invalid("base: an optimistic operation needs an object"));
         }
         let (code, object) = match context.submit(table, operation, seen)? {
-            Outcome::Inserted(object) => (1, Some(object)),
-            Outcome::Updated(object) => (2, Some(object)),
-            Outcome::Identity(object) => (3, Some(object)),
-            Outcome::Deleted(_) => (4, None),
+            Outcome::Inserted(object) => (INSERTED, Some(object)),
+            Outcome::Updated(object) => (UPDATED, Some(object)),
+            Outcome::Identity(object) => (IDENTITY, Some(object)),
+            Outcome::Deleted(_) => (DELETED, None),
         };
         result.set(code);
         give(object, view);

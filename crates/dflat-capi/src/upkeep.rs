@@ -11,6 +11,7 @@ use dflat_workspace::{CheckReport, Stats, salvage};
 use crate::boundary::{Callback, In, List, Out, OutHandle, Text, export, invalid};
 use crate::buffer::BufferHandle;
 use crate::callbacks::{CompletionCall, complete};
+use crate::number;
 use crate::table::{TableHandle, named};
 use crate::workspace::WorkspaceHandle;
 
@@ -46,27 +47,28 @@ fn text_of(report: &CheckReport) -> BufferHandle {
 /// A statistic by its number.
 fn statistic_of(stats: &Stats, statistic: i32) -> Result<u64> {
     Ok(match statistic {
-        1 => stats.transactions,
-        2 => stats.failed_transactions,
-        3 => stats.retries,
-        4 => stats.conflicts,
-        5 => stats.groups,
-        6 => stats.grouped_transactions,
-        7 => stats.deliveries,
-        8 => stats.look_ups,
-        9 => stats.look_ups_saved,
-        10 => stats.followed_commits,
-        11 => stats.renewals,
-        12 => stats.log_bytes,
-        13 => stats.log_is_pinned.into(),
-        14 => stats.log_waits,
-        15 => stats.follows_processes.into(),
-        16 => stats.largest_group,
-        17 => stats.looks_at_intervals.into(),
-        18 => {
+        number::STATISTIC_TRANSACTIONS => stats.transactions,
+        number::STATISTIC_FAILED_TRANSACTIONS => stats.failed_transactions,
+        number::STATISTIC_RETRIES => stats.retries,
+        number::STATISTIC_CONFLICTS => stats.conflicts,
+        number::STATISTIC_GROUPS => stats.groups,
+        number::STATISTIC_GROUPED_TRANSACTIONS => stats.grouped_transactions,
+        number::STATISTIC_DELIVERIES => stats.deliveries,
+        number::STATISTIC_LOOK_UPS => stats.look_ups,
+        number::STATISTIC_LOOK_UPS_SAVED => stats.look_ups_saved,
+        number::STATISTIC_FOLLOWED_COMMITS => stats.followed_commits,
+        number::STATISTIC_RENEWALS => stats.renewals,
+        number::STATISTIC_LOG_BYTES => stats.log_bytes,
+        number::STATISTIC_LOG_IS_PINNED => stats.log_is_pinned.into(),
+        number::STATISTIC_LOG_WAITS => stats.log_waits,
+        number::STATISTIC_FOLLOWS_PROCESSES => stats.follows_processes.into(),
+        number::STATISTIC_LARGEST_GROUP => stats.largest_group,
+        number::STATISTIC_LOOKS_AT_INTERVALS => stats.looks_at_intervals.into(),
+        number::STATISTIC_OLDEST_SNAPSHOT => {
             let age = stats.oldest_snapshot.unwrap_or_default();
             u64::try_from(age.as_millis()).unwrap_or(u64::MAX)
         }
+        number::STATISTIC_REREADS => stats.rereads,
         _ => return Err(invalid(format!("statistic: {statistic} is no statistic"))),
     })
 }

@@ -10,6 +10,7 @@ use crate::boundary::{
     Callback, In, Kind, OutHandle, Owned, Text, export, export_release, export_value, invalid,
 };
 use crate::callbacks::{CompletionCall, complete};
+use crate::number::{ABI_VERSION, SHUTDOWN_TRUNCATE, SHUTDOWN_VACUUM};
 use crate::options::OptionsHandle;
 use crate::table::TableHandle;
 
@@ -21,16 +22,13 @@ impl Kind for WorkspaceHandle {
     const NAME: &'static str = "dflat_workspace";
 }
 
-const TRUNCATE: u32 = 1;
-const VACUUM: u32 = 2;
-
 fn close_options(flags: u32) -> dflat_engine::Result<CloseOptions> {
-    if flags & !(TRUNCATE | VACUUM) != 0 {
+    if flags & !(SHUTDOWN_TRUNCATE | SHUTDOWN_VACUUM) != 0 {
         return Err(invalid(format!("flags: {flags:#x} has an unknown flag")));
     }
     Ok(CloseOptions {
-        truncate: flags & TRUNCATE != 0,
-        vacuum: flags & VACUUM != 0,
+        truncate: flags & SHUTDOWN_TRUNCATE != 0,
+        vacuum: flags & SHUTDOWN_VACUUM != 0,
     })
 }
 
@@ -95,6 +93,6 @@ export_release! {
 
 export_value! {
     fn dflat_abi_version() -> u32 {
-        1
+        ABI_VERSION
     }
 }

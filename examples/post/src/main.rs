@@ -1,5 +1,9 @@
 //! The tour: create, read, update and delete posts, and watch an object and a query change.
+//!
+//! `cargo run -p post -- posts.db` keeps the file.
 #![allow(clippy::print_stdout, reason = "the example prints what happens")]
+
+use std::path::PathBuf;
 
 use dflat::{Result, SubscribedObject, UpdatedObject, Workspace};
 use futures::StreamExt;
@@ -13,7 +17,8 @@ use schema::{Color, Content, ContentRef, Post, PostChangeRequest, PostData, Text
 
 fn main() -> Result<()> {
     let directory = tempfile::tempdir().map_err(dflat::Error::user)?;
-    let path = directory.path().join("post.db");
+    let kept = std::env::args_os().nth(1).map(PathBuf::from);
+    let path = kept.unwrap_or_else(|| directory.path().join("post.db"));
     let workspace = Workspace::open(&path)?;
     println!(
         "opened a workspace; no file is written yet: {}",

@@ -196,34 +196,57 @@ fn features(packages: &[Package]) -> Vec<Step> {
 /// A program that some tests use if it is installed.
 struct Tool {
     program: &'static str,
-    /// The argument that prints the version.
-    version: &'static str,
+    /// The arguments with which the program succeeds if the tool is there.
+    check: &'static [&'static str],
     /// The package of Debian that contains the program.
     package: &'static str,
     /// The variable that is set to 1 to make tests fail without the program.
     variable: &'static str,
 }
 
-/// Google's schema compiler, with which `dflatc` is compared, and a tracer for the system calls of
-/// readers.
-const TOOLS: [Tool; 2] = [
+/// Compiles and runs an empty program under the sanitizers of the C compiler.
+const SANITIZE: &str = "folder=$(mktemp -d) && echo 'int main(void) { return 0; }' \
+                        | cc -fsanitize=address,undefined -x c - -o $folder/a && $folder/a; \
+                        status=$?; rm -r $folder; exit $status";
+
+/// Google's schema compiler, with which `dflatc` is compared; a tracer for the system calls of
+/// readers; and what the tests of the C interface use.
+const TOOLS: [Tool; 5] = [
     Tool {
         program: "flatc",
-        version: "--version",
+        check: &["--version"],
         package: "flatbuffers-compiler",
         variable: "DFLAT_REQUIRE_FLATC",
     },
     Tool {
         program: "strace",
-        version: "-V",
+        check: &["-V"],
         package: "strace",
         variable: "DFLAT_REQUIRE_STRACE",
+    },
+    Tool {
+        program: "sh",
+        check: &["-c", SANITIZE],
+        package: "gcc",
+        variable: "DFLAT_REQUIRE_SANITIZER",
+    },
+    Tool {
+        program: "python3",
+        check: &["--version"],
+        package: "python3",
+        variable: "DFLAT_REQUIRE_PYTHON",
+    },
+    Tool {
+        program: "pkg-config",
+        check: &["--version"],
+        package: "pkg-config",
+        variable: "DFLAT_REQUIRE_PKG_CONFIG",
     },
 ];
 
 impl Tool {
     fn is_present(&self) -> bool {
-        succeeds(self.program, &[self.version])
+        succeeds(self.program, self.check)
     }
 }
 

@@ -172,6 +172,12 @@ impl<'a, T: Copy> Out<'a, T> {
         Self(std::ptr::from_mut(place).cast(), PhantomData)
     }
 
+    /// No place: the caller does not want the result.
+    #[cfg(test)]
+    pub(super) const fn none() -> Self {
+        Self(std::ptr::null_mut(), PhantomData)
+    }
+
     /// Whether the caller wants the result.
     pub(crate) const fn is_wanted(self) -> bool {
         !self.0.is_null()

@@ -95,3 +95,49 @@ macro_rules! export_value {
 }
 
 pub(crate) use {export, export_release, export_value};
+
+#[cfg(test)]
+mod tests {
+    use std::panic::panic_any;
+
+    use super::*;
+
+    /// A value of a panic that panics with another such value when it is dropped.
+    struct PanicsAgain;
+
+    impl Drop for PanicsAgain {
+        fn drop(&mut self) {
+            panic_any(Self);
+        }
+    }
+
+    fn check(body: impl Fn() -> Result<()> + Copy) {
+        let (code, given) = with_error(|error| guard(error, body));
+        let given = given.take().unwrap().unwrap();
+        let panicked = code_of(ErrorKind::Panicked);
+        assert_eq!((code, given.code()), (panicked, panicked));
+        assert!(given.message().contains("the library panicked"));
+        assert_eq!(guard(Out::none(), body), panicked);
+        assert_eq!(guard_release(body), panicked);
+    }
+
+    #[test]
+    fn a_panic_becomes_an_error() {
+        check(|| panic!("a defect"));
+    }
+
+    #[test]
+    fn a_panic_whose_value_panics_becomes_an_error() {
+        check(|| panic_any(PanicsAgain));
+    }
+
+    #[test]
+    fn an_error_keeps_its_code_and_success_gives_none() {
+        let refused = || Err(crate::boundary::invalid("no"));
+        let (code, given) = with_error(|error| guard(error, refused));
+        let given = given.take().unwrap().unwrap();
+        assert_eq!((code, given.code(), given.message()), (21, 21, "no"));
+        let (code, given) = with_error(|error| guard(error, || Ok(())));
+        assert!(code == OK && given.take().unwrap().is_none());
+    }
+}

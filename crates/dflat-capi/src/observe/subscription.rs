@@ -16,6 +16,7 @@ use crate::boundary::{
     Callback, ErrorHandle, In, Kind, OK, OutHandle, Owned, RawView, export, export_release,
     invalid, lend_handle, view_of,
 };
+use crate::number::{DELETED, SUBSCRIBE_WITHOUT_INITIAL, UPDATED};
 use crate::object::{borrow, lent_view};
 use crate::read::{PreparedQuery, QueryHandle, ResultHandle};
 use crate::table::TableHandle;
@@ -36,15 +37,11 @@ type ObjectCallback = extern "C" fn(*mut c_void, i32, RawView);
 type ResultCallback = extern "C" fn(*mut c_void, i32, In<'_, ErrorHandle>, In<'_, DeliveryHandle>);
 type CountCallback = extern "C" fn(*mut c_void, i32, In<'_, ErrorHandle>, u64);
 
-const UPDATED: i32 = 2;
-const DELETED: i32 = 4;
-const WITHOUT_INITIAL: u32 = 1;
-
 /// Whether the subscriber wants the state at the beginning.
 fn wants_initial(flags: u32) -> Result<bool> {
     match flags {
         0 => Ok(true),
-        WITHOUT_INITIAL => Ok(false),
+        SUBSCRIBE_WITHOUT_INITIAL => Ok(false),
         _ => Err(invalid(format!("flags: {flags:#x} has an unknown flag"))),
     }
 }

@@ -10,6 +10,7 @@ use super::query::QueryHandle;
 use super::value::{GivenValue, RawParameter, RawValue};
 use crate::boundary::{In, List, Out, OutHandle, Text, export, invalid};
 use crate::buffer::BufferHandle;
+use crate::number;
 use crate::table::TableHandle;
 
 /// The error of a text: one line, with the column and the nearest name.
@@ -75,11 +76,11 @@ fn aggregate(
         domain_of(&expression).ok_or_else(error)
     };
     match aggregate {
-        1 => fetch.sum(&expression, domain()?),
-        2 => fetch.mean(&expression, domain()?),
-        3 | 4 => {
+        number::SUM => fetch.sum(&expression, domain()?),
+        number::MEAN => fetch.mean(&expression, domain()?),
+        number::SMALLEST | number::LARGEST => {
             let direction = match aggregate {
-                3 => Direction::Ascending,
+                number::SMALLEST => Direction::Ascending,
                 _ => Direction::Descending,
             };
             let extreme = fetch.extreme(&expression, direction)?;

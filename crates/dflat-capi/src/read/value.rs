@@ -6,6 +6,7 @@ use dflat_engine::fetch::KeyParts;
 use dflat_model::{Value, ValueRef};
 
 use crate::boundary::{Given, List, Text, invalid};
+use crate::number;
 
 /// A value: `dflat_value`. Which member counts depends on the kind.
 #[repr(C)]
@@ -21,12 +22,12 @@ impl<'a> RawValue<'a> {
     /// The value.
     pub(crate) fn get(&self) -> Result<ValueRef<'a>> {
         Ok(match self.kind {
-            0 => ValueRef::Null,
-            1 => ValueRef::Int(self.integer),
-            2 => ValueRef::from_u64(self.integer.cast_unsigned()),
-            3 if self.number.is_nan() => ValueRef::Null,
-            3 => ValueRef::Float(self.number),
-            4 => ValueRef::Text(self.text.get("dflat_value")?),
+            number::NULL => ValueRef::Null,
+            number::INTEGER => ValueRef::Int(self.integer),
+            number::UNSIGNED => ValueRef::from_u64(self.integer.cast_unsigned()),
+            number::FLOAT if self.number.is_nan() => ValueRef::Null,
+            number::FLOAT => ValueRef::Float(self.number),
+            number::TEXT => ValueRef::Text(self.text.get("dflat_value")?),
             kind => return Err(invalid(format!("dflat_value: {kind} is no kind of value"))),
         })
     }
@@ -77,7 +78,7 @@ pub(crate) struct GivenValue {
 impl GivenValue {
     /// No value.
     pub(crate) const NULL: Self = Self {
-        kind: 0,
+        kind: number::NULL,
         integer: 0,
         number: 0.0,
         text: Given::text(""),
@@ -86,11 +87,11 @@ impl GivenValue {
     /// A value; the content of a text is left out.
     pub(crate) fn of(value: &Value) -> Self {
         let (kind, integer, number) = match value {
-            Value::Null => (0, 0, 0.0),
-            Value::Int(value) => (1, *value, 0.0),
-            Value::UInt(value) => (2, value.cast_signed(), 0.0),
-            Value::Float(value) => (3, 0, *value),
-            Value::Text(_) => (4, 0, 0.0),
+            Value::Null => (number::NULL, 0, 0.0),
+            Value::Int(value) => (number::INTEGER, *value, 0.0),
+            Value::UInt(value) => (number::UNSIGNED, value.cast_signed(), 0.0),
+            Value::Float(value) => (number::FLOAT, 0, *value),
+            Value::Text(_) => (number::TEXT, 0, 0.0),
         };
         Self {
             kind,

@@ -46,6 +46,18 @@ static void write_in_another_process(const char *path) {
     dflat_table_release(table);
 }
 
+/* Without write access, the handler of such a transaction is not called. */
+static void perform_write_first(const dflat_workspace *workspace) {
+    int none[2] = {0, 0};
+    counted first = counting(insert_many, table, none), later = counting(insert_many, table, none);
+    const dflat_table *tables = table;
+    EXPECT(DFLAT_BUSY, dflat_perform_and_wait(workspace, &tables, 1, DFLAT_PERFORM_WRITE_FIRST,
+                                              handler_of(&first), &error));
+    CHECK(first.calls == 0 && first.drops == 1);
+    OK(dflat_perform_and_wait(workspace, &tables, 1, 0, handler_of(&later), &error));
+    CHECK(later.calls == 1 && later.drops == 1);
+}
+
 /* Another process writes for longer than the busy timeout. */
 static void while_another_process_writes(const char *path) {
     dflat_workspace *workspace;
@@ -67,6 +79,7 @@ static void while_another_process_writes(const char *path) {
     dflat_options_release(options);
     CHECK(read(told[0], &byte, 1) == 1);
     perform(workspace, table, insert_many, one, DFLAT_BUSY);
+    perform_write_first(workspace);
     CHECK(write(go[1], &byte, 1) == 1);
     CHECK(waitpid(other, &status, 0) == other && status == 0);
     OK(dflat_workspace_shutdown(workspace, 0, &error));

@@ -132,6 +132,30 @@ static void follow_query(const dflat_query *low) {
     dflat_result_release(result);
 }
 
+/* The caller knows a result to which commits were made since. */
+static void follow_from_stale_result(const dflat_query *low) {
+    seen own;
+    dflat_subscription *subscription;
+    dflat_result *result;
+    size_t known;
+    memset(&own, 0, sizeof own);
+    dflat_result_callback callback = {&own, on_result, seen_drop};
+    OK(dflat_fetch(in_workspace(workspace), low, &result, &error));
+    OK(dflat_result_count(result, &known, &error));
+    CHECK(known == 2);
+    put("b", 0, DFLAT_DELETE);
+    put("stale", 1, DFLAT_CREATE);
+    put("stale too", 1, DFLAT_CREATE);
+    OK(dflat_subscribe_query(workspace, low, result, 0, callback, &subscription, &error));
+    OK(dflat_workspace_settle(workspace, &error));
+    CHECK(own.calls == 1 && own.objects == 3);
+    CHECK(own.deleted == 1 && own.inserted == 2 && own.updated == 0 && own.moved == 0);
+    dflat_subscription_release(subscription);
+    dflat_result_release(result);
+    put("stale too", 0, DFLAT_DELETE);
+    CHECK(own.calls == 1 && own.drops == 1);
+}
+
 static void follow_count(const dflat_query *low) {
     seen own;
     dflat_subscription *subscription;
@@ -197,6 +221,7 @@ int main(int argc, char **argv) {
     OK(dflat_workspace_open(text(argv[1]), NULL, &workspace, &error));
     follow_object();
     follow_query(low);
+    follow_from_stale_result(low);
     follow_count(low);
     refuse(low);
     end(low);

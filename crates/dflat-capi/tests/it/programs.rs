@@ -28,6 +28,17 @@ pub(crate) fn succeed(command: &mut Command) -> Output {
     output
 }
 
+/// Whether a test cannot run because a tool is missing. If a variable requires the tool, the test
+/// fails instead.
+pub(crate) fn is_missing(tool: &str, variable: &str, is_there: bool) -> bool {
+    if !is_there {
+        let required = std::env::var_os(variable).is_some();
+        assert!(!required, "{variable} is set, and {tool} is missing");
+        eprintln!("skipped: {tool} is missing");
+    }
+    !is_there
+}
+
 /// Whether a program for the sanitizers can be compiled and run here.
 fn has_sanitizer(folder: &Path) -> bool {
     let (source, program) = (folder.join("empty.c"), folder.join("empty"));
@@ -66,6 +77,15 @@ fn compile(name: &str, program: &Path, folder: &Path, flags: &[&str]) {
     succeed(&mut cc);
 }
 
+/// Compiles a program and runs it in a folder, without any checker of memory. Returns its file.
+fn run_plainly(name: &str, folder: &Path) -> PathBuf {
+    posts::write_header(folder);
+    let (program, file) = (folder.join(name), folder.join("a.db"));
+    compile(name, &program, folder, &[]);
+    succeed(Command::new(&program).arg(&file));
+    file
+}
+
 /// Compiles a program and runs it in a folder of its own. `DFLAT_CAPI_VALGRIND` runs it under
 /// valgrind; otherwise it also runs under the sanitizers of the C compiler.
 fn run(name: &str, arguments: &[&str]) {
@@ -96,8 +116,8 @@ fn run(name: &str, arguments: &[&str]) {
     if std::env::var_os("DFLAT_CAPI_VALGRIND").is_some() {
         return;
     }
-    if !has_sanitizer(folder) {
-        eprintln!("skipped: the C compiler has no address sanitizer");
+    let tool = "the address sanitizer of the C compiler";
+    if is_missing(tool, "DFLAT_REQUIRE_SANITIZER", has_sanitizer(folder)) {
         return;
     }
     let (program, file) = (folder.join("sanitized"), folder.join("b.db"));
@@ -118,6 +138,24 @@ fn the_tour_holds_in_c() {
 #[test]
 fn each_error_has_its_code() {
     run("errors", &[]);
+}
+
+// Promise: c-interface#I4
+#[test]
+fn each_callback_is_dropped_once_whatever_the_call_returns() {
+    run("drops", &[]);
+}
+
+#[test]
+fn each_choice_of_the_header_has_its_effect() {
+    run("choices", &[]);
+}
+
+// Promise: c-interface#I8
+#[test]
+fn views_are_made_in_one_allocation_however_many_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    run_plainly("allocations", folder.path());
 }
 
 // Promise: c-interface#I5
@@ -161,20 +199,41 @@ fn calls_in_random_order_leave_nothing_behind() {
     }
 }
 
+/// Runs the example in Python on a file, and returns what it prints.
+fn run_python(file: &Path, condition: &str) -> String {
+    let mut python = Command::new("python3");
+    python.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/posts.py"));
+    python.env("DFLAT_LIBRARY", libraries().join("libdflat_capi.so"));
+    let output = succeed(python.arg(file).arg(condition));
+    String::from_utf8(output.stdout).unwrap()
+}
+
 /// A language that has nothing but the library and the header.
 #[test]
 fn python_finds_changes_and_follows_posts_by_ctypes_alone() {
-    if Command::new("python3").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no python3");
+    let version = Command::new("python3").arg("--version").output();
+    if is_missing("python3", "DFLAT_REQUIRE_PYTHON", version.is_ok()) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("posts.db");
     posts::write_file(&file);
-    let mut python = Command::new("python3");
-    python.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/posts.py"));
-    python.env("DFLAT_LIBRARY", libraries().join("libdflat_capi.so"));
-    let output = succeed(python.arg(&file));
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = run_python(&file, "priority > 100");
     assert_eq!(text, "urgent: ['post 3', 'post 2']\nurgent: ['post 2']\n");
+}
+
+/// The file that the tour in C leaves.
+#[test]
+fn python_follows_the_posts_of_the_tour() {
+    let version = Command::new("python3").arg("--version").output();
+    if is_missing("python3", "DFLAT_REQUIRE_PYTHON", version.is_ok()) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = run_plainly("tour", folder.path());
+    let text = run_python(&file, "priority >= 30");
+    assert_eq!(
+        text,
+        "urgent: ['kept', 'post 4', 'post 3']\nurgent: ['post 4', 'post 3']\n"
+    );
 }
