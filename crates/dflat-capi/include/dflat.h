@@ -8,8 +8,13 @@
  *   the call of its `_release`. Each function that releases accepts NULL.
  * - A callback has a context and a function `drop`, which the library calls exactly once, whatever
  *   happens, also if the function that got the callback fails.
- * - Every function may be called on any thread, unless its comment says otherwise. A handle may be
- *   used by several threads at a time, but must not be released while another call uses it.
+ * - Every function may be called on any thread, unless its comment names one after `Thread:`. A
+ *   handle may be used by several threads at a time, but must not be released while another call
+ *   uses it.
+ * - The comment of each function says after `Blocks:` whether the call waits. `no`: it returns at
+ *   once, and neither reads nor writes a file. `for the file`: it reads or writes the file, waits
+ *   for the device, and at most DFLAT_OPTION_BUSY_TIMEOUT for other processes. `until` and other
+ *   words: it waits for that, perhaps without limit.
  * - Payloads are FlatBuffers bytes, little-endian, aligned to 4 bytes at least: read values of 8
  *   bytes by unaligned loads.
  */
@@ -27,7 +32,8 @@ extern "C" {
  * could break; functions and values that are added do not change it. */
 #define DFLAT_ABI_VERSION 1
 
-/* The version of the library, to be compared with DFLAT_ABI_VERSION. */
+/* The version of the library, to be compared with DFLAT_ABI_VERSION.
+ * Blocks: no. */
 uint32_t dflat_abi_version(void);
 
 /* ---- Codes and errors ------------------------------------------------------------------------ */
@@ -99,30 +105,38 @@ typedef dflat_bytes dflat_text;
 typedef struct dflat_error dflat_error;
 
 /* Makes an error of the caller, for a handler to give. `value` is a number of the caller's choice.
- * The transaction ends with DFLAT_USER and this error. */
+ * The transaction ends with DFLAT_USER and this error.
+ * The caller releases it.
+ * Blocks: no. */
 dflat_code dflat_error_new(int64_t value, dflat_text message, dflat_error **created,
                            dflat_error **error);
 
-/* The code of an error; DFLAT_OK for NULL. */
+/* The code of an error; DFLAT_OK for NULL.
+ * Blocks: no. */
 dflat_code dflat_error_code(const dflat_error *failure);
 
 /* The message: lower case, with the operation, the type, the key and the causes. The text belongs
- * to the error. */
+ * to the error.
+ * Blocks: no. */
 dflat_code dflat_error_message(const dflat_error *failure, dflat_text *message);
 
-/* The number of an error of the caller; 0 for other errors. */
+/* The number of an error of the caller; 0 for other errors.
+ * Blocks: no. */
 dflat_code dflat_error_value(const dflat_error *failure, int64_t *value);
 
-/* Releases an error. */
+/* Releases an error.
+ * Blocks: no. */
 dflat_code dflat_error_release(dflat_error *failure);
 
 /* Bytes or a text that the library has made for the caller. */
 typedef struct dflat_buffer dflat_buffer;
 
-/* The bytes of a buffer, which belong to it. */
+/* The bytes of a buffer, which belong to it.
+ * Blocks: no. */
 dflat_code dflat_buffer_bytes(const dflat_buffer *buffer, dflat_bytes *bytes);
 
-/* Releases a buffer. */
+/* Releases a buffer.
+ * Blocks: no. */
 dflat_code dflat_buffer_release(dflat_buffer *buffer);
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -143,14 +157,18 @@ enum {
 
 /* Makes a table of the bytes of a descriptor, which docs/storage-format.md describes. The bytes are
  * copied.
- * Errors: DFLAT_INVALID_ARGUMENT if the bytes are malformed. */
+ * The caller releases it.
+ * Errors: DFLAT_INVALID_ARGUMENT if the bytes are malformed.
+ * Blocks: no. */
 dflat_code dflat_table_new(dflat_bytes descriptor, int32_t auto_key, dflat_table **table,
                            dflat_error **error);
 
-/* The full name of the type in its schema. The text belongs to the table. */
+/* The full name of the type in its schema. The text belongs to the table.
+ * Blocks: no. */
 dflat_code dflat_table_name(const dflat_table *table, dflat_text *name, dflat_error **error);
 
-/* Releases a table. Queries, transactions and subscriptions that use it are not affected. */
+/* Releases a table. Queries, transactions and subscriptions that use it are not affected.
+ * Blocks: no. */
 dflat_code dflat_table_release(dflat_table *table);
 
 /* ---- Workspaces ------------------------------------------------------------------------------ */
@@ -199,22 +217,27 @@ enum {
     DFLAT_OPTION_INDEX_ON_READ = 17
 };
 
-/* Makes options with the default values. */
+/* Makes options with the default values.
+ * The caller releases it.
+ * Blocks: no. */
 dflat_code dflat_options_new(dflat_options **options, dflat_error **error);
 
 /* Sets an option.
- * Errors: DFLAT_INVALID_ARGUMENT for an unknown option, or a value out of its range. */
+ * Errors: DFLAT_INVALID_ARGUMENT for an unknown option, or a value out of its range.
+ * Blocks: no. */
 dflat_code dflat_options_set(const dflat_options *options, int32_t option, int64_t value,
                              dflat_error **error);
 
 /* Work of the library that a thread of the program does. */
 typedef struct dflat_job dflat_job;
 
-/* Runs a job and releases it. Blocks until the job has ended.
- * Errors: DFLAT_INVALID_ARGUMENT if the job was run or released before. */
+/* Runs a job and releases it.
+ * Errors: DFLAT_INVALID_ARGUMENT if the job was run or released before.
+ * Blocks: until the job has ended. */
 dflat_code dflat_job_run(dflat_job *job);
 
-/* Releases a job that is not to be run: a thread of the library does its work. */
+/* Releases a job that is not to be run: a thread of the library does its work.
+ * Blocks: no. */
 dflat_code dflat_job_release(dflat_job *job);
 
 /* The function of dflat_executor. It has a thread of the program run the job by dflat_job_run, and
@@ -232,11 +255,13 @@ typedef struct dflat_executor {
 /* Runs transactions on threads of the program, in place of threads of the library: their handlers,
  * and perhaps commits, deliveries and completions. A job runs all transactions whose turn has come.
  * If the threads that run jobs wait for a transaction that needs one of them, both wait for
- * ever. Workspaces share an executor if they are opened with the same options object. */
+ * ever. Workspaces share an executor if they are opened with the same options object.
+ * Blocks: no. */
 dflat_code dflat_options_set_executor(const dflat_options *options, dflat_executor executor,
                                       dflat_error **error);
 
-/* Releases options. Workspaces that were opened with them are not affected. */
+/* Releases options. Workspaces that were opened with them are not affected.
+ * Blocks: no. */
 dflat_code dflat_options_release(dflat_options *options);
 
 /* A database of objects, on a file or in memory. */
@@ -244,19 +269,24 @@ typedef struct dflat_workspace dflat_workspace;
 
 /* Opens the database file at a path. Nothing is written, and no file is created, before the first
  * change. All workspaces of one process on one file share one engine. `options` may be NULL.
+ * The caller releases it.
  * Errors: DFLAT_INVALID_ARGUMENT if the file is open in this process with other options;
- * DFLAT_NOT_A_DATABASE; DFLAT_NOT_FOUND if it is only read and is missing; DFLAT_IO. */
+ * DFLAT_NOT_A_DATABASE; DFLAT_NOT_FOUND if it is only read and is missing; DFLAT_IO.
+ * Blocks: for the file. */
 dflat_code dflat_workspace_open(dflat_text path, const dflat_options *options,
                                 dflat_workspace **workspace, dflat_error **error);
 
-/* Makes a workspace that keeps its objects in memory. */
+/* Makes a workspace that keeps its objects in memory.
+ * The caller releases it.
+ * Blocks: no. */
 dflat_code dflat_workspace_in_memory(dflat_workspace **workspace, dflat_error **error);
 
 /* The table that the file keeps, by the name of the storage table, such as `post` or
  * `namespace__post_v1_1` (docs/storage-format.md): the descriptor of the newest code that has
  * written to it. It assigns no keys.
- * Errors: DFLAT_NOT_FOUND if the file does not describe it; DFLAT_NEWER_SCHEMA for a description of a
- * later release; DFLAT_CORRUPT; those of reading. */
+ * Errors: DFLAT_NOT_FOUND if the file does not describe it; DFLAT_NEWER_SCHEMA for a description of
+ * a later release; DFLAT_CORRUPT; those of reading.
+ * Blocks: for the file. */
 dflat_code dflat_workspace_table(const dflat_workspace *workspace, dflat_text name,
                                  dflat_table **table, dflat_error **error);
 
@@ -280,28 +310,33 @@ typedef struct dflat_completion {
     void (*drop)(void *context);
 } dflat_completion;
 
-/* Finishes the transactions queued so far, writes the dictionary and closes the file. Blocks until
- * all is done. Later calls with this workspace fail with DFLAT_SHUT_DOWN; its subscriptions and
+/* Finishes the transactions queued so far, writes the dictionary and closes the file. Later
+ * calls with this workspace fail with DFLAT_SHUT_DOWN; its subscriptions and
  * snapshots end.
- * Errors: DFLAT_WOULD_DEADLOCK in a handler or a callback; otherwise those of writing. */
+ * Errors: DFLAT_WOULD_DEADLOCK in a handler or a callback; otherwise those of writing.
+ * Blocks: until all is done. */
 dflat_code dflat_workspace_shutdown(const dflat_workspace *workspace, uint32_t flags,
                                     dflat_error **error);
 
 /* As dflat_workspace_shutdown, without waiting. The completion is called on a thread of its own,
- * unless this function returns an error. */
+ * unless this function returns an error.
+ * Blocks: no. */
 dflat_code dflat_workspace_shutdown_then(const dflat_workspace *workspace, uint32_t flags,
                                          dflat_completion completion, dflat_error **error);
 
-/* Blocks until the work queued so far is done: transactions, deliveries, building of indexes.
- * Errors: DFLAT_WOULD_DEADLOCK in a handler or a callback; DFLAT_SHUT_DOWN. */
+/* Waits for the work queued so far: transactions, deliveries, building of indexes.
+ * Errors: DFLAT_WOULD_DEADLOCK in a handler or a callback; DFLAT_SHUT_DOWN.
+ * Blocks: until that is done. */
 dflat_code dflat_workspace_settle(const dflat_workspace *workspace, dflat_error **error);
 
 /* Looks for commits of other programs, and lets them be delivered. Does not wait for that.
- * Errors: DFLAT_SHUT_DOWN; those of reading. */
+ * Errors: DFLAT_SHUT_DOWN; those of reading.
+ * Blocks: for the file. */
 dflat_code dflat_workspace_refresh(const dflat_workspace *workspace, dflat_error **error);
 
-/* Releases a workspace. If it was not shut down, this shuts it down: blocks until the transactions
- * queued so far are done, but not in a handler or a callback. */
+/* Releases a workspace. If it was not shut down, this shuts it down.
+ * Blocks: until the transactions queued so far are done, if it shuts the workspace down; not in a
+ * handler or a callback. */
 dflat_code dflat_workspace_release(dflat_workspace *workspace);
 
 /* ---- Objects --------------------------------------------------------------------------------- */
@@ -324,22 +359,27 @@ typedef struct dflat_view {
 } dflat_view;
 
 /* Makes an object of a payload, which is verified and copied. The caller releases its object.
- * Errors: DFLAT_INVALID_ARGUMENT if the payload is malformed. */
+ * Errors: DFLAT_INVALID_ARGUMENT if the payload is malformed.
+ * Blocks: no. */
 dflat_code dflat_object_new(const dflat_table *table, dflat_bytes payload, dflat_view *view,
                             dflat_error **error);
 
-/* The view of an object, with a count that the caller releases. */
+/* The view of an object, with a count that the caller releases.
+ * Blocks: no. */
 dflat_code dflat_object_view(dflat_object object, dflat_view *view, dflat_error **error);
 
-/* Whether two objects of a table have the same values: 1 or 0. Floats are compared by their bits. */
+/* Whether two objects of a table have the same values: 1 or 0. Floats are compared by their bits.
+ * Blocks: no. */
 dflat_code dflat_object_equal(const dflat_table *table, dflat_object one, dflat_object other,
                               int32_t *is_equal, dflat_error **error);
 
-/* Adds a count to an object. Takes a few nanoseconds and no lock. */
+/* Adds a count to an object. Takes a few nanoseconds and no lock.
+ * Blocks: no. */
 dflat_code dflat_object_retain(dflat_object object);
 
 /* Releases a count of an object. An object that is kept longer than its result keeps at most 64 KiB
- * of other objects in memory. A release without a count is not detected. */
+ * of other objects in memory. A release without a count is not detected.
+ * Blocks: no. */
 dflat_code dflat_object_release(dflat_object object);
 
 /* ---- Transactions ---------------------------------------------------------------------------- */
@@ -374,14 +414,16 @@ enum {
  * once: after the commit and its deliveries, or before this function returns if the transaction
  * cannot be queued, such as with DFLAT_SHUT_DOWN. If this function returns an error, neither is
  * called.
- * Errors: DFLAT_INVALID_ARGUMENT. */
+ * Errors: DFLAT_INVALID_ARGUMENT.
+ * Blocks: no. */
 dflat_code dflat_perform(const dflat_workspace *workspace, const dflat_table *const *tables,
                          size_t tables_count, uint32_t flags, dflat_handler handler,
                          dflat_completion completion, dflat_error **error);
 
-/* Performs a transaction on this thread. Blocks until it is committed and delivered.
+/* Performs a transaction on this thread, and waits for its commit and deliveries.
  * Errors: that of the handler; DFLAT_WOULD_DEADLOCK in a handler or a callback; DFLAT_SHUT_DOWN;
- * those of the commit. */
+ * those of the commit.
+ * Blocks: until the transaction is committed and delivered. */
 dflat_code dflat_perform_and_wait(const dflat_workspace *workspace,
                                   const dflat_table *const *tables, size_t tables_count,
                                   uint32_t flags, dflat_handler handler, dflat_error **error);
@@ -416,26 +458,31 @@ enum {
  * read at any time. `result` and `view` may be NULL; the caller releases the object of `view`.
  * Errors: DFLAT_ALREADY_EXISTS, DFLAT_KEYS_EXHAUSTED, DFLAT_NOT_FOUND, DFLAT_OUT_OF_DATE,
  * DFLAT_NEWER_SCHEMA, DFLAT_UNDECLARED_TYPE and DFLAT_INVALID_ARGUMENT: nothing is changed, and the
- * transaction goes on. Any other error loses the transaction. */
+ * transaction goes on. Any other error loses the transaction.
+ * Blocks: for the file. Thread: that of the handler. */
 dflat_code dflat_transaction_submit(dflat_transaction *transaction, const dflat_table *table,
                                     int32_t operation, uint32_t flags, dflat_object base,
                                     dflat_bytes payload, int32_t *result, dflat_view *view,
                                     dflat_error **error);
 
-/* The latest state of an object; no object if it was deleted. The caller releases it. */
+/* The latest state of an object; no object if it was deleted. The caller releases it.
+ * Blocks: for the file. Thread: that of the handler. */
 dflat_code dflat_transaction_latest(dflat_transaction *transaction, const dflat_table *table,
                                     dflat_object object, dflat_view *view, dflat_error **error);
 
-/* Undoes all changes of the transaction, which ends with DFLAT_ABORTED. The handler goes on. */
+/* Undoes all changes of the transaction, which ends with DFLAT_ABORTED. The handler goes on.
+ * Blocks: for the file. Thread: that of the handler. */
 dflat_code dflat_transaction_abort(dflat_transaction *transaction, dflat_error **error);
 
-/* Sets the durability of this commit: 1 for a loss of power, 0 for the end of the process. */
+/* Sets the durability of this commit: 1 for a loss of power, 0 for the end of the process.
+ * Blocks: no. Thread: that of the handler. */
 dflat_code dflat_transaction_set_durability(dflat_transaction *transaction, int32_t full,
                                             dflat_error **error);
 
 /* Calls `changes` behind a savepoint, before this function returns: if it returns another number
  * than DFLAT_OK, its changes are undone, this function returns its error, and the transaction goes
- * on. */
+ * on.
+ * Blocks: for the call and for the file. Thread: that of the handler. */
 dflat_code dflat_transaction_nested(dflat_transaction *transaction, dflat_handler changes,
                                     dflat_error **error);
 
@@ -443,7 +490,8 @@ dflat_code dflat_transaction_nested(dflat_transaction *transaction, dflat_handle
 typedef struct dflat_query dflat_query;
 
 /* Deletes all objects of a query. `count`, their number, may be NULL. If there is an error, no
- * object is deleted. */
+ * object is deleted.
+ * Blocks: for the file. Thread: that of the handler. */
 dflat_code dflat_transaction_delete_where(dflat_transaction *transaction, const dflat_query *query,
                                           uint64_t *count, dflat_error **error);
 
@@ -460,7 +508,8 @@ typedef struct dflat_object_handler {
 
 /* Calls `write` with each object that the query has now, in its order, before this function
  * returns. `write` changes objects by dflat_transaction_submit. If it returns another number than
- * DFLAT_OK, all changes made by its calls are undone. `count` may be NULL. */
+ * DFLAT_OK, all changes made by its calls are undone. `count` may be NULL.
+ * Blocks: for the calls and for the file. Thread: that of the handler. */
 dflat_code dflat_transaction_write_each(dflat_transaction *transaction, const dflat_query *query,
                                         dflat_object_handler write, uint64_t *count,
                                         dflat_error **error);
@@ -468,8 +517,11 @@ dflat_code dflat_transaction_write_each(dflat_transaction *transaction, const df
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 /* Makes a query of the bytes of a query, which docs/query-format.md describes, of any number; no
- * bytes: all objects in the order of insertion. The query may be used by any thread, any number of times.
- * Errors: DFLAT_INVALID_ARGUMENT if the bytes are malformed. */
+ * bytes: all objects in the order of insertion. The query may be used by any thread,
+ * any number of times.
+ * The caller releases it.
+ * Errors: DFLAT_INVALID_ARGUMENT if the bytes are malformed.
+ * Blocks: no. */
 dflat_code dflat_query_new(const dflat_table *table, dflat_bytes encoded, dflat_query **query,
                            dflat_error **error);
 
@@ -496,7 +548,9 @@ typedef struct dflat_value {
 
 /* Makes a query of a condition and an order as text, in the language of docs/condition-language.md;
  * each may be empty. `parameters` are the values of the placeholders `?1`, `?2` and so on.
- * Errors: DFLAT_INVALID_ARGUMENT; the message has the column and the nearest name. */
+ * The caller releases it.
+ * Errors: DFLAT_INVALID_ARGUMENT; the message has the column and the nearest name.
+ * Blocks: no. */
 dflat_code dflat_query_parse(const dflat_table *table, dflat_text condition, dflat_text order,
                              const dflat_value *parameters, size_t parameters_count,
                              dflat_query **query, dflat_error **error);
@@ -514,53 +568,69 @@ typedef struct dflat_parameter {
 } dflat_parameter;
 
 /* As dflat_query_parse, with names and lists: `id in :ids`. The values are not limited in number,
- * while a text is limited in length. */
+ * while a text is limited in length.
+ * The caller releases it.
+ * Blocks: no. */
 dflat_code dflat_query_parse_with(const dflat_table *table, dflat_text condition, dflat_text order,
                                   const dflat_parameter *parameters, size_t parameters_count,
                                   dflat_query **query, dflat_error **error);
 
 /* A copy of a query with another window: objects to skip, and the most objects to have;
- * UINT64_MAX for no limit. */
+ * UINT64_MAX for no limit.
+ * The caller releases it.
+ * Blocks: no. */
 dflat_code dflat_query_window(const dflat_query *query, uint64_t offset, uint64_t objects_max,
                               dflat_query **windowed, dflat_error **error);
 
 /* A copy of a query whose result begins after an object of it, also if that was deleted since: for
  * results that are larger than memory, read window by window. With a snapshot as source, all
  * windows are of one state.
- * Errors of reads with it: DFLAT_INVALID_ARGUMENT if the object is one of another order. */
+ * The caller releases it.
+ * Errors of reads with it: DFLAT_INVALID_ARGUMENT if the object is one of another order.
+ * Blocks: no. */
 dflat_code dflat_query_after(const dflat_query *query, dflat_object object, dflat_query **next,
                              dflat_error **error);
 
 /* Ends reads on other threads. */
 typedef struct dflat_cancellation dflat_cancellation;
 
-/* Makes a cancellation. */
+/* Makes a cancellation.
+ * The caller releases it.
+ * Blocks: no. */
 dflat_code dflat_cancellation_new(dflat_cancellation **cancellation, dflat_error **error);
 
-/* Lets reads with this cancellation fail with DFLAT_CANCELLED, those that run and later ones. */
+/* Lets reads with this cancellation fail with DFLAT_CANCELLED, those that run and later ones.
+ * Blocks: no. */
 dflat_code dflat_cancellation_cancel(const dflat_cancellation *cancellation, dflat_error **error);
 
-/* Releases a cancellation. */
+/* Releases a cancellation.
+ * Blocks: no. */
 dflat_code dflat_cancellation_release(dflat_cancellation *cancellation);
 
 /* A copy of a query whose reads fail with DFLAT_DEADLINE_EXCEEDED after so many milliseconds, or
  * when they are cancelled. UINT64_MAX is no limit, and `cancellation` may be NULL. Subscriptions
- * have no such limit. */
+ * have no such limit.
+ * The caller releases it.
+ * Blocks: no. */
 dflat_code dflat_query_bounded(const dflat_query *query, uint64_t milliseconds_max,
                                const dflat_cancellation *cancellation, dflat_query **bounded,
                                dflat_error **error);
 
-/* Releases a query. */
+/* Releases a query.
+ * Blocks: no. */
 dflat_code dflat_query_release(dflat_query *query);
 
 /* A state of a workspace that does not change. */
 typedef struct dflat_snapshot dflat_snapshot;
 
-/* Takes a snapshot of the latest commit. While it is held, the write-ahead log cannot be cut. */
+/* Takes a snapshot of the latest commit. While it is held, the write-ahead log cannot be cut.
+ * The caller releases it.
+ * Blocks: for the file. */
 dflat_code dflat_snapshot_new(const dflat_workspace *workspace, dflat_snapshot **snapshot,
                               dflat_error **error);
 
-/* Releases a snapshot. */
+/* Releases a snapshot.
+ * Blocks: no. */
 dflat_code dflat_snapshot_release(dflat_snapshot *snapshot);
 
 /* The state to read. Exactly one member is not NULL: the latest commit of a workspace, a snapshot,
@@ -576,27 +646,35 @@ typedef struct dflat_source {
 typedef struct dflat_result dflat_result;
 
 /* Fetches the objects of a query.
+ * The caller releases it.
  * Errors: DFLAT_CORRUPT if a row is damaged; DFLAT_SHUT_DOWN; DFLAT_UNDECLARED_TYPE in a
- * transaction; those of reading. */
+ * transaction; those of reading.
+ * Blocks: for the file. */
 dflat_code dflat_fetch(dflat_source source, const dflat_query *query, dflat_result **result,
                        dflat_error **error);
 
 /* The objects of a result, in order. The views and their objects belong to the result; retain an
- * object to keep it longer. The views are made by the first call, in one allocation. */
+ * object to keep it longer. The views are made by the first call, in one allocation.
+ * Blocks: no. */
 dflat_code dflat_result_views(const dflat_result *result, const dflat_view **views, size_t *count,
                               dflat_error **error);
 
-/* The number of objects of a result. */
+/* The number of objects of a result.
+ * Blocks: no. */
 dflat_code dflat_result_count(const dflat_result *result, size_t *count, dflat_error **error);
 
-/* Another handle on the same objects, for another owner. */
+/* Another handle on the same objects, for another owner.
+ * The caller releases it.
+ * Blocks: no. */
 dflat_code dflat_result_retain(const dflat_result *result, dflat_result **retained,
                                dflat_error **error);
 
-/* Releases a result and its views. */
+/* Releases a result and its views.
+ * Blocks: no. */
 dflat_code dflat_result_release(dflat_result *result);
 
-/* The number of objects of a query, without reading their payloads where an index suffices. */
+/* The number of objects of a query, without reading their payloads where an index suffices.
+ * Blocks: for the file. */
 dflat_code dflat_count(dflat_source source, const dflat_query *query, uint64_t *count,
                        dflat_error **error);
 
@@ -613,22 +691,27 @@ enum {
 /* Computes one value of the objects of a query. `field` is a field or an expression as text. The
  * content of a text is in `text`, which the caller releases; it is NULL for other values.
  * Errors: DFLAT_INVALID_ARGUMENT if the sum does not fit, or the field has no numbers; otherwise as
- * dflat_fetch. */
+ * dflat_fetch.
+ * Blocks: for the file. */
 dflat_code dflat_aggregate(dflat_source source, const dflat_query *query, int32_t aggregate,
                            dflat_text field, dflat_value *value, dflat_buffer **text,
                            dflat_error **error);
 
-/* How a query would be run now, as a line of text. The caller releases the buffer. */
+/* How a query would be run now, as a line of text. The caller releases the buffer.
+ * Blocks: for the file. */
 dflat_code dflat_explain(dflat_source source, const dflat_query *query, dflat_buffer **text,
                          dflat_error **error);
 
 /* The object with a primary key, given by its values in the order of the schema; no object if there
  * is none. The caller releases it.
- * Errors: DFLAT_INVALID_ARGUMENT for another number of values; otherwise as dflat_fetch. */
+ * Errors: DFLAT_INVALID_ARGUMENT for another number of values; otherwise as dflat_fetch.
+ * Blocks: for the file. */
 dflat_code dflat_get(dflat_source source, const dflat_table *table, const dflat_value *key,
                      size_t key_count, dflat_view *view, dflat_error **error);
 
-/* The object in a row, as dflat_get. Row ids have a meaning within one file only. */
+/* The object in a row, as dflat_get; the caller releases it. Row ids have a meaning within one file
+ * only.
+ * Blocks: for the file. */
 dflat_code dflat_find(dflat_source source, const dflat_table *table, int64_t row_id,
                       dflat_view *view, dflat_error **error);
 
@@ -652,7 +735,9 @@ typedef struct dflat_object_callback {
 
 /* Subscribes to an object, as it was read at any time: if it has changed since, the callback is
  * called soon.
- * Errors: DFLAT_SHUT_DOWN. */
+ * The caller releases it.
+ * Errors: DFLAT_SHUT_DOWN.
+ * Blocks: no. */
 dflat_code dflat_subscribe_object(const dflat_workspace *workspace, const dflat_table *table,
                                   dflat_object object, dflat_object_callback callback,
                                   dflat_subscription **subscription, dflat_error **error);
@@ -679,7 +764,9 @@ enum { DFLAT_SUBSCRIBE_WITHOUT_INITIAL = 1 };
 
 /* Subscribes to the result of a query. `known` is a result of this query that the caller has, or
  * NULL: the first delivery has the difference from it, and there is none if it is current.
- * Errors: DFLAT_INVALID_ARGUMENT if `known` is a result of another query; DFLAT_SHUT_DOWN. */
+ * The caller releases it.
+ * Errors: DFLAT_INVALID_ARGUMENT if `known` is a result of another query; DFLAT_SHUT_DOWN.
+ * Blocks: no. */
 dflat_code dflat_subscribe_query(const dflat_workspace *workspace, const dflat_query *query,
                                  const dflat_result *known, uint32_t flags,
                                  dflat_result_callback callback,
@@ -696,22 +783,28 @@ typedef struct dflat_count_callback {
     void (*drop)(void *context);
 } dflat_count_callback;
 
-/* Subscribes to the number of a query's objects. */
+/* Subscribes to the number of a query's objects.
+ * The caller releases it.
+ * Blocks: no. */
 dflat_code dflat_subscribe_count(const dflat_workspace *workspace, const dflat_query *query,
                                  uint32_t flags, dflat_count_callback callback,
                                  dflat_subscription **subscription, dflat_error **error);
 
-/* Ends a subscription. When this returns, no call of its callback runs and none follows: it waits
- * for a call that runs, but not in a handler or a callback. */
+/* Ends a subscription. When this returns, no call of its callback runs and none follows,
+ * unless it is called in a handler or a callback.
+ * Blocks: for a call of the callback that runs; not in a handler or a callback. */
 dflat_code dflat_subscription_cancel(const dflat_subscription *subscription, dflat_error **error);
 
-/* Returns the error that ended the subscription, or DFLAT_OK. */
+/* Returns the error that ended the subscription, or DFLAT_OK.
+ * Blocks: no. */
 dflat_code dflat_subscription_outcome(const dflat_subscription *subscription, dflat_error **error);
 
-/* Releases a subscription, and ends it without waiting for a call that runs. */
+/* Releases a subscription, and ends it without waiting for a call that runs.
+ * Blocks: no. */
 dflat_code dflat_subscription_release(dflat_subscription *subscription);
 
-/* The result of a delivery, which the caller releases. */
+/* The result of a delivery, which the caller releases.
+ * Blocks: no. */
 dflat_code dflat_delivery_result(const dflat_delivery *delivery, dflat_result **result,
                                  dflat_error **error);
 
@@ -747,12 +840,14 @@ typedef struct dflat_difference {
 } dflat_difference;
 
 /* The difference from the result delivered before; from an empty one for the first delivery. The
- * positions belong to the delivery. */
+ * positions belong to the delivery.
+ * Blocks: no. */
 dflat_code dflat_delivery_difference(const dflat_delivery *delivery, dflat_difference *difference,
                                      dflat_error **error);
 
 /* The number of the commit whose state the result shows, and how many commits have changed the
- * result since the delivery before. Each place may be NULL. */
+ * result since the delivery before. Each place may be NULL.
+ * Blocks: no. */
 dflat_code dflat_delivery_commit(const dflat_delivery *delivery, uint64_t *commit,
                                  uint64_t *commits, dflat_error **error);
 
@@ -798,11 +893,13 @@ typedef struct dflat_entry_callback {
     void (*drop)(void *context);
 } dflat_entry_callback;
 
-/* The table that a transaction must name to use the dictionary. The caller releases it. */
+/* The table that a transaction must name to use the dictionary. The caller releases it.
+ * Blocks: no. */
 dflat_code dflat_dictionary_table(dflat_table **table, dflat_error **error);
 
 /* The value of a key in a namespace, which may be empty; NULL if it has none. With a transaction,
- * the value that it sees; else `transaction` is NULL. The caller releases the entry. */
+ * the value that it sees; else `transaction` is NULL. The caller releases the entry.
+ * Blocks: for the file. */
 dflat_code dflat_dictionary_get(const dflat_workspace *workspace, dflat_transaction *transaction,
                                 dflat_text space, dflat_text key, dflat_entry **entry,
                                 dflat_error **error);
@@ -810,13 +907,15 @@ dflat_code dflat_dictionary_get(const dflat_workspace *workspace, dflat_transact
 /* Sets the value of a key; NULL removes it. Without a transaction, the value is set in memory at
  * once and written soon, and the call waits for a transaction that uses the key.
  * Errors: DFLAT_WOULD_DEADLOCK in a handler or a callback if a transaction uses the key;
- * DFLAT_SHUT_DOWN; DFLAT_UNDECLARED_TYPE. */
+ * DFLAT_SHUT_DOWN; DFLAT_UNDECLARED_TYPE.
+ * Blocks: without a transaction, for a transaction that uses the key; for the file. */
 dflat_code dflat_dictionary_set(const dflat_workspace *workspace, dflat_transaction *transaction,
                                 dflat_text space, dflat_text key, const dflat_entry_value *value,
                                 dflat_error **error);
 
 /* Calls `callback` with each key that begins with a text and its value, before this function
- * returns. */
+ * returns.
+ * Blocks: for the calls and for the file. */
 dflat_code dflat_dictionary_each(const dflat_workspace *workspace, dflat_text space,
                                  dflat_text prefix, dflat_entry_callback callback,
                                  dflat_error **error);
@@ -825,45 +924,55 @@ dflat_code dflat_dictionary_each(const dflat_workspace *workspace, dflat_text sp
 enum { DFLAT_DICTIONARY_PREFIX = 1 };
 
 /* Subscribes to a key. The calls with the present values are made before this function returns;
- * later ones on the thread that changes a value. */
+ * later ones on the thread that changes a value.
+ * The caller releases it.
+ * Blocks: for the first calls and for the file. */
 dflat_code dflat_dictionary_subscribe(const dflat_workspace *workspace, dflat_text space,
                                       dflat_text key, uint32_t flags,
                                       dflat_entry_callback callback,
                                       dflat_subscription **subscription, dflat_error **error);
 
-/* Removes all values of a namespace. */
+/* Removes all values of a namespace.
+ * Blocks: for transactions that use a key; for the file. */
 dflat_code dflat_dictionary_remove_all(const dflat_workspace *workspace, dflat_text space,
                                        dflat_error **error);
 
-/* Blocks until all values set before are as durable as a commit.
- * Errors: DFLAT_WOULD_DEADLOCK in a handler or a callback; that of a write that failed. */
+/* Makes all values set before as durable as a commit.
+ * Errors: DFLAT_WOULD_DEADLOCK in a handler or a callback; that of a write that failed.
+ * Blocks: until the values are written. */
 dflat_code dflat_dictionary_synchronize(const dflat_workspace *workspace, dflat_error **error);
 
-/* The value of an entry. Its text and bytes belong to the entry. */
+/* The value of an entry. Its text and bytes belong to the entry.
+ * Blocks: no. */
 dflat_code dflat_entry_read(const dflat_entry *entry, dflat_entry_value *value);
 
-/* Releases an entry. */
+/* Releases an entry.
+ * Blocks: no. */
 dflat_code dflat_entry_release(dflat_entry *entry);
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* The JSON of a payload, in the form of `flatc --json`. The caller releases the buffer.
- * Errors: DFLAT_INVALID_ARGUMENT if the payload is malformed. */
+ * Errors: DFLAT_INVALID_ARGUMENT if the payload is malformed.
+ * Blocks: no. */
 dflat_code dflat_json_write(const dflat_table *table, dflat_bytes payload, dflat_buffer **json,
                             dflat_error **error);
 
 /* The payload of an object in JSON. The caller releases the buffer.
- * Errors: DFLAT_INVALID_ARGUMENT if the text is no JSON of this type; the message has the place. */
+ * Errors: DFLAT_INVALID_ARGUMENT if the text is no JSON of this type; the message has the place.
+ * Blocks: no. */
 dflat_code dflat_json_read(const dflat_table *table, dflat_text json, dflat_buffer **payload,
                            dflat_error **error);
 
 /* ---- Upkeep ---------------------------------------------------------------------------------- */
 
-/* Starts to build the indexes of tables that are not ready, and returns at once. */
+/* Starts to build the indexes of tables that are not ready, and returns at once.
+ * Blocks: no. */
 dflat_code dflat_indexes_build(const dflat_workspace *workspace, const dflat_table *const *tables,
                                size_t tables_count, dflat_error **error);
 
-/* Calls the completion once when no index is being built, perhaps before this function returns. */
+/* Calls the completion once when no index is being built, perhaps before this function returns.
+ * Blocks: no, but for the completion if it is called at once. */
 dflat_code dflat_indexes_then(const dflat_workspace *workspace, dflat_completion completion,
                               dflat_error **error);
 
@@ -879,14 +988,17 @@ typedef struct dflat_progress_callback {
     void (*drop)(void *context);
 } dflat_progress_callback;
 
-/* Copies the current state into a new file. Blocks until the copy is complete.
+/* Copies the current state into a new file.
  * Errors: DFLAT_INVALID_ARGUMENT if the path exists or the workspace is in memory; DFLAT_CANCELLED;
- * DFLAT_WOULD_DEADLOCK; those of reading and writing. */
+ * DFLAT_WOULD_DEADLOCK; those of reading and writing.
+ * Blocks: until the copy is complete. */
 dflat_code dflat_workspace_backup(const dflat_workspace *workspace, dflat_text path,
                                   dflat_progress_callback progress, dflat_error **error);
 
 /* Checks the file for damage: its pages, the rows and indexes of these tables, and the dictionary.
- * `problems` is their number. `text` has the problems, one a line; it may be NULL. */
+ * `problems` is their number. `text` has the problems, one a line; it may be NULL.
+ * The caller releases `text`.
+ * Blocks: until the check is complete. */
 dflat_code dflat_workspace_check(const dflat_workspace *workspace,
                                  const dflat_table *const *tables, size_t tables_count,
                                  dflat_progress_callback progress, uint64_t *problems,
@@ -894,7 +1006,9 @@ dflat_code dflat_workspace_check(const dflat_workspace *workspace,
 
 /* Repairs the file as far as possible. `problems` is the number of problems that are left, and
  * `text` has those before the repair; it may be NULL.
- * Errors: DFLAT_CORRUPT if the file cannot be repaired in place. */
+ * The caller releases `text`.
+ * Errors: DFLAT_CORRUPT if the file cannot be repaired in place.
+ * Blocks: until the repair is complete. */
 dflat_code dflat_workspace_repair(const dflat_workspace *workspace,
                                   const dflat_table *const *tables, size_t tables_count,
                                   dflat_progress_callback progress, uint64_t *problems,
@@ -910,30 +1024,37 @@ typedef struct dflat_salvaged {
 
 /* Saves the readable rows of these tables, and of the dictionary, from a damaged file into a new
  * one. No workspace may be open on the damaged file, which is not changed, unless a rollback journal
- * is beside it. Blocks until the new file is complete; if there is an error, it is deleted.
+ * is beside it.
+ * If there is an error, the new file is deleted.
  * Errors: DFLAT_INVALID_ARGUMENT if there is a file at `to`; DFLAT_NOT_A_DATABASE and DFLAT_CORRUPT
  * if the list of the tables cannot be read; DFLAT_CANCELLED; DFLAT_WOULD_DEADLOCK in a handler or a
- * callback; those of reading and writing. */
+ * callback; those of reading and writing.
+ * Blocks: until the new file is complete. */
 dflat_code dflat_salvage(dflat_text from, dflat_text to, const dflat_table *const *tables,
                          size_t tables_count, dflat_progress_callback progress,
                          dflat_salvaged *salvaged, dflat_error **error);
 
-/* Gives up to so many unused pages of the file back to the file system. */
+/* Gives up to so many unused pages of the file back to the file system.
+ * Blocks: for transactions and for the file. */
 dflat_code dflat_workspace_reclaim(const dflat_workspace *workspace, uint32_t pages,
                                    dflat_error **error);
 
-/* Removes the bytes of deleted objects from the file and its log. */
+/* Removes the bytes of deleted objects from the file and its log.
+ * Blocks: for transactions and for the file. */
 dflat_code dflat_workspace_purge(const dflat_workspace *workspace, dflat_error **error);
 
-/* Writes the whole file anew, without unused space. */
+/* Writes the whole file anew, without unused space.
+ * Blocks: for transactions and for the file. */
 dflat_code dflat_workspace_compact(const dflat_workspace *workspace, dflat_error **error);
 
 /* Closes the file until dflat_workspace_resume: no lock on it is held, and transactions and reads
  * wait.
- * Errors: DFLAT_BUSY if a snapshot or a transaction does not end in time. */
+ * Errors: DFLAT_BUSY if a snapshot or a transaction does not end in time.
+ * Blocks: until the transactions and reads that run have ended. */
 dflat_code dflat_workspace_suspend(const dflat_workspace *workspace, dflat_error **error);
 
-/* Ends a suspension, if there is one. */
+/* Ends a suspension, if there is one.
+ * Blocks: for the file. */
 dflat_code dflat_workspace_resume(const dflat_workspace *workspace, dflat_error **error);
 
 /* Counts since the file was opened in this process. */
@@ -978,7 +1099,8 @@ enum {
 };
 
 /* One of these counts.
- * Errors: DFLAT_INVALID_ARGUMENT for another number. */
+ * Errors: DFLAT_INVALID_ARGUMENT for another number.
+ * Blocks: for the file. */
 dflat_code dflat_workspace_statistic(const dflat_workspace *workspace, int32_t statistic,
                                      uint64_t *value, dflat_error **error);
 

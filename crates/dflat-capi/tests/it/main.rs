@@ -4,6 +4,8 @@
     reason = "a step that fails is a test that fails, in what tests share too"
 )]
 
+mod coverage;
+mod declarations;
 mod header;
 mod page;
 mod posts;

@@ -1,5 +1,5 @@
 //! The functions of the header and those of the library are the same, name by name and argument by
-//! argument; and the library exports nothing else.
+//! argument, with the types of their results; and the library exports nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,11 +11,11 @@ use crate::programs::{libraries, succeed};
 const HEADER: &str = include_str!("../../include/dflat.h");
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
 
-/// Functions by name: each argument's name and type, as C has them.
+/// Functions by name: the type of the result, and each argument's name and type, as C has them.
 type Functions = BTreeMap<String, Vec<String>>;
 
 /// The text with one space between words, and none beside punctuation.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut text = words.join(" ");
     for mark in ["*", ",", "(", ")", "<", ">"] {
@@ -27,7 +27,7 @@ fn plain(text: &str) -> String {
 }
 
 /// The text without C's comments.
-fn without_comments(text: &str) -> String {
+pub(crate) fn without_comments(text: &str) -> String {
     let mut rest = text;
     let mut kept = String::new();
     while let Some((before, after)) = rest.split_once("/*") {
@@ -38,13 +38,13 @@ fn without_comments(text: &str) -> String {
 }
 
 /// The text without lines of C's preprocessor.
-fn without_directives(text: &str) -> String {
+pub(crate) fn without_directives(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The functions that the header declares.
-fn declared() -> Functions {
+pub(crate) fn declared() -> Functions {
     let text = without_directives(&without_comments(HEADER)).replace("extern \"C\" {", "");
     let mut functions = Functions::new();
     for statement in text.split(';') {
@@ -60,7 +60,12 @@ fn declared() -> Functions {
         let arguments = arguments.filter(|argument| *argument != "void");
         // `dflat_text` is another name of `dflat_bytes`.
         let arguments = arguments.map(|argument| argument.replace("dflat_text", "dflat_bytes"));
-        functions.insert(name.to_owned(), arguments.collect());
+        let (result, _) = head.split_once(' ').unwrap();
+        let result = result.replace("dflat_code", "int32_t");
+        functions.insert(
+            name.to_owned(),
+            [result].into_iter().chain(arguments).collect(),
+        );
     }
     functions
 }
@@ -174,7 +179,11 @@ fn exported(folder: &Path, functions: &mut Functions) {
             }
             let (name, list) = after["fn ".len()..].split_once('(').unwrap();
             let end = list.find(") {").or_else(|| list.find(") ->")).unwrap();
-            let mut arguments = arguments_in_c(&list[..end]);
+            // A function of the other forms returns its code.
+            let returned = list[end..].strip_prefix(") -> ");
+            let returned = returned.map_or("i32", |rest| rest.split_once(' ').unwrap().0);
+            let mut arguments = vec![in_c(returned).trim().to_owned()];
+            arguments.extend(arguments_in_c(&list[..end]));
             if gives_error {
                 arguments.push("dflat_error**error".to_owned());
             }
@@ -194,6 +203,58 @@ fn header_declares_each_function_as_the_library_has_it() {
         assert_eq!(Some(arguments), functions.get(name), "{name}");
     }
     assert!(declared.keys().eq(functions.keys()));
+}
+
+/// Each function of the header with its comment.
+fn documented() -> Vec<(String, &'static str)> {
+    let mut functions = Vec::new();
+    let mut rest = HEADER;
+    while let Some((before, after)) = rest.split_once(" */\n") {
+        let (_, comment) = before.rsplit_once("/* ").unwrap();
+        let statement = plain(after.split(';').next().unwrap());
+        if let Some((head, _)) = statement.split_once('(')
+            && let [_, name] = head.split(' ').collect::<Vec<_>>()[..]
+            && name.starts_with("dflat_")
+        {
+            functions.push((name.to_owned(), comment));
+        }
+        rest = after;
+    }
+    functions
+}
+
+#[test]
+fn each_declaration_says_whether_it_blocks_and_who_releases() {
+    let documented = documented();
+    let declared = declared();
+    assert!(declared.keys().all(|name| {
+        let named = documented.iter().filter(|(other, _)| other == name);
+        named.count() == 1
+    }));
+    for (name, comment) in documented {
+        let (_, blocking) = comment.split_once("\n * Blocks: ").expect(&name);
+        let words = ["no", "for ", "until ", "without a transaction, for "];
+        assert!(
+            words.iter().any(|word| blocking.starts_with(word)),
+            "{name}"
+        );
+        let is_lent = declared[&name]
+            .get(1)
+            .is_some_and(|first| first == "dflat_transaction*transaction");
+        assert_eq!(
+            is_lent,
+            comment.ends_with("Thread: that of the handler."),
+            "{name}"
+        );
+        let gives = |argument: &String| {
+            let is_handle = argument.contains("**") && argument != "dflat_error**error";
+            is_handle || argument == "dflat_view*view"
+        };
+        if declared[&name].iter().any(gives) {
+            let owner = ["release", "belong to the result"];
+            assert!(owner.iter().any(|word| comment.contains(word)), "{name}");
+        }
+    }
 }
 
 /// The names that `nm` lists as defined and visible to other libraries.
