@@ -32,8 +32,9 @@ let library: [Target] = [
 
 // The code that dflatc generates for the schemas of the tests.
 let schemas: [String] = [
-  "bench_doc", "dict", "equipment", "flags", "keys", "monster", "recursive",
-  "scalars", "structs", "unions",
+  "bench_doc", "conform", "dict", "docs", "equipment", "external", "flags", "hidden", "indexes",
+  "keys", "keywords", "links", "monster", "names", "namespaces", "post", "recursive", "renamed",
+  "required", "scalars", "shadows", "structs", "unions", "vectors",
 ]
 let generated: [Target] = schemas.map { name in
   .target(

@@ -56,8 +56,9 @@ pub struct Options {
 /// How to generate Swift code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwiftOptions {
-    /// Protocols that generated types conform to, besides those that they always do, such as
-    /// `Hashable`. They must need no code of the type.
+    /// Protocols that generated types conform to, besides those that they always do. `Hashable`,
+    /// `CustomStringConvertible` and `Sendable` get the code that they need, and other protocols
+    /// get none. A type with a field `description` does not get `CustomStringConvertible`.
     pub conform: Vec<String>,
 }
 

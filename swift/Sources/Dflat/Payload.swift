@@ -3,7 +3,7 @@ import FlatBuffers
 /// The verified or unverified bytes of an object, which generated code reads in place.
 ///
 /// No read goes beyond the bytes: a field that does not fit is absent.
-open class Payload: @unchecked Sendable {
+open class _Payload: @unchecked Sendable {
   let start: UnsafeRawPointer
   let count: Int
   /// Whether something did not fit; only counts if one thread has the payload.
@@ -60,36 +60,36 @@ open class Payload: @unchecked Sendable {
 }
 
 /// A number that a payload holds as it is.
-public protocol PayloadNumber {}
-extension Int8: PayloadNumber {}
-extension UInt8: PayloadNumber {}
-extension Int16: PayloadNumber {}
-extension UInt16: PayloadNumber {}
-extension Int32: PayloadNumber {}
-extension UInt32: PayloadNumber {}
-extension Int64: PayloadNumber {}
-extension UInt64: PayloadNumber {}
-extension Float: PayloadNumber {}
-extension Double: PayloadNumber {}
+public protocol _PayloadNumber {}
+extension Int8: _PayloadNumber {}
+extension UInt8: _PayloadNumber {}
+extension Int16: _PayloadNumber {}
+extension UInt16: _PayloadNumber {}
+extension Int32: _PayloadNumber {}
+extension UInt32: _PayloadNumber {}
+extension Int64: _PayloadNumber {}
+extension UInt64: _PayloadNumber {}
+extension Float: _PayloadNumber {}
+extension Double: _PayloadNumber {}
 
 /// A place in a payload: a table, a struct, or the string of a union.
 ///
 /// For generated code.
-public struct PayloadReader {
-  let payload: Payload
+public struct _PayloadReader {
+  let payload: _Payload
   let position: Int
   /// The position of the vtable and its length; 0 if this is no table.
   private let vtable: Int
   private let fieldsEnd: Int
 
-  init(payload: Payload, inline position: Int) {
+  init(payload: _Payload, inline position: Int) {
     self.payload = payload
     self.position = position
     vtable = 0
     fieldsEnd = 0
   }
 
-  init(payload: Payload, table position: Int) {
+  init(payload: _Payload, table position: Int) {
     self.payload = payload
     self.position = position
     guard let distance = payload.load(position, as: Int32.self) else {
@@ -109,13 +109,13 @@ public struct PayloadReader {
   }
 
   /// The root of a payload.
-  public init(root payload: Payload) {
+  public init(root payload: _Payload) {
     self.init(payload: payload, table: payload.target(0) ?? -1)
   }
 
   /// The table at the reader's position of a buffer: 0 is the offset of the root.
   public init(table buffer: ByteBuffer) {
-    let payload = Payload(
+    let payload = _Payload(
       start: UnsafeRawPointer(buffer.memory), count: buffer.capacity, owner: buffer.memoryOwner)
     if buffer.reader == 0 {
       self.init(root: payload)
@@ -126,13 +126,13 @@ public struct PayloadReader {
 
   /// The struct at the reader's position of a buffer.
   public init(structure buffer: ByteBuffer) {
-    let payload = Payload(
+    let payload = _Payload(
       start: UnsafeRawPointer(buffer.memory), count: buffer.capacity, owner: buffer.memoryOwner)
     self.init(payload: payload, inline: buffer.reader)
   }
 
   /// The payload, if this is its root.
-  public var whole: Payload? { payload.target(0) == position ? payload : nil }
+  public var whole: _Payload? { payload.target(0) == position ? payload : nil }
 
   /// The payload's bytes with the position of this place.
   public var byteBuffer: ByteBuffer {
@@ -140,7 +140,7 @@ public struct PayloadReader {
   }
 
   /// Reads all of a place by `read`, and returns whether everything fits into the bytes.
-  public static func verify(_ place: PayloadReader, read: (PayloadReader) -> Void) -> Bool {
+  public static func verify(_ place: _PayloadReader, read: (_PayloadReader) -> Void) -> Bool {
     place.payload.budget = 1_000_000
     read(place)
     return !place.payload.isBroken
@@ -160,13 +160,13 @@ public struct PayloadReader {
   public func has(_ at: Int) -> Bool { field(at) != 0 }
 
   /// A number, or the default if it is absent.
-  public func number<T: PayloadNumber>(_ at: Int, _ absent: T) -> T {
+  public func number<T: _PayloadNumber>(_ at: Int, _ absent: T) -> T {
     let found = field(at)
     return found == 0 ? absent : payload.load(found, as: T.self) ?? absent
   }
 
   /// A number that may be absent.
-  public func optional<T: PayloadNumber>(_ at: Int, as: T.Type = T.self) -> T? {
+  public func optional<T: _PayloadNumber>(_ at: Int, as: T.Type = T.self) -> T? {
     let found = field(at)
     return found == 0 ? nil : payload.load(found, as: T.self)
   }
@@ -192,24 +192,24 @@ public struct PayloadReader {
   }
 
   /// A table that may be absent.
-  public func table(_ at: Int) -> PayloadReader? {
-    target(at).map { PayloadReader(payload: payload, table: $0) }
+  public func table(_ at: Int) -> _PayloadReader? {
+    target(at).map { _PayloadReader(payload: payload, table: $0) }
   }
 
   /// A struct that may be absent.
-  public func structure(_ at: Int) -> PayloadReader? {
+  public func structure(_ at: Int) -> _PayloadReader? {
     let found = field(at)
-    return found == 0 ? nil : PayloadReader(payload: payload, inline: found)
+    return found == 0 ? nil : _PayloadReader(payload: payload, inline: found)
   }
 
   /// The value of a union's member, if `code` is the member that it holds.
-  public func member(_ at: Int, code: UInt8) -> PayloadReader? {
+  public func member(_ at: Int, code: UInt8) -> _PayloadReader? {
     guard number(at - 2, UInt8(0)) == code else { return nil }
-    return target(at).map { PayloadReader(payload: payload, inline: $0) }
+    return target(at).map { _PayloadReader(payload: payload, inline: $0) }
   }
 
   /// This place as a table.
-  public var asTable: PayloadReader { PayloadReader(payload: payload, table: position) }
+  public var asTable: _PayloadReader { _PayloadReader(payload: payload, table: position) }
 
   /// This place as a string.
   public var asString: String { payload.string(position) ?? "" }
@@ -229,7 +229,7 @@ public struct PayloadReader {
   }
 
   /// A vector of numbers; empty if it is absent.
-  public func numbers<T: PayloadNumber>(_ at: Int, as: T.Type = T.self) -> [T] {
+  public func numbers<T: _PayloadNumber>(_ at: Int, as: T.Type = T.self) -> [T] {
     let size = MemoryLayout<T>.size
     guard let (start, count) = vector(at, size: size) else { return [] }
     return [T](unsafeUninitializedCapacity: count) { target, initialized in
@@ -255,30 +255,30 @@ public struct PayloadReader {
   }
 
   /// A vector of tables.
-  public func tables<T>(_ at: Int, _ make: (PayloadReader) -> T) -> [T] {
-    references(at).map { make(PayloadReader(payload: payload, table: $0)) }
+  public func tables<T>(_ at: Int, _ make: (_PayloadReader) -> T) -> [T] {
+    references(at).map { make(_PayloadReader(payload: payload, table: $0)) }
   }
 
   /// A vector of structs of a size.
-  public func structures<T>(_ at: Int, size: Int, _ make: (PayloadReader) -> T) -> [T] {
+  public func structures<T>(_ at: Int, size: Int, _ make: (_PayloadReader) -> T) -> [T] {
     guard let (start, count) = vector(at, size: size) else { return [] }
-    return (0..<count).map { make(PayloadReader(payload: payload, inline: start + $0 * size)) }
+    return (0..<count).map { make(_PayloadReader(payload: payload, inline: start + $0 * size)) }
   }
 
   /// A vector of unions, by type code and value; members without a value are left out.
-  public func members<T>(_ at: Int, _ make: (UInt8, PayloadReader) -> T?) -> [T] {
+  public func members<T>(_ at: Int, _ make: (UInt8, _PayloadReader) -> T?) -> [T] {
     guard let (start, count) = vector(at, size: 4) else { return [] }
     let codes = numbers(at - 2, as: UInt8.self)
     return (0..<min(count, codes.count)).compactMap { index in
       guard codes[index] != 0, let found = payload.target(start + index * 4) else { return nil }
-      return make(codes[index], PayloadReader(payload: payload, inline: found))
+      return make(codes[index], _PayloadReader(payload: payload, inline: found))
     }
   }
 
   // MARK: Fields of a struct
 
   /// A number of a struct.
-  public func part<T: PayloadNumber & ExpressibleByIntegerLiteral>(
+  public func part<T: _PayloadNumber & ExpressibleByIntegerLiteral>(
     _ offset: Int, as: T.Type = T.self
   ) -> T {
     payload.load(position + offset, as: T.self) ?? 0
@@ -288,14 +288,14 @@ public struct PayloadReader {
   public func boolPart(_ offset: Int) -> Bool { part(offset, as: UInt8.self) != 0 }
 
   /// A struct inside a struct.
-  public func inner(_ offset: Int) -> PayloadReader {
-    PayloadReader(payload: payload, inline: position + offset)
+  public func inner(_ offset: Int) -> _PayloadReader {
+    _PayloadReader(payload: payload, inline: position + offset)
   }
 }
 
 
 /// The values of an object that was not read from a payload. For generated code.
-public final class ValueBox<Value>: @unchecked Sendable {
+public final class _ValueBox<Value>: @unchecked Sendable {
   public let value: Value
 
   public init(_ value: Value) {

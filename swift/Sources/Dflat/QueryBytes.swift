@@ -1,5 +1,5 @@
 /// A step from an object to a field inside it. For generated code.
-public enum FieldStep: Sendable {
+public enum _FieldStep: Sendable {
   /// A field of a table, by its vtable offset.
   case field(Int)
   /// A field of a struct, by its byte offset.
@@ -11,21 +11,21 @@ public enum FieldStep: Sendable {
 }
 
 /// The type of a field as it is stored. For generated code.
-public enum FieldKind: UInt8, Sendable {
+public enum _FieldKind: UInt8, Sendable {
   case bool, byte, ubyte, short, ushort, int, uint, long, ulong, float, double
   case string
 }
 
 /// A field as the engine finds it. For generated code.
-public struct FieldPath: Sendable {
+public struct _FieldPath: Sendable {
   let name: String
-  let steps: [FieldStep]
-  let kind: FieldKind
-  let absent: FieldDefault
+  let steps: [_FieldStep]
+  let kind: _FieldKind
+  let absent: _FieldDefault
 
   /// Creates the description of a field.
   public init(
-    _ name: String, _ steps: [FieldStep], _ kind: FieldKind, absent: FieldDefault = .null
+    _ name: String, _ steps: [_FieldStep], _ kind: _FieldKind, absent: _FieldDefault = .null
   ) {
     self.name = name
     self.steps = steps
@@ -35,7 +35,7 @@ public struct FieldPath: Sendable {
 }
 
 /// The value of an absent field. For generated code.
-public enum FieldDefault: Sendable {
+public enum _FieldDefault: Sendable {
   case null
   case integer(Int64)
   case unsigned(UInt64)
@@ -125,7 +125,7 @@ struct QueryBytes {
     }
   }
 
-  mutating func field(_ path: FieldPath) {
+  mutating func field(_ path: _FieldPath) {
     string(path.name)
     number(path.steps.count)
     for step in path.steps {

@@ -141,7 +141,7 @@ public struct FlatBufferBuilder {
 
   /// Writes a vector of structs, in their order.
   public mutating func createVector<T>(
-    ofStructs elements: [T], size: Int, alignment: Int, write: (T, StructWriter) -> Void
+    ofStructs elements: [T], size: Int, alignment: Int, write: (T, _StructWriter) -> Void
   ) -> Offset {
     let total = elements.count * size
     align(4, after: total)
@@ -152,7 +152,7 @@ public struct FlatBufferBuilder {
       let start = UnsafeMutableRawBufferPointer(rebasing: target[head..<(head + total)])
       start.initializeMemory(as: UInt8.self, repeating: 0)
       for (index, element) in elements.enumerated() {
-        write(element, StructWriter(start: start.baseAddress! + index * size))
+        write(element, _StructWriter(start: start.baseAddress! + index * size))
       }
     }
     push(number: UInt32(elements.count))
@@ -161,7 +161,7 @@ public struct FlatBufferBuilder {
 
   /// Writes a struct, to which a table or a union refers.
   public mutating func create(
-    structSize size: Int, alignment: Int, write: (StructWriter) -> Void
+    structSize size: Int, alignment: Int, write: (_StructWriter) -> Void
   ) -> Offset {
     align(alignment, after: size)
     reserve(size)
@@ -169,7 +169,7 @@ public struct FlatBufferBuilder {
     bytes.withUnsafeMutableBytes { target in
       let start = UnsafeMutableRawBufferPointer(rebasing: target[head..<(head + size)])
       start.initializeMemory(as: UInt8.self, repeating: 0)
-      write(StructWriter(start: start.baseAddress!))
+      write(_StructWriter(start: start.baseAddress!))
     }
     return Offset(offset: UInt32(used))
   }
@@ -231,7 +231,7 @@ public struct FlatBufferBuilder {
 
   /// Adds a struct to the open table.
   public mutating func add(
-    structSize size: Int, alignment: Int, at position: UInt16, write: (StructWriter) -> Void
+    structSize size: Int, alignment: Int, at position: UInt16, write: (_StructWriter) -> Void
   ) {
     _ = create(structSize: size, alignment: alignment, write: write)
     fields.append((position, used))
@@ -271,7 +271,7 @@ public struct FlatBufferBuilder {
 }
 
 /// The place of a struct in a payload.
-public struct StructWriter {
+public struct _StructWriter {
   private let start: UnsafeMutableRawPointer
 
   init(start: UnsafeMutableRawPointer) {
@@ -279,8 +279,8 @@ public struct StructWriter {
   }
 
   /// The place of a struct inside this one.
-  public func inner(at offset: Int) -> StructWriter {
-    StructWriter(start: start + offset)
+  public func inner(at offset: Int) -> _StructWriter {
+    _StructWriter(start: start + offset)
   }
 
   /// Writes a number.

@@ -3,7 +3,7 @@ import DflatC
 import Foundation
 
 /// The description of a stored type. For generated code.
-public final class StoredTable: @unchecked Sendable {
+public final class _StoredTable: @unchecked Sendable {
   /// How the library assigns the key of a new object.
   public enum AutoKey: Int32 {
     case none = 0
@@ -31,7 +31,7 @@ public final class StoredTable: @unchecked Sendable {
 }
 
 /// The payload of an object that the engine holds.
-final class StoredPayload: Payload, @unchecked Sendable {
+final class StoredPayload: _Payload, @unchecked Sendable {
   let object: dflat_object
 
   /// Takes the count of a view's object.
@@ -62,7 +62,7 @@ struct ObjectMaker<Element: Atom> {
 
   /// Makes an object of a view with a count of its own.
   func make(_ view: dflat_view) -> Element {
-    let object = type.init(PayloadReader(root: StoredPayload(view)))
+    let object = type._make(_PayloadReader(root: StoredPayload(view)))
     let element = unsafeDowncast(object as AnyObject, to: Element.self)
     element._rowid = view.row_id
     element._changesTimestamp = timestamp

@@ -24,6 +24,11 @@ impl Scope<'_> {
                 format!("public static func < (lhs: {name}, rhs: {name}) -> Bool"),
                 |text| text.line("lhs.rawValue < rhs.rawValue"),
             );
+            let cases = found.values.iter().map(|value| {
+                let case = names::escaped(&names::case(&value.name));
+                format!("case .{case}: return \"{}\"", case.trim_matches('`'))
+            });
+            self.cases_description(&cases.collect::<Vec<_>>(), text);
         });
     }
 
@@ -47,6 +52,7 @@ impl Scope<'_> {
                 format!("public static func < (lhs: {name}, rhs: {name}) -> Bool"),
                 |text| text.line("lhs.rawValue < rhs.rawValue"),
             );
+            self.fields_description(&["rawValue".to_owned()], text);
         });
     }
 

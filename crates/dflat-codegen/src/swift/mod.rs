@@ -1,5 +1,6 @@
 //! Prints a plan as Swift text: four files for each requested schema file.
 
+mod conform;
 mod enums;
 mod names;
 mod objects;
@@ -17,6 +18,8 @@ use dflat_schema::{DefinitionId, Diagnostic, Schema};
 
 use crate::plan::{Kind, Plan, Type, file_name};
 use crate::{Options, Output, SwiftOptions};
+use names::hiding::Hiding;
+use names::qualified::{marked, qualified};
 use text::Text;
 
 /// The modules that generated files import.
@@ -125,15 +128,20 @@ fn file_text(
     for module in IMPORTS {
         text.line(format!("import {module}"));
     }
+    let hiding = Hiding::new(plan, source);
+    if part == Part::Payloads {
+        hiding.aliases(plan, &mut text);
+    }
     for id in types {
         let scope = Scope {
             plan,
             options,
+            hiding: &hiding,
             id: *id,
         };
         scope.print(part, &mut text);
     }
-    text.finish()
+    qualified(&text.finish(), &names::declared(plan))
 }
 
 /// A type that is being printed.
@@ -141,6 +149,7 @@ fn file_text(
 struct Scope<'p> {
     plan: &'p Plan<'p>,
     options: &'p SwiftOptions,
+    hiding: &'p Hiding,
     id: DefinitionId,
 }
 
@@ -151,23 +160,23 @@ impl<'p> Scope<'p> {
 
     /// The type's own name.
     fn name(self) -> String {
-        names::escaped(&names::type_name(&self.ty().definition.name))
+        marked(&names::escaped(&names::type_name(
+            &self.ty().definition.name,
+        )))
     }
 
     /// The type's name with its namespace.
     fn path(self) -> String {
-        names::path(self.ty().definition)
+        self.other(self.id)
     }
 
     /// The path of another type.
     fn other(self, id: DefinitionId) -> String {
-        names::path(self.plan.ty(id).definition)
-    }
-
-    /// The conformances that the command line adds, each after a comma.
-    fn added(self) -> String {
-        let added = self.options.conform.iter().map(|name| format!(", {name}"));
-        added.collect()
+        let definition = self.plan.ty(id).definition;
+        match self.hiding.hides(definition) {
+            true => marked(&self.hiding.alias(definition)),
+            false => marked(&names::path(definition)),
+        }
     }
 
     fn print(self, part: Part, text: &mut Text) {
@@ -215,7 +224,7 @@ impl<'p> Scope<'p> {
         text.blank();
         match names::namespace(self.ty().definition) {
             namespace if namespace.is_empty() => inside(text),
-            namespace => text.block(format!("extension {namespace}"), inside),
+            namespace => text.block(format!("extension {}", marked(&namespace)), inside),
         }
     }
 }

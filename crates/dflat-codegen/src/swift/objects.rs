@@ -1,5 +1,6 @@
 //! Stored types as final classes, with their builders.
 
+use super::names::qualified::marked;
 use super::payloads::arguments_in;
 use super::text::Text;
 use super::{Scope, names};
@@ -9,12 +10,16 @@ use dflat_model::TableDescriptor;
 impl Scope<'_> {
     /// The type's name with a suffix, such as `PostBuilder`.
     pub(super) fn companion(self, suffix: &str) -> String {
-        format!("{}{suffix}", names::type_name(&self.ty().definition.name))
+        let name = names::type_name(&self.ty().definition.name);
+        marked(&format!("{name}{suffix}"))
     }
 
     pub(super) fn object(self, plan: &TablePlan<'_>, stored: &TableDescriptor, text: &mut Text) {
         let name = self.name();
-        let (builder, added) = (self.companion("Builder"), self.object_conformances());
+        let (builder, added) = (
+            self.companion("Builder"),
+            self.added().replace(", Sendable", ""),
+        );
         text.docs(&self.ty().definition.docs);
         let head = format!(
             "public final class {name}: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodable, \
@@ -37,26 +42,19 @@ impl Scope<'_> {
             text.blank();
             text.line("public var _rowid: Int64 = -1");
             text.line("public var _changesTimestamp: Int64 = -1");
-            text.line("private let _place: PayloadReader?");
-            text.line(format!("private let _values: ValueBox<{builder}>?"));
+            text.line("private let _place: _PayloadReader?");
+            text.line(format!("private let _values: _ValueBox<{builder}>?"));
             for field in &plan.fields {
                 self.property(field, text);
             }
             self.initialisers(plan, &builder, text);
             self.decoding(text);
             self.storage(stored, text);
+            let names: Vec<String> = plan.fields.iter().map(|f| self.field_name(f)).collect();
+            self.hashing(&names, text);
+            self.fields_description(&names, text);
         });
         self.builder(plan, &builder, text);
-    }
-
-    /// The conformances that the command line adds to a class, which is `Sendable` already.
-    fn object_conformances(self) -> String {
-        let added = self
-            .options
-            .conform
-            .iter()
-            .filter(|name| *name != "Sendable");
-        added.map(|name| format!(", {name}")).collect()
     }
 
     fn property(self, field: &FieldPlan<'_>, text: &mut Text) {
@@ -100,7 +98,7 @@ impl Scope<'_> {
                 }
             });
             let arguments: Vec<String> = arguments.collect();
-            text.line("_values = ValueBox(");
+            text.line("_values = _ValueBox(");
             text.indented(|text| {
                 arguments_in(builder, &arguments, text);
                 text.line(")");
@@ -108,17 +106,21 @@ impl Scope<'_> {
         });
         text.item(format!("fileprivate init(_ values: {builder})"), |text| {
             text.line("_place = nil");
-            text.line("_values = ValueBox(values)");
+            text.line("_values = _ValueBox(values)");
         });
-        text.item("public init(_ place: PayloadReader)", |text| {
+        text.item("public init(_ place: _PayloadReader)", |text| {
             text.line("_place = place");
             text.line("_values = nil");
         });
-        text.item("public var _payload: Payload?", |text| {
+        text.item(
+            "public static func _make(_ place: _PayloadReader) -> Self",
+            |text| text.line("Self(place)"),
+        );
+        text.item("public var _payload: _Payload?", |text| {
             text.line("_place?.whole");
         });
         text.item("public static func from(data: Data) -> Self", |text| {
-            text.line("Self(PayloadReader(table: ByteBuffer(data: data)))");
+            text.line("Self(_PayloadReader(table: ByteBuffer(data: data)))");
         });
     }
 
@@ -134,7 +136,7 @@ impl Scope<'_> {
             text.line(format!("{keys:?}"));
         });
         let internal = names::internal(self.ty().definition);
-        text.item("public static var _table: StoredTable", |text| {
+        text.item("public static var _table: _StoredTable", |text| {
             text.line(format!("{internal}.table"));
         });
         let keys = stored

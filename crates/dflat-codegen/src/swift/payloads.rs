@@ -11,7 +11,7 @@ const LINE: usize = 88;
 impl Scope<'_> {
     pub(super) fn struct_payload(self, plan: &StructPlan<'_>, text: &mut Text) {
         text.item(format!("extension {}", self.path()), |text| {
-            text.block("public init(_ place: PayloadReader)", |text| {
+            text.block("public init(_ place: _PayloadReader)", |text| {
                 let arguments = plan.fields.iter().map(|field| {
                     let name = names::escaped(&names::field(&field.source.name));
                     format!(
@@ -23,12 +23,12 @@ impl Scope<'_> {
                 arguments_in("self.init", &arguments.collect::<Vec<_>>(), text);
             });
             text.item(
-                "public static func _verify(_ place: PayloadReader)",
+                "public static func _verify(_ place: _PayloadReader)",
                 |text| {
                     text.line("_ = Self(place)");
                 },
             );
-            text.item("public func _write(to place: StructWriter)", |text| {
+            text.item("public func _write(to place: _StructWriter)", |text| {
                 for field in &plan.fields {
                     let name = names::escaped(&names::field(&field.source.name));
                     let name = format!("self.{name}");
@@ -66,7 +66,7 @@ impl Scope<'_> {
         }
         text.item(format!("extension {}", self.path()), |text| {
             if self.ty().stored.is_none() {
-                text.block("public init(_ place: PayloadReader)", |text| {
+                text.block("public init(_ place: _PayloadReader)", |text| {
                     let arguments = plan.fields.iter().map(|field| {
                         let name = self.field_name(field);
                         format!("{}: {}", names::label(&name), self.read(field, "place"))
@@ -75,7 +75,7 @@ impl Scope<'_> {
                 });
             }
             text.item(
-                "public static func _verify(_ place: PayloadReader)",
+                "public static func _verify(_ place: _PayloadReader)",
                 |text| {
                     for field in &plan.fields {
                         text.line(format!("_ = {}", self.read(field, "place")));
@@ -111,7 +111,7 @@ fn descriptor(name: &str, stored: &TableDescriptor, text: &mut Text) {
         Some(AutoKey::UuidV7) => "uuid",
     };
     text.item(format!("public enum {name}"), |text| {
-        text.line("public static let table = StoredTable(");
+        text.line("public static let table = _StoredTable(");
         text.indented(|text| {
             text.line(format!("autoKey: .{auto},"));
             text.line("descriptor: \"\"\"");

@@ -40,7 +40,11 @@ pub(super) struct Compared {
 impl Way {
     fn then(&self, name: &str, step: Step, payload: String, object: String) -> Self {
         let mut way = self.clone();
-        way.fields = format!("{}.{}", way.fields, names::escaped(&names::field(name)));
+        way.fields = format!(
+            "{}.{}",
+            way.fields,
+            names::query(&names::escaped(&names::field(name)))
+        );
         way.names.push(name.to_owned());
         way.steps.push(step);
         way.payload.push(payload);
@@ -109,7 +113,7 @@ impl Scope<'_> {
                     let payload = format!("guard let ¶ = §.table({at}) else {{ return nil }}");
                     let mut inner = way.then(source, step, payload, object);
                     inner.tables.push(id);
-                    text.block(format!("public struct {name}"), |text| {
+                    text.block(format!("public struct {}", names::query(&name)), |text| {
                         self.table_fields(plan, &inner, stored, unions, text);
                     });
                 }
@@ -177,14 +181,14 @@ impl Scope<'_> {
             ));
             text.line("tableReader: { t in");
             text.indented(|text| {
-                text.line("let t0 = PayloadReader(table: t)");
+                text.line("let t0 = _PayloadReader(table: t)");
                 statements("t", &way.payload, &compared.payload, text);
             });
             text.line("},");
             text.line("objectReader: { o0 in");
             text.indented(|text| statements("o", &way.object, &compared.object, text));
             text.line("},");
-            text.line("path: FieldPath(");
+            text.line("path: _FieldPath(");
             text.indented(|text| {
                 text.line(format!("{}, {},", string(&path), steps_text(&steps)));
                 let kind = match compared.kind {
@@ -210,7 +214,7 @@ impl Scope<'_> {
         let Kind::Struct(plan) = &self.plan.ty(id).kind else {
             return;
         };
-        text.block(format!("public struct {name}"), |text| {
+        text.block(format!("public struct {}", names::query(name)), |text| {
             self.struct_fields(plan, way, stored, text);
         });
     }

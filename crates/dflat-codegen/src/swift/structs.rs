@@ -33,6 +33,8 @@ impl Scope<'_> {
                 let Parameter { name, default, .. } = parameter;
                 text.line(format!("self.{name} = {name} ?? {default}"));
             });
+            let names: Vec<String> = plan.fields.iter().map(|f| self.part_name(f)).collect();
+            self.fields_description(&names, text);
         });
     }
 
@@ -107,8 +109,8 @@ impl Scope<'_> {
     pub(super) fn decoding(self, text: &mut Text) {
         let is_struct = matches!(self.ty().kind, crate::plan::Kind::Struct(_));
         let place = match is_struct {
-            true => "PayloadReader(structure: bb)",
-            false => "PayloadReader(table: bb)",
+            true => "_PayloadReader(structure: bb)",
+            false => "_PayloadReader(table: bb)",
         };
         let name = self.name();
         text.item(
@@ -121,7 +123,7 @@ impl Scope<'_> {
             "public static func verify(byteBuffer bb: ByteBuffer) -> Bool",
             |text| {
                 text.line(format!(
-                    "PayloadReader.verify({place}) {{ {name}._verify($0) }}"
+                    "_PayloadReader.verify({place}) {{ {name}._verify($0) }}"
                 ));
             },
         );
@@ -164,6 +166,8 @@ impl Scope<'_> {
                     (false, false) => format!("self.{name} = {name} ?? {default}"),
                 });
             });
+            let names: Vec<String> = plan.fields.iter().map(|f| self.field_name(f)).collect();
+            self.fields_description(&names, text);
         });
     }
 

@@ -29,14 +29,14 @@ impl Scope<'_> {
         let (name, at) = (self.field_name(field), field.source.voffset);
         let mut inner = way.clone();
         inner.names.push(field.source.name.clone());
-        inner.fields = format!("{}.{name}", inner.fields);
+        inner.fields = format!("{}.{}", inner.fields, names::query(&name));
         inner.steps.push(Step::Field(at));
         // The statements to a member replace this one.
         inner.payload.push(at.to_string());
         inner.object.push(name.clone());
         let protocol = self.protocol(&inner);
         let suffix = protocol.trim_start_matches(PROTOCOL);
-        text.block(format!("public struct {name}"), |text| {
+        text.block(format!("public struct {}", names::query(&name)), |text| {
             let object = self.path();
             text.line(format!(
                 "public static func match<T: {protocol}>(_ ofType: T.Type) -> EqualToExpr<\n  \

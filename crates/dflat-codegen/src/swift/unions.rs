@@ -18,6 +18,12 @@ impl Scope<'_> {
                 let ty = self.target_type(member.target);
                 text.line(format!("{indirect}case {case}(_: {ty})"));
             }
+            let cases = members.iter().map(|member| {
+                let case = names::escaped(&names::case(&member.source.name));
+                let plain = case.trim_matches('`');
+                format!("case .{case}(let value): return \"{plain}(\\(value))\"")
+            });
+            self.cases_description(&cases.collect::<Vec<_>>(), text);
         });
     }
 
@@ -31,7 +37,7 @@ impl Scope<'_> {
     pub(super) fn union_payload(self, members: &[MemberPlan<'_>], text: &mut Text) {
         text.item(format!("extension {}", self.path()), |text| {
             let code = scalar_type(Scalar::U8);
-            let head = format!("public init?(code: {code}, _ place: PayloadReader)");
+            let head = format!("public init?(code: {code}, _ place: _PayloadReader)");
             text.block(head, |text| {
                 text.block("switch code", |text| {
                     for member in members {
@@ -47,7 +53,7 @@ impl Scope<'_> {
                     text.line("default: return nil");
                 });
             });
-            let head = "public init?(_ place: PayloadReader, at field: Int)";
+            let head = "public init?(_ place: _PayloadReader, at field: Int)";
             text.item(head, |text| {
                 text.line("let code = place.number(field - 2, UInt8(0))");
                 text.line("guard let member = place.member(field, code: code) else { return nil }");

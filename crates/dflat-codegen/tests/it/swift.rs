@@ -7,18 +7,82 @@ use dflat_schema::{MemoryLoader, Options, compile};
 use expect_test::expect_file;
 
 /// The cases whose Swift code is recorded.
-const CASES: [&str; 10] = [
+const CASES: [&str; 22] = [
     "bench_doc",
     "dict",
+    "docs",
     "equipment",
+    "external",
     "flags",
+    "indexes",
     "keys",
+    "keywords",
+    "links",
     "monster",
+    "names",
+    "namespaces",
+    "post",
     "recursive",
+    "renamed",
+    "required",
     "scalars",
+    "shadows",
     "structs",
     "unions",
+    "vectors",
 ];
+
+/// Tables with names that the library, Swift and Foundation have, too.
+const HIDDEN: &str = "
+    table Payload { payload: string; }
+    table PayloadReader { value: int; }
+    table ValueBox { value: Payload; }
+    table StoredTable { name: string; }
+    table StructWriter { at: int; }
+    table FieldPath { steps: [int]; }
+    struct Offset { x: int; y: int; }
+    enum Bool: byte { Yes, No }
+    table Data { bytes: [ubyte]; text: string; flag: Bool; }
+    table ByteBuffer { offset: Offset; data: Data; }
+    table Int32 { number: int; }
+    union SQLiteValue { Int32, ByteBuffer }
+    table FlatBuffer {
+      id: string (primary);
+      data: Data;
+      int32: Int32;
+      payload: Payload;
+      reader: PayloadReader;
+      value_box: ValueBox;
+      table: StoredTable;
+      path: FieldPath;
+      bool: Bool;
+      flag: bool;
+      value: SQLiteValue;
+      writers: [StructWriter];
+    }
+    root_type FlatBuffer;
+";
+
+/// Types of every kind, which conform to protocols that the command line adds.
+const CONFORMING: &str = "
+    namespace Conforming;
+    enum Color: byte { Red, default }
+    enum Options: ubyte (bit_flags) { A, B }
+    struct Point { x: float; color: Color; }
+    table Text { text: string; next: Text; options: Options; }
+    table Described { description: string; }
+    union Content { Text, Point }
+    table Card {
+      id: int (primary);
+      title: string;
+      color: Color;
+      at: Point;
+      content: Content;
+      contents: [Content];
+      described: Described;
+    }
+    root_type Card;
+";
 
 /// The folder of the recorded code, which the tests of the Swift package compile.
 fn recorded() -> PathBuf {
@@ -26,6 +90,14 @@ fn recorded() -> PathBuf {
 }
 
 fn generated(case: &str) -> (Vec<Output>, String) {
+    match case {
+        "hidden" => return generated_of(case, HIDDEN, &[]),
+        "conform" => {
+            let protocols = ["Hashable", "CustomStringConvertible", "Sendable"];
+            return generated_of(case, CONFORMING, &protocols);
+        }
+        _ => {}
+    }
     let mut loader = MemoryLoader::new();
     let mut files = Vec::new();
     for entry in std::fs::read_dir(crate::golden::data().join(case)).unwrap() {
@@ -43,9 +115,21 @@ fn generated(case: &str) -> (Vec<Output>, String) {
     (outputs.unwrap(), swift_namespaces(&schema))
 }
 
+fn generated_of(case: &str, source: &str, protocols: &[&str]) -> (Vec<Output>, String) {
+    let name = format!("{case}.fbs");
+    let loader = MemoryLoader::new().with_file(&name, source);
+    let compilation = compile(&[name], &loader, &Options::default());
+    let schema = compilation.schema.unwrap();
+    let options = SwiftOptions {
+        conform: protocols.iter().map(|&name| name.to_owned()).collect(),
+    };
+    let outputs = generate_swift(&schema, &options);
+    (outputs.unwrap(), swift_namespaces(&schema))
+}
+
 #[test]
 fn swift_code_is_as_recorded() {
-    for case in CASES {
+    for case in CASES.into_iter().chain(["hidden", "conform"]) {
         let (outputs, namespaces) = generated(case);
         assert_eq!(outputs.len() % 4, 0, "{case}");
         for output in outputs {

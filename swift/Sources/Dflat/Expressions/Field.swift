@@ -12,7 +12,7 @@ where T: DflatFriendlyValue, Element: Atom {
 
   /// The name of the field's column, such as `f6` or `__pk0`.
   public let name: String
-  let path: FieldPath?
+  let path: _FieldPath?
   private let primaryKey: Bool
   private let hasIndex: Bool
   private let tableReader: TableReader
@@ -34,7 +34,7 @@ where T: DflatFriendlyValue, Element: Atom {
   /// Creates a field that the engine evaluates, too. For generated code.
   public init(
     name: String, primaryKey: Bool, hasIndex: Bool, tableReader: @escaping TableReader,
-    objectReader: @escaping ObjectReader, path: FieldPath
+    objectReader: @escaping ObjectReader, path: _FieldPath
   ) {
     self.name = name
     self.primaryKey = primaryKey

@@ -27,11 +27,11 @@ public struct Vec3: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(structure: bb))
+    Self(_PayloadReader(structure: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(structure: bb)) { Vec3._verify($0) }
+    _PayloadReader.verify(_PayloadReader(structure: bb)) { Vec3._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -47,11 +47,11 @@ public struct TextContent: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { TextContent._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { TextContent._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -67,11 +67,11 @@ public struct ImageContent: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { ImageContent._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { ImageContent._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -98,8 +98,8 @@ public final class BenchDoc: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
 
   public var _rowid: Int64 = -1
   public var _changesTimestamp: Int64 = -1
-  private let _place: PayloadReader?
-  private let _values: ValueBox<BenchDocBuilder>?
+  private let _place: _PayloadReader?
+  private let _values: _ValueBox<BenchDocBuilder>?
 
   public var pos: Vec3? {
     if let place = _place { return place.structure(4).map { Vec3($0) } }
@@ -133,7 +133,7 @@ public final class BenchDoc: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
 
   public init(title: String, pos: Vec3? = nil, color: Color? = Color.red, content: Content? = nil, tag: String? = nil, priority: Int32? = 0) {
     _place = nil
-    _values = ValueBox(
+    _values = _ValueBox(
       BenchDocBuilder(
         pos: pos,
         color: color ?? Color.red,
@@ -146,28 +146,32 @@ public final class BenchDoc: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
 
   fileprivate init(_ values: BenchDocBuilder) {
     _place = nil
-    _values = ValueBox(values)
+    _values = _ValueBox(values)
   }
 
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     _place = place
     _values = nil
   }
 
-  public var _payload: Payload? {
+  public static func _make(_ place: _PayloadReader) -> Self {
+    Self(place)
+  }
+
+  public var _payload: _Payload? {
     _place?.whole
   }
 
   public static func from(data: Data) -> Self {
-    Self(PayloadReader(table: ByteBuffer(data: data)))
+    Self(_PayloadReader(table: ByteBuffer(data: data)))
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { BenchDoc._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { BenchDoc._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -182,7 +186,7 @@ public final class BenchDoc: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
     []
   }
 
-  public static var _table: StoredTable {
+  public static var _table: _StoredTable {
     zzz_DflatGen_BenchDoc.table
   }
 

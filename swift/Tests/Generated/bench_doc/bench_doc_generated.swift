@@ -6,18 +6,18 @@ import Foundation
 import SQLiteDflat
 
 extension Vec3 {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       x: place.part(0, as: Float32.self),
       y: place.part(4, as: Float32.self),
       z: place.part(8, as: Float32.self))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = Self(place)
   }
 
-  public func _write(to place: StructWriter) {
+  public func _write(to place: _StructWriter) {
     place.put(self.x, at: 0)
     place.put(self.y, at: 4)
     place.put(self.z, at: 8)
@@ -25,29 +25,29 @@ extension Vec3 {
 }
 
 extension TextContent {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       text: place.string(4))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.string(4)
   }
 }
 
 extension ImageContent {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       images: place.strings(4))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.strings(4)
   }
 }
 
 extension Content {
-  public init?(code: UInt8, _ place: PayloadReader) {
+  public init?(code: UInt8, _ place: _PayloadReader) {
     switch code {
       case 1: self = .textContent(TextContent(place.asTable))
       case 2: self = .imageContent(ImageContent(place.asTable))
@@ -55,7 +55,7 @@ extension Content {
     }
   }
 
-  public init?(_ place: PayloadReader, at field: Int) {
+  public init?(_ place: _PayloadReader, at field: Int) {
     let code = place.number(field - 2, UInt8(0))
     guard let member = place.member(field, code: code) else { return nil }
     self.init(code: code, member)
@@ -70,7 +70,7 @@ extension Content {
 }
 
 public enum zzz_DflatGen_BenchDoc {
-  public static let table = StoredTable(
+  public static let table = _StoredTable(
     autoKey: .none,
     descriptor: """
       AQhiZW5jaGRvYwhCZW5jaERvYwEFdGl0bGUBAAgBAAAGAAhCZW5jaERvYxIGA3BvcwQAAwEAAAVjb2xvcgYAAgIB\
@@ -82,7 +82,7 @@ public enum zzz_DflatGen_BenchDoc {
 }
 
 extension BenchDoc {
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.structure(4).map { Vec3($0) }
     _ = Color(rawValue: place.number(6, Int8(0))) ?? Color.red
     _ = place.string(8) ?? ""

@@ -10,7 +10,7 @@ extension BenchDoc {
     public static let x = FieldExpr<Float32, BenchDoc>(
       name: "f4__f0", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.structure(4) else { return nil }
         return t1.part(0, as: Float32.self)
       },
@@ -18,13 +18,13 @@ extension BenchDoc {
         guard let o1 = o0.pos else { return nil }
         return o1.x
       },
-      path: FieldPath(
+      path: _FieldPath(
         "pos.x", [.field(4), .offset(0)],
         .float, absent: .number(0.0)))
     public static let y = FieldExpr<Float32, BenchDoc>(
       name: "f4__f4", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.structure(4) else { return nil }
         return t1.part(4, as: Float32.self)
       },
@@ -32,13 +32,13 @@ extension BenchDoc {
         guard let o1 = o0.pos else { return nil }
         return o1.y
       },
-      path: FieldPath(
+      path: _FieldPath(
         "pos.y", [.field(4), .offset(4)],
         .float, absent: .number(0.0)))
     public static let z = FieldExpr<Float32, BenchDoc>(
       name: "f4__f8", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.structure(4) else { return nil }
         return t1.part(8, as: Float32.self)
       },
@@ -46,32 +46,32 @@ extension BenchDoc {
         guard let o1 = o0.pos else { return nil }
         return o1.z
       },
-      path: FieldPath(
+      path: _FieldPath(
         "pos.z", [.field(4), .offset(8)],
         .float, absent: .number(0.0)))
   }
   public static let color = FieldExpr<Color, BenchDoc>(
     name: "f6", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return Color(rawValue: t0.number(6, Int8(0))) ?? Color.red
     },
     objectReader: { o0 in
       return o0.color
     },
-    path: FieldPath(
+    path: _FieldPath(
       "color", [.field(6)],
       .byte, absent: .integer(0)))
   public static let title = FieldExpr<String, BenchDoc>(
     name: "__pk0", primaryKey: true, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.string(8) ?? ""
     },
     objectReader: { o0 in
       return o0.title
     },
-    path: FieldPath(
+    path: _FieldPath(
       "title", [.field(8)],
       .string, absent: .null))
   public struct content {
@@ -86,38 +86,38 @@ extension BenchDoc {
     public static let _type = FieldExpr<Int32, BenchDoc>(
       name: "f12__type", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         return Int32(t0.number(10, UInt8(0)))
       },
       objectReader: { o0 in
         return Int32(o0.content?._code ?? 0)
       },
-      path: FieldPath(
+      path: _FieldPath(
         "content.type", [.field(12), .tag],
         .ubyte, absent: .integer(0)))
   }
   public static let tag = FieldExpr<String, BenchDoc>(
     name: "f14", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.string(14)
     },
     objectReader: { o0 in
       return o0.tag
     },
-    path: FieldPath(
+    path: _FieldPath(
       "tag", [.field(14)],
       .string, absent: .null))
   public static let priority = FieldExpr<Int32, BenchDoc>(
     name: "f16", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(16, Int32(0))
     },
     objectReader: { o0 in
       return o0.priority
     },
-    path: FieldPath(
+    path: _FieldPath(
       "priority", [.field(16)],
       .int, absent: .integer(0)))
 }
@@ -133,7 +133,7 @@ public struct zzz_BenchDoc__f12__u1 {
   public static let text = FieldExpr<String, BenchDoc>(
     name: "f12__u1__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(12, code: 1)?.asTable else { return nil }
       return t1.string(4)
     },
@@ -141,7 +141,7 @@ public struct zzz_BenchDoc__f12__u1 {
       guard case .textContent(let o1)? = o0.content else { return nil }
       return o1.text
     },
-    path: FieldPath(
+    path: _FieldPath(
       "content.TextContent.text", [.field(12), .member(1), .field(4)],
       .string, absent: .null))
 }

@@ -39,8 +39,8 @@ public final class DictItem: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
 
   public var _rowid: Int64 = -1
   public var _changesTimestamp: Int64 = -1
-  private let _place: PayloadReader?
-  private let _values: ValueBox<DictItemBuilder>?
+  private let _place: _PayloadReader?
+  private let _values: _ValueBox<DictItemBuilder>?
 
   public var key: String {
     if let place = _place { return place.string(4) ?? "" }
@@ -99,7 +99,7 @@ public final class DictItem: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
 
   public init(key: String, namespace: String, version: String? = nil, valueType: ValueType? = ValueType.boolValue, boolValue: Bool? = false, longValue: Int64? = 0, unsignedLongValue: UInt64? = 0, floatValue: Float32? = 0.0, doubleValue: Double? = 0.0, stringValue: String? = nil, codable: [UInt8]? = []) {
     _place = nil
-    _values = ValueBox(
+    _values = _ValueBox(
       DictItemBuilder(
         key: key,
         namespace: namespace,
@@ -117,28 +117,32 @@ public final class DictItem: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
 
   fileprivate init(_ values: DictItemBuilder) {
     _place = nil
-    _values = ValueBox(values)
+    _values = _ValueBox(values)
   }
 
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     _place = place
     _values = nil
   }
 
-  public var _payload: Payload? {
+  public static func _make(_ place: _PayloadReader) -> Self {
+    Self(place)
+  }
+
+  public var _payload: _Payload? {
     _place?.whole
   }
 
   public static func from(data: Data) -> Self {
-    Self(PayloadReader(table: ByteBuffer(data: data)))
+    Self(_PayloadReader(table: ByteBuffer(data: data)))
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { DictItem._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { DictItem._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -153,7 +157,7 @@ public final class DictItem: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
     []
   }
 
-  public static var _table: StoredTable {
+  public static var _table: _StoredTable {
     zzz_DflatGen_DictItem.table
   }
 

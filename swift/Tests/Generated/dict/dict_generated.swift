@@ -6,7 +6,7 @@ import Foundation
 import SQLiteDflat
 
 public enum zzz_DflatGen_DictItem {
-  public static let table = StoredTable(
+  public static let table = _StoredTable(
     autoKey: .none,
     descriptor: """
       ARtkaWN0aXRlbV92X2RmbGF0X2ludGVybmFsX18IRGljdEl0ZW0CA2tleQEABAEACW5hbWVzcGFjZQEABgEAAAIA\
@@ -20,7 +20,7 @@ public enum zzz_DflatGen_DictItem {
 }
 
 extension DictItem {
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.string(4) ?? ""
     _ = place.string(6) ?? ""
     _ = place.string(8)

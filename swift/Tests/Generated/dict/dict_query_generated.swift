@@ -9,121 +9,121 @@ extension DictItem {
   public static let key = FieldExpr<String, DictItem>(
     name: "__pk0", primaryKey: true, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.string(4) ?? ""
     },
     objectReader: { o0 in
       return o0.key
     },
-    path: FieldPath(
+    path: _FieldPath(
       "key", [.field(4)],
       .string, absent: .null))
   public static let namespace = FieldExpr<String, DictItem>(
     name: "__pk1", primaryKey: true, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.string(6) ?? ""
     },
     objectReader: { o0 in
       return o0.namespace
     },
-    path: FieldPath(
+    path: _FieldPath(
       "namespace", [.field(6)],
       .string, absent: .null))
   public static let version = FieldExpr<String, DictItem>(
     name: "f8", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.string(8)
     },
     objectReader: { o0 in
       return o0.version
     },
-    path: FieldPath(
+    path: _FieldPath(
       "version", [.field(8)],
       .string, absent: .null))
   public static let valueType = FieldExpr<ValueType, DictItem>(
     name: "f10", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return ValueType(rawValue: t0.number(10, Int8(0))) ?? ValueType.boolValue
     },
     objectReader: { o0 in
       return o0.valueType
     },
-    path: FieldPath(
+    path: _FieldPath(
       "value_type", [.field(10)],
       .byte, absent: .integer(0)))
   public static let boolValue = FieldExpr<Bool, DictItem>(
     name: "f12", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.bool(12, false)
     },
     objectReader: { o0 in
       return o0.boolValue
     },
-    path: FieldPath(
+    path: _FieldPath(
       "bool_value", [.field(12)],
       .bool, absent: .integer(0)))
   public static let longValue = FieldExpr<Int64, DictItem>(
     name: "f14", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(14, Int64(0))
     },
     objectReader: { o0 in
       return o0.longValue
     },
-    path: FieldPath(
+    path: _FieldPath(
       "long_value", [.field(14)],
       .long, absent: .integer(0)))
   public static let unsignedLongValue = FieldExpr<UInt64, DictItem>(
     name: "f16", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(16, UInt64(0))
     },
     objectReader: { o0 in
       return o0.unsignedLongValue
     },
-    path: FieldPath(
+    path: _FieldPath(
       "unsigned_long_value", [.field(16)],
       .ulong, absent: .integer(0)))
   public static let floatValue = FieldExpr<Float32, DictItem>(
     name: "f18", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(18, Float32(0.0))
     },
     objectReader: { o0 in
       return o0.floatValue
     },
-    path: FieldPath(
+    path: _FieldPath(
       "float_value", [.field(18)],
       .float, absent: .number(0.0)))
   public static let doubleValue = FieldExpr<Double, DictItem>(
     name: "f20", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(20, Double(0.0))
     },
     objectReader: { o0 in
       return o0.doubleValue
     },
-    path: FieldPath(
+    path: _FieldPath(
       "double_value", [.field(20)],
       .double, absent: .number(0.0)))
   public static let stringValue = FieldExpr<String, DictItem>(
     name: "f22", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.string(22)
     },
     objectReader: { o0 in
       return o0.stringValue
     },
-    path: FieldPath(
+    path: _FieldPath(
       "string_value", [.field(22)],
       .string, absent: .null))
 }

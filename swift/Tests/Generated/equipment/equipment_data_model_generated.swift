@@ -28,11 +28,11 @@ extension MyGame.Sample {
     }
 
     public static func from(byteBuffer bb: ByteBuffer) -> Self {
-      Self(PayloadReader(table: bb))
+      Self(_PayloadReader(table: bb))
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      PayloadReader.verify(PayloadReader(table: bb)) { Weapon._verify($0) }
+      _PayloadReader.verify(_PayloadReader(table: bb)) { Weapon._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -52,11 +52,11 @@ extension MyGame.Sample {
     }
 
     public static func from(byteBuffer bb: ByteBuffer) -> Self {
-      Self(PayloadReader(table: bb))
+      Self(_PayloadReader(table: bb))
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      PayloadReader.verify(PayloadReader(table: bb)) { Orb._verify($0) }
+      _PayloadReader.verify(_PayloadReader(table: bb)) { Orb._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {

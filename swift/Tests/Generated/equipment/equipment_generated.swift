@@ -6,26 +6,26 @@ import Foundation
 import SQLiteDflat
 
 extension MyGame.Sample.Weapon {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       name: place.string(4),
       damage: place.number(6, Int16(0)))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.string(4)
     _ = place.number(6, Int16(0))
   }
 }
 
 extension MyGame.Sample.Orb {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       name: place.string(4),
       color: MyGame.Sample.Color(rawValue: place.number(6, Int8(0))) ?? MyGame.Sample.Color.red)
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.string(4)
     _ = MyGame.Sample.Color(rawValue: place.number(6, Int8(0))) ?? MyGame.Sample.Color.red
   }

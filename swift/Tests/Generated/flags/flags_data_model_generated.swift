@@ -51,8 +51,8 @@ public final class User: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
 
   public var _rowid: Int64 = -1
   public var _changesTimestamp: Int64 = -1
-  private let _place: PayloadReader?
-  private let _values: ValueBox<UserBuilder>?
+  private let _place: _PayloadReader?
+  private let _values: _ValueBox<UserBuilder>?
 
   public var id: Int32 {
     if let place = _place { return place.number(4, Int32(0)) }
@@ -91,7 +91,7 @@ public final class User: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
 
   public init(id: Int32, rights: Rights? = Rights(rawValue: 3), one: Rights? = Rights.write, none: Rights? = Rights(rawValue: 0), wide: Wide? = Wide(rawValue: 0), many: [Rights]? = [], maybe: Rights? = nil) {
     _place = nil
-    _values = ValueBox(
+    _values = _ValueBox(
       UserBuilder(
         id: id,
         rights: rights ?? Rights(rawValue: 3),
@@ -105,28 +105,32 @@ public final class User: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
 
   fileprivate init(_ values: UserBuilder) {
     _place = nil
-    _values = ValueBox(values)
+    _values = _ValueBox(values)
   }
 
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     _place = place
     _values = nil
   }
 
-  public var _payload: Payload? {
+  public static func _make(_ place: _PayloadReader) -> Self {
+    Self(place)
+  }
+
+  public var _payload: _Payload? {
     _place?.whole
   }
 
   public static func from(data: Data) -> Self {
-    Self(PayloadReader(table: ByteBuffer(data: data)))
+    Self(_PayloadReader(table: ByteBuffer(data: data)))
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { User._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { User._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -141,7 +145,7 @@ public final class User: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
     ["f6"]
   }
 
-  public static var _table: StoredTable {
+  public static var _table: _StoredTable {
     zzz_DflatGen_User.table
   }
 

@@ -6,7 +6,7 @@ import Foundation
 import SQLiteDflat
 
 public enum zzz_DflatGen_User {
-  public static let table = StoredTable(
+  public static let table = _StoredTable(
     autoKey: .none,
     descriptor: """
       AQR1c2VyBFVzZXIBAmlkAQAEAAUBAAEGcmlnaHRzAQAGAAIBBgADAARVc2VyEgcCaWQEAAAFAQAABnJpZ2h0cwYA\
@@ -16,7 +16,7 @@ public enum zzz_DflatGen_User {
 }
 
 extension User {
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.number(4, Int32(0))
     _ = Rights(rawValue: place.number(6, UInt8(3)))
     _ = Rights(rawValue: place.number(8, UInt8(2)))

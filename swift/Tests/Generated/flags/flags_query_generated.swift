@@ -9,73 +9,73 @@ extension User {
   public static let id = FieldExpr<Int32, User>(
     name: "__pk0", primaryKey: true, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(4, Int32(0))
     },
     objectReader: { o0 in
       return o0.id
     },
-    path: FieldPath(
+    path: _FieldPath(
       "id", [.field(4)],
       .int, absent: .integer(0)))
   public static let rights = FieldExpr<Rights, User>(
     name: "f6", primaryKey: false, hasIndex: true,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return Rights(rawValue: t0.number(6, UInt8(3)))
     },
     objectReader: { o0 in
       return o0.rights
     },
-    path: FieldPath(
+    path: _FieldPath(
       "rights", [.field(6)],
       .ubyte, absent: .integer(3)))
   public static let one = FieldExpr<Rights, User>(
     name: "f8", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return Rights(rawValue: t0.number(8, UInt8(2)))
     },
     objectReader: { o0 in
       return o0.one
     },
-    path: FieldPath(
+    path: _FieldPath(
       "one", [.field(8)],
       .ubyte, absent: .integer(2)))
   public static let none = FieldExpr<Rights, User>(
     name: "f10", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return Rights(rawValue: t0.number(10, UInt8(0)))
     },
     objectReader: { o0 in
       return o0.none
     },
-    path: FieldPath(
+    path: _FieldPath(
       "none", [.field(10)],
       .ubyte, absent: .integer(0)))
   public static let wide = FieldExpr<Wide, User>(
     name: "f12", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return Wide(rawValue: t0.number(12, UInt64(0)))
     },
     objectReader: { o0 in
       return o0.wide
     },
-    path: FieldPath(
+    path: _FieldPath(
       "wide", [.field(12)],
       .ulong, absent: .integer(0)))
   public static let maybe = FieldExpr<Rights, User>(
     name: "f16", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.optional(16, as: UInt8.self).map { Rights(rawValue: $0) }
     },
     objectReader: { o0 in
       return o0.maybe
     },
-    path: FieldPath(
+    path: _FieldPath(
       "maybe", [.field(16)],
       .ubyte, absent: .null))
 }

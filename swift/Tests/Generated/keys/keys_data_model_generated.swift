@@ -24,11 +24,11 @@ public struct Spot: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(structure: bb))
+    Self(_PayloadReader(structure: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(structure: bb)) { Spot._verify($0) }
+    _PayloadReader.verify(_PayloadReader(structure: bb)) { Spot._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -44,11 +44,11 @@ public struct Label: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { Label._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { Label._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -77,8 +77,8 @@ public final class Entry: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
 
   public var _rowid: Int64 = -1
   public var _changesTimestamp: Int64 = -1
-  private let _place: PayloadReader?
-  private let _values: ValueBox<EntryBuilder>?
+  private let _place: _PayloadReader?
+  private let _values: _ValueBox<EntryBuilder>?
 
   public var active: Bool {
     if let place = _place { return place.bool(4, false) }
@@ -122,7 +122,7 @@ public final class Entry: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
 
   public init(active: Bool, zone: Zone, score: Double, name: String, spot: Spot? = nil, label: Label? = nil, tag: Tag? = nil, other: Other? = nil) {
     _place = nil
-    _values = ValueBox(
+    _values = _ValueBox(
       EntryBuilder(
         active: active,
         zone: zone,
@@ -137,28 +137,32 @@ public final class Entry: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
 
   fileprivate init(_ values: EntryBuilder) {
     _place = nil
-    _values = ValueBox(values)
+    _values = _ValueBox(values)
   }
 
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     _place = place
     _values = nil
   }
 
-  public var _payload: Payload? {
+  public static func _make(_ place: _PayloadReader) -> Self {
+    Self(place)
+  }
+
+  public var _payload: _Payload? {
     _place?.whole
   }
 
   public static func from(data: Data) -> Self {
-    Self(PayloadReader(table: ByteBuffer(data: data)))
+    Self(_PayloadReader(table: ByteBuffer(data: data)))
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { Entry._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { Entry._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -173,7 +177,7 @@ public final class Entry: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
     ["f12__f0", "f14__f4", "f18__type", "f18__u1__f4", "f18__u2__f0", "f20__f6"]
   }
 
-  public static var _table: StoredTable {
+  public static var _table: _StoredTable {
     zzz_DflatGen_Entry.table
   }
 

@@ -6,35 +6,35 @@ import Foundation
 import SQLiteDflat
 
 extension Spot {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       x: place.part(0, as: Int32.self),
       y: place.part(4, as: Int32.self))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = Self(place)
   }
 
-  public func _write(to place: StructWriter) {
+  public func _write(to place: _StructWriter) {
     place.put(self.x, at: 0)
     place.put(self.y, at: 4)
   }
 }
 
 extension Label {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       text: place.string(4))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.string(4)
   }
 }
 
 extension Tag {
-  public init?(code: UInt8, _ place: PayloadReader) {
+  public init?(code: UInt8, _ place: _PayloadReader) {
     switch code {
       case 1: self = .label(Label(place.asTable))
       case 2: self = .spot(Spot(place))
@@ -42,7 +42,7 @@ extension Tag {
     }
   }
 
-  public init?(_ place: PayloadReader, at field: Int) {
+  public init?(_ place: _PayloadReader, at field: Int) {
     let code = place.number(field - 2, UInt8(0))
     guard let member = place.member(field, code: code) else { return nil }
     self.init(code: code, member)
@@ -57,7 +57,7 @@ extension Tag {
 }
 
 public enum zzz_DflatGen_Entry {
-  public static let table = StoredTable(
+  public static let table = _StoredTable(
     autoKey: .none,
     descriptor: """
       AQplbnRyeV92Ml8wBUVudHJ5BAZhY3RpdmUBAAQAAAEABHpvbmUBAAYABAECBXNjb3JlAQAIAAoDAAAAAAAA4D8E\
@@ -71,7 +71,7 @@ public enum zzz_DflatGen_Entry {
 }
 
 extension Entry {
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.bool(4, false)
     _ = Zone(rawValue: place.number(6, UInt16(1))) ?? Zone.south
     _ = place.number(8, Double(0.5))

@@ -9,56 +9,56 @@ extension Entry {
   public static let active = FieldExpr<Bool, Entry>(
     name: "__pk0", primaryKey: true, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.bool(4, false)
     },
     objectReader: { o0 in
       return o0.active
     },
-    path: FieldPath(
+    path: _FieldPath(
       "active", [.field(4)],
       .bool, absent: .integer(0)))
   public static let zone = FieldExpr<Zone, Entry>(
     name: "__pk1", primaryKey: true, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return Zone(rawValue: t0.number(6, UInt16(1))) ?? Zone.south
     },
     objectReader: { o0 in
       return o0.zone
     },
-    path: FieldPath(
+    path: _FieldPath(
       "zone", [.field(6)],
       .ushort, absent: .integer(1)))
   public static let score = FieldExpr<Double, Entry>(
     name: "__pk2", primaryKey: true, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(8, Double(0.5))
     },
     objectReader: { o0 in
       return o0.score
     },
-    path: FieldPath(
+    path: _FieldPath(
       "score", [.field(8)],
       .double, absent: .number(0.5)))
   public static let name = FieldExpr<String, Entry>(
     name: "__pk3", primaryKey: true, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.string(10) ?? "none"
     },
     objectReader: { o0 in
       return o0.name
     },
-    path: FieldPath(
+    path: _FieldPath(
       "name", [.field(10)],
       .string, absent: .string("none")))
   public struct spot {
     public static let x = FieldExpr<Int32, Entry>(
       name: "f12__f0", primaryKey: false, hasIndex: true,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.structure(12) else { return nil }
         return t1.part(0, as: Int32.self)
       },
@@ -66,13 +66,13 @@ extension Entry {
         guard let o1 = o0.spot else { return nil }
         return o1.x
       },
-      path: FieldPath(
+      path: _FieldPath(
         "spot.x", [.field(12), .offset(0)],
         .int, absent: .integer(0)))
     public static let y = FieldExpr<Int32, Entry>(
       name: "f12__f4", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.structure(12) else { return nil }
         return t1.part(4, as: Int32.self)
       },
@@ -80,7 +80,7 @@ extension Entry {
         guard let o1 = o0.spot else { return nil }
         return o1.y
       },
-      path: FieldPath(
+      path: _FieldPath(
         "spot.y", [.field(12), .offset(4)],
         .int, absent: .integer(0)))
   }
@@ -88,7 +88,7 @@ extension Entry {
     public static let text = FieldExpr<String, Entry>(
       name: "f14__f4", primaryKey: false, hasIndex: true,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.table(14) else { return nil }
         return t1.string(4)
       },
@@ -96,7 +96,7 @@ extension Entry {
         guard let o1 = o0.label else { return nil }
         return o1.text
       },
-      path: FieldPath(
+      path: _FieldPath(
         "label.text", [.field(14), .field(4)],
         .string, absent: .null))
   }
@@ -112,13 +112,13 @@ extension Entry {
     public static let _type = FieldExpr<Int32, Entry>(
       name: "f18__type", primaryKey: false, hasIndex: true,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         return Int32(t0.number(16, UInt8(0)))
       },
       objectReader: { o0 in
         return Int32(o0.tag?._code ?? 0)
       },
-      path: FieldPath(
+      path: _FieldPath(
         "tag.type", [.field(18), .tag],
         .ubyte, absent: .integer(0)))
   }
@@ -126,7 +126,7 @@ extension Entry {
     public static let id = FieldExpr<UInt8, Entry>(
       name: "f20__f4", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.table(20) else { return nil }
         return t1.number(4, UInt8(0))
       },
@@ -134,13 +134,13 @@ extension Entry {
         guard let o1 = o0.other else { return nil }
         return o1.id
       },
-      path: FieldPath(
+      path: _FieldPath(
         "other.id", [.field(20), .field(4)],
         .ubyte, absent: .integer(0)))
     public static let note = FieldExpr<String, Entry>(
       name: "f20__f6", primaryKey: false, hasIndex: true,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.table(20) else { return nil }
         return t1.string(6)
       },
@@ -148,7 +148,7 @@ extension Entry {
         guard let o1 = o0.other else { return nil }
         return o1.note
       },
-      path: FieldPath(
+      path: _FieldPath(
         "other.note", [.field(20), .field(6)],
         .string, absent: .null))
   }
@@ -165,7 +165,7 @@ public struct zzz_Entry__f18__u1 {
   public static let text = FieldExpr<String, Entry>(
     name: "f18__u1__f4", primaryKey: false, hasIndex: true,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(18, code: 1)?.asTable else { return nil }
       return t1.string(4)
     },
@@ -173,7 +173,7 @@ public struct zzz_Entry__f18__u1 {
       guard case .label(let o1)? = o0.tag else { return nil }
       return o1.text
     },
-    path: FieldPath(
+    path: _FieldPath(
       "tag.Label.text", [.field(18), .member(1), .field(4)],
       .string, absent: .null))
 }
@@ -191,7 +191,7 @@ public struct zzz_Entry__f18__u2 {
   public static let x = FieldExpr<Int32, Entry>(
     name: "f18__u2__f0", primaryKey: false, hasIndex: true,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(18, code: 2) else { return nil }
       return t1.part(0, as: Int32.self)
     },
@@ -199,13 +199,13 @@ public struct zzz_Entry__f18__u2 {
       guard case .spot(let o1)? = o0.tag else { return nil }
       return o1.x
     },
-    path: FieldPath(
+    path: _FieldPath(
       "tag.Spot.x", [.field(18), .member(2), .offset(0)],
       .int, absent: .integer(0)))
   public static let y = FieldExpr<Int32, Entry>(
     name: "f18__u2__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(18, code: 2) else { return nil }
       return t1.part(4, as: Int32.self)
     },
@@ -213,7 +213,7 @@ public struct zzz_Entry__f18__u2 {
       guard case .spot(let o1)? = o0.tag else { return nil }
       return o1.y
     },
-    path: FieldPath(
+    path: _FieldPath(
       "tag.Spot.y", [.field(18), .member(2), .offset(4)],
       .int, absent: .integer(0)))
 }

@@ -15,8 +15,8 @@ public final class Other: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
 
   public var _rowid: Int64 = -1
   public var _changesTimestamp: Int64 = -1
-  private let _place: PayloadReader?
-  private let _values: ValueBox<OtherBuilder>?
+  private let _place: _PayloadReader?
+  private let _values: _ValueBox<OtherBuilder>?
 
   public var id: UInt8 {
     if let place = _place { return place.number(4, UInt8(0)) }
@@ -30,7 +30,7 @@ public final class Other: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
 
   public init(id: UInt8, note: String? = nil) {
     _place = nil
-    _values = ValueBox(
+    _values = _ValueBox(
       OtherBuilder(
         id: id,
         note: note)
@@ -39,28 +39,32 @@ public final class Other: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
 
   fileprivate init(_ values: OtherBuilder) {
     _place = nil
-    _values = ValueBox(values)
+    _values = _ValueBox(values)
   }
 
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     _place = place
     _values = nil
   }
 
-  public var _payload: Payload? {
+  public static func _make(_ place: _PayloadReader) -> Self {
+    Self(place)
+  }
+
+  public var _payload: _Payload? {
     _place?.whole
   }
 
   public static func from(data: Data) -> Self {
-    Self(PayloadReader(table: ByteBuffer(data: data)))
+    Self(_PayloadReader(table: ByteBuffer(data: data)))
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { Other._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { Other._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -75,7 +79,7 @@ public final class Other: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
     ["f6"]
   }
 
-  public static var _table: StoredTable {
+  public static var _table: _StoredTable {
     zzz_DflatGen_Other.table
   }
 

@@ -6,7 +6,7 @@ import Foundation
 import SQLiteDflat
 
 public enum zzz_DflatGen_Other {
-  public static let table = StoredTable(
+  public static let table = _StoredTable(
     autoKey: .none,
     descriptor: """
       AQVvdGhlcgVPdGhlcgECaWQBAAQAAgEAAQRub3RlAQAGAQAAAQAFT3RoZXIIAgJpZAQAAAIBAAAEbm90ZQYAAQAA
@@ -14,7 +14,7 @@ public enum zzz_DflatGen_Other {
 }
 
 extension Other {
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.number(4, UInt8(0))
     _ = place.string(6)
   }

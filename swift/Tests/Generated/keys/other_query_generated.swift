@@ -9,25 +9,25 @@ extension Other {
   public static let id = FieldExpr<UInt8, Other>(
     name: "__pk0", primaryKey: true, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(4, UInt8(0))
     },
     objectReader: { o0 in
       return o0.id
     },
-    path: FieldPath(
+    path: _FieldPath(
       "id", [.field(4)],
       .ubyte, absent: .integer(0)))
   public static let note = FieldExpr<String, Other>(
     name: "f6", primaryKey: false, hasIndex: true,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.string(6)
     },
     objectReader: { o0 in
       return o0.note
     },
-    path: FieldPath(
+    path: _FieldPath(
       "note", [.field(6)],
       .string, absent: .null))
 }

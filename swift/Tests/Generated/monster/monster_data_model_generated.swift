@@ -25,11 +25,11 @@ extension MyGame.Sample {
     }
 
     public static func from(byteBuffer bb: ByteBuffer) -> Self {
-      Self(PayloadReader(structure: bb))
+      Self(_PayloadReader(structure: bb))
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      PayloadReader.verify(PayloadReader(structure: bb)) { Vec3._verify($0) }
+      _PayloadReader.verify(_PayloadReader(structure: bb)) { Vec3._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -47,11 +47,11 @@ extension MyGame.Sample {
     }
 
     public static func from(byteBuffer bb: ByteBuffer) -> Self {
-      Self(PayloadReader(table: bb))
+      Self(_PayloadReader(table: bb))
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      PayloadReader.verify(PayloadReader(table: bb)) { Profile._verify($0) }
+      _PayloadReader.verify(_PayloadReader(table: bb)) { Profile._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -84,8 +84,8 @@ extension MyGame.Sample {
 
     public var _rowid: Int64 = -1
     public var _changesTimestamp: Int64 = -1
-    private let _place: PayloadReader?
-    private let _values: ValueBox<MonsterBuilder>?
+    private let _place: _PayloadReader?
+    private let _values: _ValueBox<MonsterBuilder>?
 
     public var pos: MyGame.Sample.Vec3? {
       if let place = _place { return place.structure(4).map { MyGame.Sample.Vec3($0) } }
@@ -164,7 +164,7 @@ extension MyGame.Sample {
 
     public init(name: String, color: MyGame.Sample.Color, pos: MyGame.Sample.Vec3? = nil, mana: Int16? = 150, hp: Int16? = 100, inventory: [UInt8]? = [], bag: [MyGame.Sample.Equipment]? = [], weapons: [MyGame.Sample.Weapon]? = [], equipped: MyGame.Sample.Equipment? = nil, colors: [MyGame.Sample.Color]? = [], path: [MyGame.Sample.Vec3]? = [], hpOld: Int16? = 200, profile: MyGame.Sample.Profile? = nil, type: Bool? = false, truth: Bool? = true) {
       _place = nil
-      _values = ValueBox(
+      _values = _ValueBox(
         MonsterBuilder(
           pos: pos,
           mana: mana ?? 150,
@@ -186,28 +186,32 @@ extension MyGame.Sample {
 
     fileprivate init(_ values: MonsterBuilder) {
       _place = nil
-      _values = ValueBox(values)
+      _values = _ValueBox(values)
     }
 
-    public init(_ place: PayloadReader) {
+    public init(_ place: _PayloadReader) {
       _place = place
       _values = nil
     }
 
-    public var _payload: Payload? {
+    public static func _make(_ place: _PayloadReader) -> Self {
+      Self(place)
+    }
+
+    public var _payload: _Payload? {
       _place?.whole
     }
 
     public static func from(data: Data) -> Self {
-      Self(PayloadReader(table: ByteBuffer(data: data)))
+      Self(_PayloadReader(table: ByteBuffer(data: data)))
     }
 
     public static func from(byteBuffer bb: ByteBuffer) -> Self {
-      Self(PayloadReader(table: bb))
+      Self(_PayloadReader(table: bb))
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      PayloadReader.verify(PayloadReader(table: bb)) { Monster._verify($0) }
+      _PayloadReader.verify(_PayloadReader(table: bb)) { Monster._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -222,7 +226,7 @@ extension MyGame.Sample {
       ["f26__type", "f26__u2__f4", "f6"]
     }
 
-    public static var _table: StoredTable {
+    public static var _table: _StoredTable {
       zzz_DflatGen_MyGame_Sample_Monster.table
     }
 

@@ -6,7 +6,7 @@ import Foundation
 import SQLiteDflat
 
 extension MyGame.Sample.Equipment {
-  public init?(code: UInt8, _ place: PayloadReader) {
+  public init?(code: UInt8, _ place: _PayloadReader) {
     switch code {
       case 1: self = .weapon(MyGame.Sample.Weapon(place.asTable))
       case 2: self = .orb(MyGame.Sample.Orb(place.asTable))
@@ -14,7 +14,7 @@ extension MyGame.Sample.Equipment {
     }
   }
 
-  public init?(_ place: PayloadReader, at field: Int) {
+  public init?(_ place: _PayloadReader, at field: Int) {
     let code = place.number(field - 2, UInt8(0))
     guard let member = place.member(field, code: code) else { return nil }
     self.init(code: code, member)
@@ -29,18 +29,18 @@ extension MyGame.Sample.Equipment {
 }
 
 extension MyGame.Sample.Vec3 {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       x: place.part(0, as: Float32.self),
       y: place.part(4, as: Float32.self),
       z: place.part(8, as: Float32.self))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = Self(place)
   }
 
-  public func _write(to place: StructWriter) {
+  public func _write(to place: _StructWriter) {
     place.put(self.x, at: 0)
     place.put(self.y, at: 4)
     place.put(self.z, at: 8)
@@ -48,18 +48,18 @@ extension MyGame.Sample.Vec3 {
 }
 
 extension MyGame.Sample.Profile {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       url: place.string(4))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.string(4)
   }
 }
 
 public enum zzz_DflatGen_MyGame_Sample_Monster {
-  public static let table = StoredTable(
+  public static let table = _StoredTable(
     autoKey: .none,
     descriptor: """
       ARxteWdhbWVfX3NhbXBsZV9fbW9uc3Rlcl92MV8xFU15R2FtZS5TYW1wbGUuTW9uc3RlcgIEbmFtZQEACgEABWNv\
@@ -76,7 +76,7 @@ public enum zzz_DflatGen_MyGame_Sample_Monster {
 }
 
 extension MyGame.Sample.Monster {
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.structure(4).map { MyGame.Sample.Vec3($0) }
     _ = place.number(6, Int16(150))
     _ = place.number(8, Int16(100))

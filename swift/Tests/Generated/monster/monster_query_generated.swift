@@ -10,7 +10,7 @@ extension MyGame.Sample.Monster {
     public static let x = FieldExpr<Float32, MyGame.Sample.Monster>(
       name: "f4__f0", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.structure(4) else { return nil }
         return t1.part(0, as: Float32.self)
       },
@@ -18,13 +18,13 @@ extension MyGame.Sample.Monster {
         guard let o1 = o0.pos else { return nil }
         return o1.x
       },
-      path: FieldPath(
+      path: _FieldPath(
         "pos.x", [.field(4), .offset(0)],
         .float, absent: .number(0.0)))
     public static let y = FieldExpr<Float32, MyGame.Sample.Monster>(
       name: "f4__f4", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.structure(4) else { return nil }
         return t1.part(4, as: Float32.self)
       },
@@ -32,13 +32,13 @@ extension MyGame.Sample.Monster {
         guard let o1 = o0.pos else { return nil }
         return o1.y
       },
-      path: FieldPath(
+      path: _FieldPath(
         "pos.y", [.field(4), .offset(4)],
         .float, absent: .number(0.0)))
     public static let z = FieldExpr<Float32, MyGame.Sample.Monster>(
       name: "f4__f8", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.structure(4) else { return nil }
         return t1.part(8, as: Float32.self)
       },
@@ -46,56 +46,56 @@ extension MyGame.Sample.Monster {
         guard let o1 = o0.pos else { return nil }
         return o1.z
       },
-      path: FieldPath(
+      path: _FieldPath(
         "pos.z", [.field(4), .offset(8)],
         .float, absent: .number(0.0)))
   }
   public static let mana = FieldExpr<Int16, MyGame.Sample.Monster>(
     name: "f6", primaryKey: false, hasIndex: true,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(6, Int16(150))
     },
     objectReader: { o0 in
       return o0.mana
     },
-    path: FieldPath(
+    path: _FieldPath(
       "mana", [.field(6)],
       .short, absent: .integer(150)))
   public static let hp = FieldExpr<Int16, MyGame.Sample.Monster>(
     name: "f8", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(8, Int16(100))
     },
     objectReader: { o0 in
       return o0.hp
     },
-    path: FieldPath(
+    path: _FieldPath(
       "hp", [.field(8)],
       .short, absent: .integer(100)))
   public static let name = FieldExpr<String, MyGame.Sample.Monster>(
     name: "__pk0", primaryKey: true, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.string(10) ?? ""
     },
     objectReader: { o0 in
       return o0.name
     },
-    path: FieldPath(
+    path: _FieldPath(
       "name", [.field(10)],
       .string, absent: .null))
   public static let color = FieldExpr<MyGame.Sample.Color, MyGame.Sample.Monster>(
     name: "__pk1", primaryKey: true, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return MyGame.Sample.Color(rawValue: t0.number(12, Int8(2))) ?? MyGame.Sample.Color.blue
     },
     objectReader: { o0 in
       return o0.color
     },
-    path: FieldPath(
+    path: _FieldPath(
       "color", [.field(12)],
       .byte, absent: .integer(2)))
   public struct equipped {
@@ -110,33 +110,33 @@ extension MyGame.Sample.Monster {
     public static let _type = FieldExpr<Int32, MyGame.Sample.Monster>(
       name: "f26__type", primaryKey: false, hasIndex: true,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         return Int32(t0.number(24, UInt8(0)))
       },
       objectReader: { o0 in
         return Int32(o0.equipped?._code ?? 0)
       },
-      path: FieldPath(
+      path: _FieldPath(
         "equipped.type", [.field(26), .tag],
         .ubyte, absent: .integer(0)))
   }
   public static let hpOld = FieldExpr<Int16, MyGame.Sample.Monster>(
     name: "f32", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(32, Int16(200))
     },
     objectReader: { o0 in
       return o0.hpOld
     },
-    path: FieldPath(
+    path: _FieldPath(
       "hp_old", [.field(32)],
       .short, absent: .integer(200)))
   public struct profile {
     public static let url = FieldExpr<String, MyGame.Sample.Monster>(
       name: "f34__f4", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.table(34) else { return nil }
         return t1.string(4)
       },
@@ -144,32 +144,32 @@ extension MyGame.Sample.Monster {
         guard let o1 = o0.profile else { return nil }
         return o1.url
       },
-      path: FieldPath(
+      path: _FieldPath(
         "profile.url", [.field(34), .field(4)],
         .string, absent: .null))
   }
   public static let type = FieldExpr<Bool, MyGame.Sample.Monster>(
     name: "f36", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.bool(36, false)
     },
     objectReader: { o0 in
       return o0.type
     },
-    path: FieldPath(
+    path: _FieldPath(
       "type", [.field(36)],
       .bool, absent: .integer(0)))
   public static let truth = FieldExpr<Bool, MyGame.Sample.Monster>(
     name: "f38", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.bool(38, true)
     },
     objectReader: { o0 in
       return o0.truth
     },
-    path: FieldPath(
+    path: _FieldPath(
       "truth", [.field(38)],
       .bool, absent: .integer(1)))
 }
@@ -185,7 +185,7 @@ public struct zzz_MyGame_Sample_Monster__f26__u1 {
   public static let name = FieldExpr<String, MyGame.Sample.Monster>(
     name: "f26__u1__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(26, code: 1)?.asTable else { return nil }
       return t1.string(4)
     },
@@ -193,13 +193,13 @@ public struct zzz_MyGame_Sample_Monster__f26__u1 {
       guard case .weapon(let o1)? = o0.equipped else { return nil }
       return o1.name
     },
-    path: FieldPath(
+    path: _FieldPath(
       "equipped.Weapon.name", [.field(26), .member(1), .field(4)],
       .string, absent: .null))
   public static let damage = FieldExpr<Int16, MyGame.Sample.Monster>(
     name: "f26__u1__f6", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(26, code: 1)?.asTable else { return nil }
       return t1.number(6, Int16(0))
     },
@@ -207,7 +207,7 @@ public struct zzz_MyGame_Sample_Monster__f26__u1 {
       guard case .weapon(let o1)? = o0.equipped else { return nil }
       return o1.damage
     },
-    path: FieldPath(
+    path: _FieldPath(
       "equipped.Weapon.damage", [.field(26), .member(1), .field(6)],
       .short, absent: .integer(0)))
 }
@@ -225,7 +225,7 @@ public struct zzz_MyGame_Sample_Monster__f26__u2 {
   public static let name = FieldExpr<String, MyGame.Sample.Monster>(
     name: "f26__u2__f4", primaryKey: false, hasIndex: true,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(26, code: 2)?.asTable else { return nil }
       return t1.string(4)
     },
@@ -233,13 +233,13 @@ public struct zzz_MyGame_Sample_Monster__f26__u2 {
       guard case .orb(let o1)? = o0.equipped else { return nil }
       return o1.name
     },
-    path: FieldPath(
+    path: _FieldPath(
       "equipped.Orb.name", [.field(26), .member(2), .field(4)],
       .string, absent: .null))
   public static let color = FieldExpr<MyGame.Sample.Color, MyGame.Sample.Monster>(
     name: "f26__u2__f6", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(26, code: 2)?.asTable else { return nil }
       return MyGame.Sample.Color(rawValue: t1.number(6, Int8(0))) ?? MyGame.Sample.Color.red
     },
@@ -247,7 +247,7 @@ public struct zzz_MyGame_Sample_Monster__f26__u2 {
       guard case .orb(let o1)? = o0.equipped else { return nil }
       return o1.color
     },
-    path: FieldPath(
+    path: _FieldPath(
       "equipped.Orb.color", [.field(26), .member(2), .field(6)],
       .byte, absent: .integer(0)))
 }

@@ -29,11 +29,11 @@ public struct Tree: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { Tree._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { Tree._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -49,11 +49,11 @@ public struct Leaf: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { Leaf._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { Leaf._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -73,11 +73,11 @@ public struct Even: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { Even._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { Even._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -99,11 +99,11 @@ public struct Odd: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { Odd._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { Odd._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -131,8 +131,8 @@ public final class Document: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
 
   public var _rowid: Int64 = -1
   public var _changesTimestamp: Int64 = -1
-  private let _place: PayloadReader?
-  private let _values: ValueBox<DocumentBuilder>?
+  private let _place: _PayloadReader?
+  private let _values: _ValueBox<DocumentBuilder>?
 
   public var id: Int32 {
     if let place = _place { return place.number(4, Int32(0)) }
@@ -161,7 +161,7 @@ public final class Document: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
 
   public init(id: Int32, tree: Tree? = nil, any: `Any`? = nil, parent: Document? = nil, copies: [Document]? = []) {
     _place = nil
-    _values = ValueBox(
+    _values = _ValueBox(
       DocumentBuilder(
         id: id,
         tree: tree,
@@ -173,28 +173,32 @@ public final class Document: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
 
   fileprivate init(_ values: DocumentBuilder) {
     _place = nil
-    _values = ValueBox(values)
+    _values = _ValueBox(values)
   }
 
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     _place = place
     _values = nil
   }
 
-  public var _payload: Payload? {
+  public static func _make(_ place: _PayloadReader) -> Self {
+    Self(place)
+  }
+
+  public var _payload: _Payload? {
     _place?.whole
   }
 
   public static func from(data: Data) -> Self {
-    Self(PayloadReader(table: ByteBuffer(data: data)))
+    Self(_PayloadReader(table: ByteBuffer(data: data)))
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { Document._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { Document._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -209,7 +213,7 @@ public final class Document: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
     []
   }
 
-  public static var _table: StoredTable {
+  public static var _table: _StoredTable {
     zzz_DflatGen_Document.table
   }
 

@@ -6,7 +6,7 @@ import Foundation
 import SQLiteDflat
 
 extension Tree {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       name: place.string(4),
       left: place.table(6).map { Tree($0) },
@@ -15,7 +15,7 @@ extension Tree {
       leaf: place.table(12).map { Leaf($0) })
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.string(4)
     _ = place.table(6).map { Tree($0) }
     _ = place.table(8).map { Tree($0) }
@@ -25,42 +25,42 @@ extension Tree {
 }
 
 extension Leaf {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       size: place.number(4, Int32(0)))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.number(4, Int32(0))
   }
 }
 
 extension Even {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       odd: place.table(4).map { Odd($0) })
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.table(4).map { Odd($0) }
   }
 }
 
 extension Odd {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       even: place.table(4).map { Even($0) },
       any: `Any`(place, at: 8))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.table(4).map { Even($0) }
     _ = `Any`(place, at: 8)
   }
 }
 
 extension `Any` {
-  public init?(code: UInt8, _ place: PayloadReader) {
+  public init?(code: UInt8, _ place: _PayloadReader) {
     switch code {
       case 1: self = .even(Even(place.asTable))
       case 2: self = .leaf(Leaf(place.asTable))
@@ -70,7 +70,7 @@ extension `Any` {
     }
   }
 
-  public init?(_ place: PayloadReader, at field: Int) {
+  public init?(_ place: _PayloadReader, at field: Int) {
     let code = place.number(field - 2, UInt8(0))
     guard let member = place.member(field, code: code) else { return nil }
     self.init(code: code, member)
@@ -87,7 +87,7 @@ extension `Any` {
 }
 
 public enum zzz_DflatGen_Document {
-  public static let table = StoredTable(
+  public static let table = _StoredTable(
     autoKey: .none,
     descriptor: """
       AQhkb2N1bWVudAhEb2N1bWVudAECaWQBAAQABQEAAAYACERvY3VtZW50EAUCaWQEAAAFAQAABHRyZWUGAAQBAAAD\
@@ -99,7 +99,7 @@ public enum zzz_DflatGen_Document {
 }
 
 extension Document {
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.number(4, Int32(0))
     _ = place.table(6).map { Tree($0) }
     _ = `Any`(place, at: 10)

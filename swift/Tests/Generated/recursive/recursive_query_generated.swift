@@ -9,20 +9,20 @@ extension Document {
   public static let id = FieldExpr<Int32, Document>(
     name: "__pk0", primaryKey: true, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(4, Int32(0))
     },
     objectReader: { o0 in
       return o0.id
     },
-    path: FieldPath(
+    path: _FieldPath(
       "id", [.field(4)],
       .int, absent: .integer(0)))
   public struct tree {
     public static let name = FieldExpr<String, Document>(
       name: "f6__f4", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.table(6) else { return nil }
         return t1.string(4)
       },
@@ -30,14 +30,14 @@ extension Document {
         guard let o1 = o0.tree else { return nil }
         return o1.name
       },
-      path: FieldPath(
+      path: _FieldPath(
         "tree.name", [.field(6), .field(4)],
         .string, absent: .null))
     public struct leaf {
       public static let size = FieldExpr<Int32, Document>(
         name: "f6__f12__f4", primaryKey: false, hasIndex: false,
         tableReader: { t in
-          let t0 = PayloadReader(table: t)
+          let t0 = _PayloadReader(table: t)
           guard let t1 = t0.table(6) else { return nil }
           guard let t2 = t1.table(12) else { return nil }
           return t2.number(4, Int32(0))
@@ -47,7 +47,7 @@ extension Document {
           guard let o2 = o1.leaf else { return nil }
           return o2.size
         },
-        path: FieldPath(
+        path: _FieldPath(
           "tree.leaf.size", [.field(6), .field(12), .field(4)],
           .int, absent: .integer(0)))
     }
@@ -64,13 +64,13 @@ extension Document {
     public static let _type = FieldExpr<Int32, Document>(
       name: "f10__type", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         return Int32(t0.number(8, UInt8(0)))
       },
       objectReader: { o0 in
         return Int32(o0.any?._code ?? 0)
       },
-      path: FieldPath(
+      path: _FieldPath(
         "any.type", [.field(10), .tag],
         .ubyte, absent: .integer(0)))
   }
@@ -97,7 +97,7 @@ public struct zzz_Document__f10__u1 {
       public static let _type = FieldExpr<Int32, Document>(
         name: "f10__u1__f4__f8__type", primaryKey: false, hasIndex: false,
         tableReader: { t in
-          let t0 = PayloadReader(table: t)
+          let t0 = _PayloadReader(table: t)
           guard let t1 = t0.member(10, code: 1)?.asTable else { return nil }
           guard let t2 = t1.table(4) else { return nil }
           return Int32(t2.number(6, UInt8(0)))
@@ -107,7 +107,7 @@ public struct zzz_Document__f10__u1 {
           guard let o2 = o1.odd else { return nil }
           return Int32(o2.any?._code ?? 0)
         },
-        path: FieldPath(
+        path: _FieldPath(
           "any.Even.odd.any.type", [.field(10), .member(1), .field(4), .field(8), .tag],
           .ubyte, absent: .integer(0)))
     }
@@ -146,7 +146,7 @@ public struct zzz_Document__f10__u1__f4__f8__u2 {
   public static let size = FieldExpr<Int32, Document>(
     name: "f10__u1__f4__f8__u2__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(10, code: 1)?.asTable else { return nil }
       guard let t2 = t1.table(4) else { return nil }
       guard let t3 = t2.member(8, code: 2)?.asTable else { return nil }
@@ -158,7 +158,7 @@ public struct zzz_Document__f10__u1__f4__f8__u2 {
       guard case .leaf(let o3)? = o2.any else { return nil }
       return o3.size
     },
-    path: FieldPath(
+    path: _FieldPath(
       "any.Even.odd.any.Leaf.size", [.field(10), .member(1), .field(4), .field(8), .member(2), .field(4)],
       .int, absent: .integer(0)))
 }
@@ -176,7 +176,7 @@ public struct zzz_Document__f10__u1__f4__f8__u3 {
   public static let name = FieldExpr<String, Document>(
     name: "f10__u1__f4__f8__u3__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(10, code: 1)?.asTable else { return nil }
       guard let t2 = t1.table(4) else { return nil }
       guard let t3 = t2.member(8, code: 3)?.asTable else { return nil }
@@ -188,14 +188,14 @@ public struct zzz_Document__f10__u1__f4__f8__u3 {
       guard case .wrapped(let o3)? = o2.any else { return nil }
       return o3.name
     },
-    path: FieldPath(
+    path: _FieldPath(
       "any.Even.odd.any.Wrapped.name", [.field(10), .member(1), .field(4), .field(8), .member(3), .field(4)],
       .string, absent: .null))
   public struct leaf {
     public static let size = FieldExpr<Int32, Document>(
       name: "f10__u1__f4__f8__u3__f12__f4", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.member(10, code: 1)?.asTable else { return nil }
         guard let t2 = t1.table(4) else { return nil }
         guard let t3 = t2.member(8, code: 3)?.asTable else { return nil }
@@ -209,7 +209,7 @@ public struct zzz_Document__f10__u1__f4__f8__u3 {
         guard let o4 = o3.leaf else { return nil }
         return o4.size
       },
-      path: FieldPath(
+      path: _FieldPath(
         "any.Even.odd.any.Wrapped.leaf.size", [.field(10), .member(1), .field(4), .field(8), .member(3), .field(12), .field(4)],
         .int, absent: .integer(0)))
   }
@@ -240,7 +240,7 @@ public struct zzz_Document__f10__u2 {
   public static let size = FieldExpr<Int32, Document>(
     name: "f10__u2__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(10, code: 2)?.asTable else { return nil }
       return t1.number(4, Int32(0))
     },
@@ -248,7 +248,7 @@ public struct zzz_Document__f10__u2 {
       guard case .leaf(let o1)? = o0.any else { return nil }
       return o1.size
     },
-    path: FieldPath(
+    path: _FieldPath(
       "any.Leaf.size", [.field(10), .member(2), .field(4)],
       .int, absent: .integer(0)))
 }
@@ -266,7 +266,7 @@ public struct zzz_Document__f10__u3 {
   public static let name = FieldExpr<String, Document>(
     name: "f10__u3__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(10, code: 3)?.asTable else { return nil }
       return t1.string(4)
     },
@@ -274,14 +274,14 @@ public struct zzz_Document__f10__u3 {
       guard case .wrapped(let o1)? = o0.any else { return nil }
       return o1.name
     },
-    path: FieldPath(
+    path: _FieldPath(
       "any.Wrapped.name", [.field(10), .member(3), .field(4)],
       .string, absent: .null))
   public struct leaf {
     public static let size = FieldExpr<Int32, Document>(
       name: "f10__u3__f12__f4", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.member(10, code: 3)?.asTable else { return nil }
         guard let t2 = t1.table(12) else { return nil }
         return t2.number(4, Int32(0))
@@ -291,7 +291,7 @@ public struct zzz_Document__f10__u3 {
         guard let o2 = o1.leaf else { return nil }
         return o2.size
       },
-      path: FieldPath(
+      path: _FieldPath(
         "any.Wrapped.leaf.size", [.field(10), .member(3), .field(12), .field(4)],
         .int, absent: .integer(0)))
   }

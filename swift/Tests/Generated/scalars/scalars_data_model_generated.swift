@@ -60,8 +60,8 @@ public final class Scalars: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
 
   public var _rowid: Int64 = -1
   public var _changesTimestamp: Int64 = -1
-  private let _place: PayloadReader?
-  private let _values: ValueBox<ScalarsBuilder>?
+  private let _place: _PayloadReader?
+  private let _values: _ValueBox<ScalarsBuilder>?
 
   public var id: UInt64 {
     if let place = _place { return place.number(4, UInt64(0)) }
@@ -205,7 +205,7 @@ public final class Scalars: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
 
   public init(id: UInt64, a: Bool? = true, b: Int8? = -128, c: UInt8? = 255, d: Int16? = -1, e: UInt16? = 0, f: Int32? = 2147483647, g: UInt32? = 4294967295, h: Int64? = -9223372036854775808, i: UInt64? = 18446744073709551615, j: Float32? = 3.14, k: Double? = 2.718281828459045, l: Float32? = .nan, m: Double? = -.infinity, n: Double? = .infinity, o: Float32? = 0.1, maybeBool: Bool? = nil, maybeInt: Int32? = nil, maybeFloat: Float32? = nil, maybeLevel: Level? = nil, level: Level? = Level.mid, huge: Huge? = Huge.top, text: String? = "a \"quoted\"\u{A}é text", needed: String? = "", bytes: [UInt8]? = [], floats: [Double]? = [], bools: [Bool]? = [], levels: [Level]? = []) {
     _place = nil
-    _values = ValueBox(
+    _values = _ValueBox(
       ScalarsBuilder(
         id: id,
         a: a ?? true,
@@ -240,28 +240,32 @@ public final class Scalars: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
 
   fileprivate init(_ values: ScalarsBuilder) {
     _place = nil
-    _values = ValueBox(values)
+    _values = _ValueBox(values)
   }
 
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     _place = place
     _values = nil
   }
 
-  public var _payload: Payload? {
+  public static func _make(_ place: _PayloadReader) -> Self {
+    Self(place)
+  }
+
+  public var _payload: _Payload? {
     _place?.whole
   }
 
   public static func from(data: Data) -> Self {
-    Self(PayloadReader(table: ByteBuffer(data: data)))
+    Self(_PayloadReader(table: ByteBuffer(data: data)))
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { Scalars._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { Scalars._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -276,7 +280,7 @@ public final class Scalars: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
     ["f18", "f34", "f38"]
   }
 
-  public static var _table: StoredTable {
+  public static var _table: _StoredTable {
     zzz_DflatGen_Scalars.table
   }
 

@@ -6,7 +6,7 @@ import Foundation
 import SQLiteDflat
 
 public enum zzz_DflatGen_Scalars {
-  public static let table = StoredTable(
+  public static let table = _StoredTable(
     autoKey: .none,
     descriptor: """
       AQdzY2FsYXJzB1NjYWxhcnMBAmlkAQAEAAgBAAMBZwEAEgAGAf7///8fAQFvAQAiAAkDAAAAoJmZuT8ACW1heWJl\
@@ -22,7 +22,7 @@ public enum zzz_DflatGen_Scalars {
 }
 
 extension Scalars {
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.number(4, UInt64(0))
     _ = place.bool(6, true)
     _ = place.number(8, Int8(-128))

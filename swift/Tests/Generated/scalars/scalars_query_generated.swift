@@ -9,289 +9,289 @@ extension Scalars {
   public static let id = FieldExpr<UInt64, Scalars>(
     name: "__pk0", primaryKey: true, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(4, UInt64(0))
     },
     objectReader: { o0 in
       return o0.id
     },
-    path: FieldPath(
+    path: _FieldPath(
       "id", [.field(4)],
       .ulong, absent: .integer(0)))
   public static let a = FieldExpr<Bool, Scalars>(
     name: "f6", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.bool(6, true)
     },
     objectReader: { o0 in
       return o0.a
     },
-    path: FieldPath(
+    path: _FieldPath(
       "a", [.field(6)],
       .bool, absent: .integer(1)))
   public static let b = FieldExpr<Int8, Scalars>(
     name: "f8", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(8, Int8(-128))
     },
     objectReader: { o0 in
       return o0.b
     },
-    path: FieldPath(
+    path: _FieldPath(
       "b", [.field(8)],
       .byte, absent: .integer(-128)))
   public static let c = FieldExpr<UInt8, Scalars>(
     name: "f10", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(10, UInt8(255))
     },
     objectReader: { o0 in
       return o0.c
     },
-    path: FieldPath(
+    path: _FieldPath(
       "c", [.field(10)],
       .ubyte, absent: .integer(255)))
   public static let d = FieldExpr<Int16, Scalars>(
     name: "f12", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(12, Int16(-1))
     },
     objectReader: { o0 in
       return o0.d
     },
-    path: FieldPath(
+    path: _FieldPath(
       "d", [.field(12)],
       .short, absent: .integer(-1)))
   public static let e = FieldExpr<UInt16, Scalars>(
     name: "f14", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(14, UInt16(0))
     },
     objectReader: { o0 in
       return o0.e
     },
-    path: FieldPath(
+    path: _FieldPath(
       "e", [.field(14)],
       .ushort, absent: .integer(0)))
   public static let f = FieldExpr<Int32, Scalars>(
     name: "f16", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(16, Int32(2147483647))
     },
     objectReader: { o0 in
       return o0.f
     },
-    path: FieldPath(
+    path: _FieldPath(
       "f", [.field(16)],
       .int, absent: .integer(2147483647)))
   public static let g = FieldExpr<UInt32, Scalars>(
     name: "f18", primaryKey: false, hasIndex: true,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(18, UInt32(4294967295))
     },
     objectReader: { o0 in
       return o0.g
     },
-    path: FieldPath(
+    path: _FieldPath(
       "g", [.field(18)],
       .uint, absent: .integer(4294967295)))
   public static let h = FieldExpr<Int64, Scalars>(
     name: "f20", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(20, Int64(-9223372036854775808))
     },
     objectReader: { o0 in
       return o0.h
     },
-    path: FieldPath(
+    path: _FieldPath(
       "h", [.field(20)],
       .long, absent: .integer(-9223372036854775808)))
   public static let i = FieldExpr<UInt64, Scalars>(
     name: "f22", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(22, UInt64(18446744073709551615))
     },
     objectReader: { o0 in
       return o0.i
     },
-    path: FieldPath(
+    path: _FieldPath(
       "i", [.field(22)],
       .ulong, absent: .unsigned(18446744073709551615)))
   public static let j = FieldExpr<Float32, Scalars>(
     name: "f24", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(24, Float32(3.14))
     },
     objectReader: { o0 in
       return o0.j
     },
-    path: FieldPath(
+    path: _FieldPath(
       "j", [.field(24)],
       .float, absent: .number(3.14)))
   public static let k = FieldExpr<Double, Scalars>(
     name: "f26", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(26, Double(2.718281828459045))
     },
     objectReader: { o0 in
       return o0.k
     },
-    path: FieldPath(
+    path: _FieldPath(
       "k", [.field(26)],
       .double, absent: .number(2.718281828459045)))
   public static let l = FieldExpr<Float32, Scalars>(
     name: "f28", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(28, .nan as Float32)
     },
     objectReader: { o0 in
       return o0.l
     },
-    path: FieldPath(
+    path: _FieldPath(
       "l", [.field(28)],
       .float, absent: .null))
   public static let m = FieldExpr<Double, Scalars>(
     name: "f30", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(30, -.infinity as Double)
     },
     objectReader: { o0 in
       return o0.m
     },
-    path: FieldPath(
+    path: _FieldPath(
       "m", [.field(30)],
       .double, absent: .number(-.infinity)))
   public static let n = FieldExpr<Double, Scalars>(
     name: "f32", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(32, .infinity as Double)
     },
     objectReader: { o0 in
       return o0.n
     },
-    path: FieldPath(
+    path: _FieldPath(
       "n", [.field(32)],
       .double, absent: .number(.infinity)))
   public static let o = FieldExpr<Float32, Scalars>(
     name: "f34", primaryKey: false, hasIndex: true,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(34, Float32(0.1))
     },
     objectReader: { o0 in
       return o0.o
     },
-    path: FieldPath(
+    path: _FieldPath(
       "o", [.field(34)],
       .float, absent: .number(0.1)))
   public static let maybeBool = FieldExpr<Bool, Scalars>(
     name: "f36", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.optionalBool(36)
     },
     objectReader: { o0 in
       return o0.maybeBool
     },
-    path: FieldPath(
+    path: _FieldPath(
       "maybe_bool", [.field(36)],
       .bool, absent: .null))
   public static let maybeInt = FieldExpr<Int32, Scalars>(
     name: "f38", primaryKey: false, hasIndex: true,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.optional(38, as: Int32.self)
     },
     objectReader: { o0 in
       return o0.maybeInt
     },
-    path: FieldPath(
+    path: _FieldPath(
       "maybe_int", [.field(38)],
       .int, absent: .null))
   public static let maybeFloat = FieldExpr<Float32, Scalars>(
     name: "f40", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.optional(40, as: Float32.self)
     },
     objectReader: { o0 in
       return o0.maybeFloat
     },
-    path: FieldPath(
+    path: _FieldPath(
       "maybe_float", [.field(40)],
       .float, absent: .null))
   public static let maybeLevel = FieldExpr<Level, Scalars>(
     name: "f42", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.optional(42, as: UInt8.self).map { Level(rawValue: $0) ?? Level.low }
     },
     objectReader: { o0 in
       return o0.maybeLevel
     },
-    path: FieldPath(
+    path: _FieldPath(
       "maybe_level", [.field(42)],
       .ubyte, absent: .null))
   public static let level = FieldExpr<Level, Scalars>(
     name: "f44", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return Level(rawValue: t0.number(44, UInt8(5))) ?? Level.mid
     },
     objectReader: { o0 in
       return o0.level
     },
-    path: FieldPath(
+    path: _FieldPath(
       "level", [.field(44)],
       .ubyte, absent: .integer(5)))
   public static let huge = FieldExpr<Huge, Scalars>(
     name: "f46", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return Huge(rawValue: t0.number(46, UInt64(18446744073709551615))) ?? Huge.top
     },
     objectReader: { o0 in
       return o0.huge
     },
-    path: FieldPath(
+    path: _FieldPath(
       "huge", [.field(46)],
       .ulong, absent: .unsigned(18446744073709551615)))
   public static let text = FieldExpr<String, Scalars>(
     name: "f48", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.string(48) ?? "a \"quoted\"\u{A}é text"
     },
     objectReader: { o0 in
       return o0.text
     },
-    path: FieldPath(
+    path: _FieldPath(
       "text", [.field(48)],
       .string, absent: .string("a \"quoted\"\u{A}é text")))
   public static let needed = FieldExpr<String, Scalars>(
     name: "f50", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.string(50) ?? ""
     },
     objectReader: { o0 in
       return o0.needed
     },
-    path: FieldPath(
+    path: _FieldPath(
       "needed", [.field(50)],
       .string, absent: .null))
 }

@@ -26,11 +26,11 @@ public struct Vec3: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(structure: bb))
+    Self(_PayloadReader(structure: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(structure: bb)) { Vec3._verify($0) }
+    _PayloadReader.verify(_PayloadReader(structure: bb)) { Vec3._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -52,11 +52,11 @@ public struct Box: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(structure: bb))
+    Self(_PayloadReader(structure: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(structure: bb)) { Box._verify($0) }
+    _PayloadReader.verify(_PayloadReader(structure: bb)) { Box._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -78,11 +78,11 @@ public struct Grid: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(structure: bb))
+    Self(_PayloadReader(structure: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(structure: bb)) { Grid._verify($0) }
+    _PayloadReader.verify(_PayloadReader(structure: bb)) { Grid._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -98,11 +98,11 @@ public struct Tiny: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(structure: bb))
+    Self(_PayloadReader(structure: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(structure: bb)) { Tiny._verify($0) }
+    _PayloadReader.verify(_PayloadReader(structure: bb)) { Tiny._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -124,8 +124,8 @@ public final class Place: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
 
   public var _rowid: Int64 = -1
   public var _changesTimestamp: Int64 = -1
-  private let _place: PayloadReader?
-  private let _values: ValueBox<PlaceBuilder>?
+  private let _place: _PayloadReader?
+  private let _values: _ValueBox<PlaceBuilder>?
 
   public var id: Int32 {
     if let place = _place { return place.number(4, Int32(0)) }
@@ -159,7 +159,7 @@ public final class Place: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
 
   public init(id: Int32, box: Box? = nil, grid: Grid? = nil, tiny: Tiny? = nil, boxes: [Box]? = [], tinies: [Tiny]? = []) {
     _place = nil
-    _values = ValueBox(
+    _values = _ValueBox(
       PlaceBuilder(
         id: id,
         box: box,
@@ -172,28 +172,32 @@ public final class Place: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
 
   fileprivate init(_ values: PlaceBuilder) {
     _place = nil
-    _values = ValueBox(values)
+    _values = _ValueBox(values)
   }
 
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     _place = place
     _values = nil
   }
 
-  public var _payload: Payload? {
+  public static func _make(_ place: _PayloadReader) -> Self {
+    Self(place)
+  }
+
+  public var _payload: _Payload? {
     _place?.whole
   }
 
   public static func from(data: Data) -> Self {
-    Self(PayloadReader(table: ByteBuffer(data: data)))
+    Self(_PayloadReader(table: ByteBuffer(data: data)))
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { Place._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { Place._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -208,7 +212,7 @@ public final class Place: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
     []
   }
 
-  public static var _table: StoredTable {
+  public static var _table: _StoredTable {
     zzz_DflatGen_Place.table
   }
 

@@ -6,18 +6,18 @@ import Foundation
 import SQLiteDflat
 
 extension Vec3 {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       x: place.part(0, as: Float32.self),
       y: place.part(4, as: Float32.self),
       z: place.part(8, as: Float32.self))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = Self(place)
   }
 
-  public func _write(to place: StructWriter) {
+  public func _write(to place: _StructWriter) {
     place.put(self.x, at: 0)
     place.put(self.y, at: 4)
     place.put(self.z, at: 8)
@@ -25,7 +25,7 @@ extension Vec3 {
 }
 
 extension Box {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       min: Vec3(place.inner(0)),
       max: Vec3(place.inner(12)),
@@ -33,11 +33,11 @@ extension Box {
       solid: place.boolPart(25))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = Self(place)
   }
 
-  public func _write(to place: StructWriter) {
+  public func _write(to place: _StructWriter) {
     self.min._write(to: place.inner(at: 0))
     self.max._write(to: place.inner(at: 12))
     place.put(self.side.rawValue, at: 24)
@@ -46,7 +46,7 @@ extension Box {
 }
 
 extension Grid {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       cells: (0..<64).map { place.part(0 + $0 * 1, as: UInt8.self) },
       corners: (0..<4).map { Vec3(place.inner(64 + $0 * 12)) },
@@ -54,11 +54,11 @@ extension Grid {
       weight: place.part(120, as: Double.self))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = Self(place)
   }
 
-  public func _write(to place: StructWriter) {
+  public func _write(to place: _StructWriter) {
     for index in 0..<min(64, self.cells.count) {
       place.put(self.cells[index], at: 0 + index * 1)
     }
@@ -73,22 +73,22 @@ extension Grid {
 }
 
 extension Tiny {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       a: place.part(0, as: Int32.self))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = Self(place)
   }
 
-  public func _write(to place: StructWriter) {
+  public func _write(to place: _StructWriter) {
     place.put(self.a, at: 0)
   }
 }
 
 public enum zzz_DflatGen_Place {
-  public static let table = StoredTable(
+  public static let table = _StoredTable(
     autoKey: .none,
     descriptor: """
       AQVwbGFjZQVQbGFjZQECaWQBAAQABQEAAAYABVBsYWNlEAYCaWQEAAAFAQAAA2JveAYAAwEAAARncmlkCAADAgAA\
@@ -100,7 +100,7 @@ public enum zzz_DflatGen_Place {
 }
 
 extension Place {
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.number(4, Int32(0))
     _ = place.structure(6).map { Box($0) }
     _ = place.structure(8).map { Grid($0) }

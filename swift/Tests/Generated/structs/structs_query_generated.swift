@@ -9,13 +9,13 @@ extension Place {
   public static let id = FieldExpr<Int32, Place>(
     name: "__pk0", primaryKey: true, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.number(4, Int32(0))
     },
     objectReader: { o0 in
       return o0.id
     },
-    path: FieldPath(
+    path: _FieldPath(
       "id", [.field(4)],
       .int, absent: .integer(0)))
   public struct box {
@@ -23,7 +23,7 @@ extension Place {
       public static let x = FieldExpr<Float32, Place>(
         name: "f6__f0__f0", primaryKey: false, hasIndex: false,
         tableReader: { t in
-          let t0 = PayloadReader(table: t)
+          let t0 = _PayloadReader(table: t)
           guard let t1 = t0.structure(6) else { return nil }
           let t2 = t1.inner(0)
           return t2.part(0, as: Float32.self)
@@ -33,13 +33,13 @@ extension Place {
           let o2 = o1.min
           return o2.x
         },
-        path: FieldPath(
+        path: _FieldPath(
           "box.min.x", [.field(6), .offset(0), .offset(0)],
           .float, absent: .number(0.0)))
       public static let y = FieldExpr<Float32, Place>(
         name: "f6__f0__f4", primaryKey: false, hasIndex: false,
         tableReader: { t in
-          let t0 = PayloadReader(table: t)
+          let t0 = _PayloadReader(table: t)
           guard let t1 = t0.structure(6) else { return nil }
           let t2 = t1.inner(0)
           return t2.part(4, as: Float32.self)
@@ -49,13 +49,13 @@ extension Place {
           let o2 = o1.min
           return o2.y
         },
-        path: FieldPath(
+        path: _FieldPath(
           "box.min.y", [.field(6), .offset(0), .offset(4)],
           .float, absent: .number(0.0)))
       public static let z = FieldExpr<Float32, Place>(
         name: "f6__f0__f8", primaryKey: false, hasIndex: false,
         tableReader: { t in
-          let t0 = PayloadReader(table: t)
+          let t0 = _PayloadReader(table: t)
           guard let t1 = t0.structure(6) else { return nil }
           let t2 = t1.inner(0)
           return t2.part(8, as: Float32.self)
@@ -65,7 +65,7 @@ extension Place {
           let o2 = o1.min
           return o2.z
         },
-        path: FieldPath(
+        path: _FieldPath(
           "box.min.z", [.field(6), .offset(0), .offset(8)],
           .float, absent: .number(0.0)))
     }
@@ -73,7 +73,7 @@ extension Place {
       public static let x = FieldExpr<Float32, Place>(
         name: "f6__f12__f0", primaryKey: false, hasIndex: false,
         tableReader: { t in
-          let t0 = PayloadReader(table: t)
+          let t0 = _PayloadReader(table: t)
           guard let t1 = t0.structure(6) else { return nil }
           let t2 = t1.inner(12)
           return t2.part(0, as: Float32.self)
@@ -83,13 +83,13 @@ extension Place {
           let o2 = o1.max
           return o2.x
         },
-        path: FieldPath(
+        path: _FieldPath(
           "box.max.x", [.field(6), .offset(12), .offset(0)],
           .float, absent: .number(0.0)))
       public static let y = FieldExpr<Float32, Place>(
         name: "f6__f12__f4", primaryKey: false, hasIndex: false,
         tableReader: { t in
-          let t0 = PayloadReader(table: t)
+          let t0 = _PayloadReader(table: t)
           guard let t1 = t0.structure(6) else { return nil }
           let t2 = t1.inner(12)
           return t2.part(4, as: Float32.self)
@@ -99,13 +99,13 @@ extension Place {
           let o2 = o1.max
           return o2.y
         },
-        path: FieldPath(
+        path: _FieldPath(
           "box.max.y", [.field(6), .offset(12), .offset(4)],
           .float, absent: .number(0.0)))
       public static let z = FieldExpr<Float32, Place>(
         name: "f6__f12__f8", primaryKey: false, hasIndex: false,
         tableReader: { t in
-          let t0 = PayloadReader(table: t)
+          let t0 = _PayloadReader(table: t)
           guard let t1 = t0.structure(6) else { return nil }
           let t2 = t1.inner(12)
           return t2.part(8, as: Float32.self)
@@ -115,14 +115,14 @@ extension Place {
           let o2 = o1.max
           return o2.z
         },
-        path: FieldPath(
+        path: _FieldPath(
           "box.max.z", [.field(6), .offset(12), .offset(8)],
           .float, absent: .number(0.0)))
     }
     public static let side = FieldExpr<Side, Place>(
       name: "f6__f24", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.structure(6) else { return nil }
         return Side(rawValue: t1.part(24, as: Int8.self)) ?? Side.left
       },
@@ -130,13 +130,13 @@ extension Place {
         guard let o1 = o0.box else { return nil }
         return o1.side
       },
-      path: FieldPath(
+      path: _FieldPath(
         "box.side", [.field(6), .offset(24)],
         .byte, absent: .integer(0)))
     public static let solid = FieldExpr<Bool, Place>(
       name: "f6__f25", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.structure(6) else { return nil }
         return t1.boolPart(25)
       },
@@ -144,7 +144,7 @@ extension Place {
         guard let o1 = o0.box else { return nil }
         return o1.solid
       },
-      path: FieldPath(
+      path: _FieldPath(
         "box.solid", [.field(6), .offset(25)],
         .bool, absent: .integer(0)))
   }
@@ -152,7 +152,7 @@ extension Place {
     public static let weight = FieldExpr<Double, Place>(
       name: "f8__f120", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.structure(8) else { return nil }
         return t1.part(120, as: Double.self)
       },
@@ -160,7 +160,7 @@ extension Place {
         guard let o1 = o0.grid else { return nil }
         return o1.weight
       },
-      path: FieldPath(
+      path: _FieldPath(
         "grid.weight", [.field(8), .offset(120)],
         .double, absent: .number(0.0)))
   }
@@ -168,7 +168,7 @@ extension Place {
     public static let a = FieldExpr<Int32, Place>(
       name: "f10__f0", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.structure(10) else { return nil }
         return t1.part(0, as: Int32.self)
       },
@@ -176,7 +176,7 @@ extension Place {
         guard let o1 = o0.tiny else { return nil }
         return o1.a
       },
-      path: FieldPath(
+      path: _FieldPath(
         "tiny.a", [.field(10), .offset(0)],
         .int, absent: .integer(0)))
   }

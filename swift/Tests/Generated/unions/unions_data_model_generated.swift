@@ -15,11 +15,11 @@ public struct Point: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(structure: bb))
+    Self(_PayloadReader(structure: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(structure: bb)) { Point._verify($0) }
+    _PayloadReader.verify(_PayloadReader(structure: bb)) { Point._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -37,11 +37,11 @@ public struct Far: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(structure: bb))
+    Self(_PayloadReader(structure: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(structure: bb)) { Far._verify($0) }
+    _PayloadReader.verify(_PayloadReader(structure: bb)) { Far._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -59,11 +59,11 @@ public struct Note: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { Note._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { Note._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -87,11 +87,11 @@ public struct Ref: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { Ref._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { Ref._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -123,8 +123,8 @@ public final class Message: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
 
   public var _rowid: Int64 = -1
   public var _changesTimestamp: Int64 = -1
-  private let _place: PayloadReader?
-  private let _values: ValueBox<MessageBuilder>?
+  private let _place: _PayloadReader?
+  private let _values: _ValueBox<MessageBuilder>?
 
   public var id: String {
     if let place = _place { return place.string(4) ?? "" }
@@ -163,7 +163,7 @@ public final class Message: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
 
   public init(id: String, body: Body? = nil, bodies: [Body]? = [], shape: Shape? = nil, shapes: [Shape]? = [], single: Single? = nil, nested: Holder? = nil) {
     _place = nil
-    _values = ValueBox(
+    _values = _ValueBox(
       MessageBuilder(
         id: id,
         body: body,
@@ -177,28 +177,32 @@ public final class Message: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
 
   fileprivate init(_ values: MessageBuilder) {
     _place = nil
-    _values = ValueBox(values)
+    _values = _ValueBox(values)
   }
 
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     _place = place
     _values = nil
   }
 
-  public var _payload: Payload? {
+  public static func _make(_ place: _PayloadReader) -> Self {
+    Self(place)
+  }
+
+  public var _payload: _Payload? {
     _place?.whole
   }
 
   public static func from(data: Data) -> Self {
-    Self(PayloadReader(table: ByteBuffer(data: data)))
+    Self(_PayloadReader(table: ByteBuffer(data: data)))
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { Message._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { Message._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -213,7 +217,7 @@ public final class Message: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
     ["f8__type"]
   }
 
-  public static var _table: StoredTable {
+  public static var _table: _StoredTable {
     zzz_DflatGen_Message.table
   }
 
@@ -269,11 +273,11 @@ public struct Holder: Equatable, FlatBuffersDecodable {
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {
-    Self(PayloadReader(table: bb))
+    Self(_PayloadReader(table: bb))
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    PayloadReader.verify(PayloadReader(table: bb)) { Holder._verify($0) }
+    _PayloadReader.verify(_PayloadReader(table: bb)) { Holder._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

@@ -6,54 +6,54 @@ import Foundation
 import SQLiteDflat
 
 extension Point {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       x: place.part(0, as: Int32.self),
       y: place.part(4, as: Int32.self))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = Self(place)
   }
 
-  public func _write(to place: StructWriter) {
+  public func _write(to place: _StructWriter) {
     place.put(self.x, at: 0)
     place.put(self.y, at: 4)
   }
 }
 
 extension Far {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       place: Point(place.inner(0)),
       distance: place.part(8, as: Double.self))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = Self(place)
   }
 
-  public func _write(to place: StructWriter) {
+  public func _write(to place: _StructWriter) {
     self.place._write(to: place.inner(at: 0))
     place.put(self.distance, at: 8)
   }
 }
 
 extension Note {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       text: place.string(4),
       at: place.structure(6).map { Point($0) })
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.string(4)
     _ = place.structure(6).map { Point($0) }
   }
 }
 
 extension Body {
-  public init?(code: UInt8, _ place: PayloadReader) {
+  public init?(code: UInt8, _ place: _PayloadReader) {
     switch code {
       case 1: self = .note(Note(place.asTable))
       case 2: self = .second(Note(place.asTable))
@@ -64,7 +64,7 @@ extension Body {
     }
   }
 
-  public init?(_ place: PayloadReader, at field: Int) {
+  public init?(_ place: _PayloadReader, at field: Int) {
     let code = place.number(field - 2, UInt8(0))
     guard let member = place.member(field, code: code) else { return nil }
     self.init(code: code, member)
@@ -82,18 +82,18 @@ extension Body {
 }
 
 extension Ref {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       x: place.number(4, Int32(0)))
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.number(4, Int32(0))
   }
 }
 
 extension Shape {
-  public init?(code: UInt8, _ place: PayloadReader) {
+  public init?(code: UInt8, _ place: _PayloadReader) {
     switch code {
       case 1: self = .point(Point(place))
       case 2: self = .far(Far(place))
@@ -101,7 +101,7 @@ extension Shape {
     }
   }
 
-  public init?(_ place: PayloadReader, at field: Int) {
+  public init?(_ place: _PayloadReader, at field: Int) {
     let code = place.number(field - 2, UInt8(0))
     guard let member = place.member(field, code: code) else { return nil }
     self.init(code: code, member)
@@ -116,14 +116,14 @@ extension Shape {
 }
 
 extension Single {
-  public init?(code: UInt8, _ place: PayloadReader) {
+  public init?(code: UInt8, _ place: _PayloadReader) {
     switch code {
       case 1: self = .note(Note(place.asTable))
       default: return nil
     }
   }
 
-  public init?(_ place: PayloadReader, at field: Int) {
+  public init?(_ place: _PayloadReader, at field: Int) {
     let code = place.number(field - 2, UInt8(0))
     guard let member = place.member(field, code: code) else { return nil }
     self.init(code: code, member)
@@ -137,7 +137,7 @@ extension Single {
 }
 
 public enum zzz_DflatGen_Message {
-  public static let table = StoredTable(
+  public static let table = _StoredTable(
     autoKey: .none,
     descriptor: """
       AQdtZXNzYWdlB01lc3NhZ2UBAmlkAQAEAQABCWJvZHlfdHlwZQIACAMAAgEAAAkAB01lc3NhZ2UcBwJpZAQAAQAA\
@@ -150,7 +150,7 @@ public enum zzz_DflatGen_Message {
 }
 
 extension Message {
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = place.string(4) ?? ""
     _ = Body(place, at: 8)
     _ = place.members(12) { Body(code: $0, $1) }
@@ -162,14 +162,14 @@ extension Message {
 }
 
 extension Holder {
-  public init(_ place: PayloadReader) {
+  public init(_ place: _PayloadReader) {
     self.init(
       body: Body(place, at: 6),
       shape: Shape(place, at: 10),
       note: place.table(12).map { Note($0) })
   }
 
-  public static func _verify(_ place: PayloadReader) {
+  public static func _verify(_ place: _PayloadReader) {
     _ = Body(place, at: 6)
     _ = Shape(place, at: 10)
     _ = place.table(12).map { Note($0) }

@@ -9,13 +9,13 @@ extension Message {
   public static let id = FieldExpr<String, Message>(
     name: "__pk0", primaryKey: true, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       return t0.string(4) ?? ""
     },
     objectReader: { o0 in
       return o0.id
     },
-    path: FieldPath(
+    path: _FieldPath(
       "id", [.field(4)],
       .string, absent: .null))
   public struct body {
@@ -30,13 +30,13 @@ extension Message {
     public static let _type = FieldExpr<Int32, Message>(
       name: "f8__type", primaryKey: false, hasIndex: true,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         return Int32(t0.number(6, UInt8(0)))
       },
       objectReader: { o0 in
         return Int32(o0.body?._code ?? 0)
       },
-      path: FieldPath(
+      path: _FieldPath(
         "body.type", [.field(8), .tag],
         .ubyte, absent: .integer(0)))
   }
@@ -52,13 +52,13 @@ extension Message {
     public static let _type = FieldExpr<Int32, Message>(
       name: "f16__type", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         return Int32(t0.number(14, UInt8(0)))
       },
       objectReader: { o0 in
         return Int32(o0.shape?._code ?? 0)
       },
-      path: FieldPath(
+      path: _FieldPath(
         "shape.type", [.field(16), .tag],
         .ubyte, absent: .integer(0)))
   }
@@ -74,13 +74,13 @@ extension Message {
     public static let _type = FieldExpr<Int32, Message>(
       name: "f24__type", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         return Int32(t0.number(22, UInt8(0)))
       },
       objectReader: { o0 in
         return Int32(o0.single?._code ?? 0)
       },
-      path: FieldPath(
+      path: _FieldPath(
         "single.type", [.field(24), .tag],
         .ubyte, absent: .integer(0)))
   }
@@ -97,7 +97,7 @@ extension Message {
       public static let _type = FieldExpr<Int32, Message>(
         name: "f26__f6__type", primaryKey: false, hasIndex: false,
         tableReader: { t in
-          let t0 = PayloadReader(table: t)
+          let t0 = _PayloadReader(table: t)
           guard let t1 = t0.table(26) else { return nil }
           return Int32(t1.number(4, UInt8(0)))
         },
@@ -105,7 +105,7 @@ extension Message {
           guard let o1 = o0.nested else { return nil }
           return Int32(o1.body?._code ?? 0)
         },
-        path: FieldPath(
+        path: _FieldPath(
           "nested.body.type", [.field(26), .field(6), .tag],
           .ubyte, absent: .integer(0)))
     }
@@ -121,7 +121,7 @@ extension Message {
       public static let _type = FieldExpr<Int32, Message>(
         name: "f26__f10__type", primaryKey: false, hasIndex: false,
         tableReader: { t in
-          let t0 = PayloadReader(table: t)
+          let t0 = _PayloadReader(table: t)
           guard let t1 = t0.table(26) else { return nil }
           return Int32(t1.number(8, UInt8(0)))
         },
@@ -129,7 +129,7 @@ extension Message {
           guard let o1 = o0.nested else { return nil }
           return Int32(o1.shape?._code ?? 0)
         },
-        path: FieldPath(
+        path: _FieldPath(
           "nested.shape.type", [.field(26), .field(10), .tag],
           .ubyte, absent: .integer(0)))
     }
@@ -137,7 +137,7 @@ extension Message {
       public static let text = FieldExpr<String, Message>(
         name: "f26__f12__f4", primaryKey: false, hasIndex: false,
         tableReader: { t in
-          let t0 = PayloadReader(table: t)
+          let t0 = _PayloadReader(table: t)
           guard let t1 = t0.table(26) else { return nil }
           guard let t2 = t1.table(12) else { return nil }
           return t2.string(4)
@@ -147,14 +147,14 @@ extension Message {
           guard let o2 = o1.note else { return nil }
           return o2.text
         },
-        path: FieldPath(
+        path: _FieldPath(
           "nested.note.text", [.field(26), .field(12), .field(4)],
           .string, absent: .null))
       public struct at {
         public static let x = FieldExpr<Int32, Message>(
           name: "f26__f12__f6__f0", primaryKey: false, hasIndex: false,
           tableReader: { t in
-            let t0 = PayloadReader(table: t)
+            let t0 = _PayloadReader(table: t)
             guard let t1 = t0.table(26) else { return nil }
             guard let t2 = t1.table(12) else { return nil }
             guard let t3 = t2.structure(6) else { return nil }
@@ -166,13 +166,13 @@ extension Message {
             guard let o3 = o2.at else { return nil }
             return o3.x
           },
-          path: FieldPath(
+          path: _FieldPath(
             "nested.note.at.x", [.field(26), .field(12), .field(6), .offset(0)],
             .int, absent: .integer(0)))
         public static let y = FieldExpr<Int32, Message>(
           name: "f26__f12__f6__f4", primaryKey: false, hasIndex: false,
           tableReader: { t in
-            let t0 = PayloadReader(table: t)
+            let t0 = _PayloadReader(table: t)
             guard let t1 = t0.table(26) else { return nil }
             guard let t2 = t1.table(12) else { return nil }
             guard let t3 = t2.structure(6) else { return nil }
@@ -184,7 +184,7 @@ extension Message {
             guard let o3 = o2.at else { return nil }
             return o3.y
           },
-          path: FieldPath(
+          path: _FieldPath(
             "nested.note.at.y", [.field(26), .field(12), .field(6), .offset(4)],
             .int, absent: .integer(0)))
       }
@@ -203,7 +203,7 @@ public struct zzz_Message__f8__u1 {
   public static let text = FieldExpr<String, Message>(
     name: "f8__u1__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(8, code: 1)?.asTable else { return nil }
       return t1.string(4)
     },
@@ -211,14 +211,14 @@ public struct zzz_Message__f8__u1 {
       guard case .note(let o1)? = o0.body else { return nil }
       return o1.text
     },
-    path: FieldPath(
+    path: _FieldPath(
       "body.Note.text", [.field(8), .member(1), .field(4)],
       .string, absent: .null))
   public struct at {
     public static let x = FieldExpr<Int32, Message>(
       name: "f8__u1__f6__f0", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.member(8, code: 1)?.asTable else { return nil }
         guard let t2 = t1.structure(6) else { return nil }
         return t2.part(0, as: Int32.self)
@@ -228,13 +228,13 @@ public struct zzz_Message__f8__u1 {
         guard let o2 = o1.at else { return nil }
         return o2.x
       },
-      path: FieldPath(
+      path: _FieldPath(
         "body.Note.at.x", [.field(8), .member(1), .field(6), .offset(0)],
         .int, absent: .integer(0)))
     public static let y = FieldExpr<Int32, Message>(
       name: "f8__u1__f6__f4", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.member(8, code: 1)?.asTable else { return nil }
         guard let t2 = t1.structure(6) else { return nil }
         return t2.part(4, as: Int32.self)
@@ -244,7 +244,7 @@ public struct zzz_Message__f8__u1 {
         guard let o2 = o1.at else { return nil }
         return o2.y
       },
-      path: FieldPath(
+      path: _FieldPath(
         "body.Note.at.y", [.field(8), .member(1), .field(6), .offset(4)],
         .int, absent: .integer(0)))
   }
@@ -263,7 +263,7 @@ public struct zzz_Message__f8__u3 {
   public static let x = FieldExpr<Int32, Message>(
     name: "f8__u3__f0", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(8, code: 3) else { return nil }
       return t1.part(0, as: Int32.self)
     },
@@ -271,13 +271,13 @@ public struct zzz_Message__f8__u3 {
       guard case .point(let o1)? = o0.body else { return nil }
       return o1.x
     },
-    path: FieldPath(
+    path: _FieldPath(
       "body.Point.x", [.field(8), .member(3), .offset(0)],
       .int, absent: .integer(0)))
   public static let y = FieldExpr<Int32, Message>(
     name: "f8__u3__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(8, code: 3) else { return nil }
       return t1.part(4, as: Int32.self)
     },
@@ -285,7 +285,7 @@ public struct zzz_Message__f8__u3 {
       guard case .point(let o1)? = o0.body else { return nil }
       return o1.y
     },
-    path: FieldPath(
+    path: _FieldPath(
       "body.Point.y", [.field(8), .member(3), .offset(4)],
       .int, absent: .integer(0)))
 }
@@ -315,7 +315,7 @@ public struct zzz_Message__f8__u5 {
   public static let x = FieldExpr<Int32, Message>(
     name: "f8__u5__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(8, code: 5)?.asTable else { return nil }
       return t1.number(4, Int32(0))
     },
@@ -323,7 +323,7 @@ public struct zzz_Message__f8__u5 {
       guard case .ref(let o1)? = o0.body else { return nil }
       return o1.x
     },
-    path: FieldPath(
+    path: _FieldPath(
       "body.Ref.x", [.field(8), .member(5), .field(4)],
       .int, absent: .integer(0)))
 }
@@ -348,7 +348,7 @@ public struct zzz_Message__f16__u1 {
   public static let x = FieldExpr<Int32, Message>(
     name: "f16__u1__f0", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(16, code: 1) else { return nil }
       return t1.part(0, as: Int32.self)
     },
@@ -356,13 +356,13 @@ public struct zzz_Message__f16__u1 {
       guard case .point(let o1)? = o0.shape else { return nil }
       return o1.x
     },
-    path: FieldPath(
+    path: _FieldPath(
       "shape.Point.x", [.field(16), .member(1), .offset(0)],
       .int, absent: .integer(0)))
   public static let y = FieldExpr<Int32, Message>(
     name: "f16__u1__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(16, code: 1) else { return nil }
       return t1.part(4, as: Int32.self)
     },
@@ -370,7 +370,7 @@ public struct zzz_Message__f16__u1 {
       guard case .point(let o1)? = o0.shape else { return nil }
       return o1.y
     },
-    path: FieldPath(
+    path: _FieldPath(
       "shape.Point.y", [.field(16), .member(1), .offset(4)],
       .int, absent: .integer(0)))
 }
@@ -389,7 +389,7 @@ public struct zzz_Message__f16__u2 {
     public static let x = FieldExpr<Int32, Message>(
       name: "f16__u2__f0__f0", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.member(16, code: 2) else { return nil }
         let t2 = t1.inner(0)
         return t2.part(0, as: Int32.self)
@@ -399,13 +399,13 @@ public struct zzz_Message__f16__u2 {
         let o2 = o1.place
         return o2.x
       },
-      path: FieldPath(
+      path: _FieldPath(
         "shape.Far.place.x", [.field(16), .member(2), .offset(0), .offset(0)],
         .int, absent: .integer(0)))
     public static let y = FieldExpr<Int32, Message>(
       name: "f16__u2__f0__f4", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.member(16, code: 2) else { return nil }
         let t2 = t1.inner(0)
         return t2.part(4, as: Int32.self)
@@ -415,14 +415,14 @@ public struct zzz_Message__f16__u2 {
         let o2 = o1.place
         return o2.y
       },
-      path: FieldPath(
+      path: _FieldPath(
         "shape.Far.place.y", [.field(16), .member(2), .offset(0), .offset(4)],
         .int, absent: .integer(0)))
   }
   public static let distance = FieldExpr<Double, Message>(
     name: "f16__u2__f8", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(16, code: 2) else { return nil }
       return t1.part(8, as: Double.self)
     },
@@ -430,7 +430,7 @@ public struct zzz_Message__f16__u2 {
       guard case .far(let o1)? = o0.shape else { return nil }
       return o1.distance
     },
-    path: FieldPath(
+    path: _FieldPath(
       "shape.Far.distance", [.field(16), .member(2), .offset(8)],
       .double, absent: .number(0.0)))
 }
@@ -455,7 +455,7 @@ public struct zzz_Message__f24__u1 {
   public static let text = FieldExpr<String, Message>(
     name: "f24__u1__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.member(24, code: 1)?.asTable else { return nil }
       return t1.string(4)
     },
@@ -463,14 +463,14 @@ public struct zzz_Message__f24__u1 {
       guard case .note(let o1)? = o0.single else { return nil }
       return o1.text
     },
-    path: FieldPath(
+    path: _FieldPath(
       "single.Note.text", [.field(24), .member(1), .field(4)],
       .string, absent: .null))
   public struct at {
     public static let x = FieldExpr<Int32, Message>(
       name: "f24__u1__f6__f0", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.member(24, code: 1)?.asTable else { return nil }
         guard let t2 = t1.structure(6) else { return nil }
         return t2.part(0, as: Int32.self)
@@ -480,13 +480,13 @@ public struct zzz_Message__f24__u1 {
         guard let o2 = o1.at else { return nil }
         return o2.x
       },
-      path: FieldPath(
+      path: _FieldPath(
         "single.Note.at.x", [.field(24), .member(1), .field(6), .offset(0)],
         .int, absent: .integer(0)))
     public static let y = FieldExpr<Int32, Message>(
       name: "f24__u1__f6__f4", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.member(24, code: 1)?.asTable else { return nil }
         guard let t2 = t1.structure(6) else { return nil }
         return t2.part(4, as: Int32.self)
@@ -496,7 +496,7 @@ public struct zzz_Message__f24__u1 {
         guard let o2 = o1.at else { return nil }
         return o2.y
       },
-      path: FieldPath(
+      path: _FieldPath(
         "single.Note.at.y", [.field(24), .member(1), .field(6), .offset(4)],
         .int, absent: .integer(0)))
   }
@@ -522,7 +522,7 @@ public struct zzz_Message__f26__f6__u1 {
   public static let text = FieldExpr<String, Message>(
     name: "f26__f6__u1__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.table(26) else { return nil }
       guard let t2 = t1.member(6, code: 1)?.asTable else { return nil }
       return t2.string(4)
@@ -532,14 +532,14 @@ public struct zzz_Message__f26__f6__u1 {
       guard case .note(let o2)? = o1.body else { return nil }
       return o2.text
     },
-    path: FieldPath(
+    path: _FieldPath(
       "nested.body.Note.text", [.field(26), .field(6), .member(1), .field(4)],
       .string, absent: .null))
   public struct at {
     public static let x = FieldExpr<Int32, Message>(
       name: "f26__f6__u1__f6__f0", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.table(26) else { return nil }
         guard let t2 = t1.member(6, code: 1)?.asTable else { return nil }
         guard let t3 = t2.structure(6) else { return nil }
@@ -551,13 +551,13 @@ public struct zzz_Message__f26__f6__u1 {
         guard let o3 = o2.at else { return nil }
         return o3.x
       },
-      path: FieldPath(
+      path: _FieldPath(
         "nested.body.Note.at.x", [.field(26), .field(6), .member(1), .field(6), .offset(0)],
         .int, absent: .integer(0)))
     public static let y = FieldExpr<Int32, Message>(
       name: "f26__f6__u1__f6__f4", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.table(26) else { return nil }
         guard let t2 = t1.member(6, code: 1)?.asTable else { return nil }
         guard let t3 = t2.structure(6) else { return nil }
@@ -569,7 +569,7 @@ public struct zzz_Message__f26__f6__u1 {
         guard let o3 = o2.at else { return nil }
         return o3.y
       },
-      path: FieldPath(
+      path: _FieldPath(
         "nested.body.Note.at.y", [.field(26), .field(6), .member(1), .field(6), .offset(4)],
         .int, absent: .integer(0)))
   }
@@ -588,7 +588,7 @@ public struct zzz_Message__f26__f6__u3 {
   public static let x = FieldExpr<Int32, Message>(
     name: "f26__f6__u3__f0", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.table(26) else { return nil }
       guard let t2 = t1.member(6, code: 3) else { return nil }
       return t2.part(0, as: Int32.self)
@@ -598,13 +598,13 @@ public struct zzz_Message__f26__f6__u3 {
       guard case .point(let o2)? = o1.body else { return nil }
       return o2.x
     },
-    path: FieldPath(
+    path: _FieldPath(
       "nested.body.Point.x", [.field(26), .field(6), .member(3), .offset(0)],
       .int, absent: .integer(0)))
   public static let y = FieldExpr<Int32, Message>(
     name: "f26__f6__u3__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.table(26) else { return nil }
       guard let t2 = t1.member(6, code: 3) else { return nil }
       return t2.part(4, as: Int32.self)
@@ -614,7 +614,7 @@ public struct zzz_Message__f26__f6__u3 {
       guard case .point(let o2)? = o1.body else { return nil }
       return o2.y
     },
-    path: FieldPath(
+    path: _FieldPath(
       "nested.body.Point.y", [.field(26), .field(6), .member(3), .offset(4)],
       .int, absent: .integer(0)))
 }
@@ -644,7 +644,7 @@ public struct zzz_Message__f26__f6__u5 {
   public static let x = FieldExpr<Int32, Message>(
     name: "f26__f6__u5__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.table(26) else { return nil }
       guard let t2 = t1.member(6, code: 5)?.asTable else { return nil }
       return t2.number(4, Int32(0))
@@ -654,7 +654,7 @@ public struct zzz_Message__f26__f6__u5 {
       guard case .ref(let o2)? = o1.body else { return nil }
       return o2.x
     },
-    path: FieldPath(
+    path: _FieldPath(
       "nested.body.Ref.x", [.field(26), .field(6), .member(5), .field(4)],
       .int, absent: .integer(0)))
 }
@@ -679,7 +679,7 @@ public struct zzz_Message__f26__f10__u1 {
   public static let x = FieldExpr<Int32, Message>(
     name: "f26__f10__u1__f0", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.table(26) else { return nil }
       guard let t2 = t1.member(10, code: 1) else { return nil }
       return t2.part(0, as: Int32.self)
@@ -689,13 +689,13 @@ public struct zzz_Message__f26__f10__u1 {
       guard case .point(let o2)? = o1.shape else { return nil }
       return o2.x
     },
-    path: FieldPath(
+    path: _FieldPath(
       "nested.shape.Point.x", [.field(26), .field(10), .member(1), .offset(0)],
       .int, absent: .integer(0)))
   public static let y = FieldExpr<Int32, Message>(
     name: "f26__f10__u1__f4", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.table(26) else { return nil }
       guard let t2 = t1.member(10, code: 1) else { return nil }
       return t2.part(4, as: Int32.self)
@@ -705,7 +705,7 @@ public struct zzz_Message__f26__f10__u1 {
       guard case .point(let o2)? = o1.shape else { return nil }
       return o2.y
     },
-    path: FieldPath(
+    path: _FieldPath(
       "nested.shape.Point.y", [.field(26), .field(10), .member(1), .offset(4)],
       .int, absent: .integer(0)))
 }
@@ -724,7 +724,7 @@ public struct zzz_Message__f26__f10__u2 {
     public static let x = FieldExpr<Int32, Message>(
       name: "f26__f10__u2__f0__f0", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.table(26) else { return nil }
         guard let t2 = t1.member(10, code: 2) else { return nil }
         let t3 = t2.inner(0)
@@ -736,13 +736,13 @@ public struct zzz_Message__f26__f10__u2 {
         let o3 = o2.place
         return o3.x
       },
-      path: FieldPath(
+      path: _FieldPath(
         "nested.shape.Far.place.x", [.field(26), .field(10), .member(2), .offset(0), .offset(0)],
         .int, absent: .integer(0)))
     public static let y = FieldExpr<Int32, Message>(
       name: "f26__f10__u2__f0__f4", primaryKey: false, hasIndex: false,
       tableReader: { t in
-        let t0 = PayloadReader(table: t)
+        let t0 = _PayloadReader(table: t)
         guard let t1 = t0.table(26) else { return nil }
         guard let t2 = t1.member(10, code: 2) else { return nil }
         let t3 = t2.inner(0)
@@ -754,14 +754,14 @@ public struct zzz_Message__f26__f10__u2 {
         let o3 = o2.place
         return o3.y
       },
-      path: FieldPath(
+      path: _FieldPath(
         "nested.shape.Far.place.y", [.field(26), .field(10), .member(2), .offset(0), .offset(4)],
         .int, absent: .integer(0)))
   }
   public static let distance = FieldExpr<Double, Message>(
     name: "f26__f10__u2__f8", primaryKey: false, hasIndex: false,
     tableReader: { t in
-      let t0 = PayloadReader(table: t)
+      let t0 = _PayloadReader(table: t)
       guard let t1 = t0.table(26) else { return nil }
       guard let t2 = t1.member(10, code: 2) else { return nil }
       return t2.part(8, as: Double.self)
@@ -771,7 +771,7 @@ public struct zzz_Message__f26__f10__u2 {
       guard case .far(let o2)? = o1.shape else { return nil }
       return o2.distance
     },
-    path: FieldPath(
+    path: _FieldPath(
       "nested.shape.Far.distance", [.field(26), .field(10), .member(2), .offset(8)],
       .double, absent: .number(0.0)))
 }

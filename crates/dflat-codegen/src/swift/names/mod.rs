@@ -1,6 +1,9 @@
 //! Names of the schema as Swift writes them.
 
-use std::collections::HashMap;
+pub(super) mod hiding;
+pub(super) mod qualified;
+
+use std::collections::{HashMap, HashSet};
 
 use dflat_schema::{Definition, DefinitionId, Diagnostic};
 
@@ -115,9 +118,26 @@ fn with_first(name: &str, change: impl Fn(char) -> char) -> String {
     first.into_iter().chain(characters).collect()
 }
 
-/// `hpOld`: fields. The result may be a keyword.
+/// `hpOld`: fields. The result may be a keyword. Generated code has functions with two names.
 pub(super) fn field(name: &str) -> String {
+    match lower(name) {
+        taken if matches!(&*taken, "build" | "toData") => format!("{taken}_"),
+        free => free,
+    }
+}
+
+fn lower(name: &str) -> String {
     with_first(&camel(name), |first| first.to_ascii_lowercase())
+}
+
+/// The names of a type's fields, values or members.
+pub(super) fn members(kind: &Kind<'_>) -> Vec<String> {
+    match kind {
+        Kind::Enum(found) => found.values.iter().map(|v| case(&v.name)).collect(),
+        Kind::Union(members) => members.iter().map(|m| case(&m.source.name)).collect(),
+        Kind::Struct(plan) => plan.fields.iter().map(|f| field(&f.source.name)).collect(),
+        Kind::Table(plan) => plan.fields.iter().map(|f| field(&f.source.name)).collect(),
+    }
 }
 
 /// `TextContent`: types.
@@ -131,7 +151,7 @@ pub(super) fn case(name: &str) -> String {
     if capitals {
         name.to_owned()
     } else {
-        field(name)
+        lower(name)
     }
 }
 
@@ -156,6 +176,21 @@ pub(super) fn path(definition: &Definition) -> String {
         namespace if namespace.is_empty() => name,
         namespace => format!("{namespace}.{name}"),
     }
+}
+
+/// The names of the types that the code of a schema declares.
+pub(super) fn declared(plan: &Plan<'_>) -> HashSet<String> {
+    let mut declared = HashSet::new();
+    for (_, ty) in plan.iter() {
+        let name = type_name(&ty.definition.name);
+        if ty.stored.is_some() {
+            declared.insert(format!("{name}Builder"));
+            declared.insert(format!("{name}ChangeRequest"));
+        }
+        declared.insert(name);
+        declared.extend(ty.definition.namespace.iter().cloned());
+    }
+    declared
 }
 
 /// Checks that different names of the schema stay different.
@@ -221,6 +256,7 @@ mod tests {
     fn names_follow_the_original() {
         assert_eq!(field("hp_old"), "hpOld");
         assert_eq!(field("Name"), "name");
+        assert_eq!(field("to_data"), "toData_");
         assert_eq!(type_name("text_content"), "TextContent");
         assert_eq!(case("TextContent"), "textContent");
         assert_eq!(case("RED"), "RED");

@@ -1,0 +1,4 @@
+// The namespaces of the schema, which generated code extends.
+
+public enum Far {
+}

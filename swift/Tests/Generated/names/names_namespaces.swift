@@ -1,0 +1,6 @@
+// The namespaces of the schema, which generated code extends.
+
+public enum select {
+  public enum table {
+  }
+}
