@@ -45,7 +45,7 @@ let generatedModules: [Target.Dependency] = schemas.map { .target(name: "Generat
 
 let tests: [Target] = [
   .testTarget(
-    name: "DflatTests", dependencies: modules + sqliteDependency + generatedModules,
+    name: "DflatTests", dependencies: modules + ["DflatC"] + sqliteDependency + generatedModules,
     path: "swift/Tests/DflatTests", swiftSettings: settings)
 ]
 

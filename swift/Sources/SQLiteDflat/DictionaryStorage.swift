@@ -80,31 +80,84 @@ extension Data {
   }
 }
 
-/// The entries of a workspace's dictionary: those of the engine, and after the shutdown those in
-/// memory.
+extension EntryValue {
+  /// The kind in words.
+  var kindName: String {
+    switch self {
+    case .bool: return "a Bool"
+    case .int: return "an Int"
+    case .uint: return "a UInt"
+    case .float: return "a Float"
+    case .double: return "a Double"
+    case .string: return "a String"
+    case .codable: return "a property list"
+    case .flatBuffers: return "a payload"
+    }
+  }
+}
+
+/// The entries of a workspace's dictionary: those of the engine, and those in memory after the
+/// shutdown or while the file cannot be opened.
 final class DictionaryStorage: @unchecked Sendable {
-  private let handle: Handle?
+  private typealias Change = (EntryValue?, Bool) -> Void
+
+  private let engine: Engine
   private let lock = NSLock()
   /// The entries after the shutdown.
   private var memory: [String: EntryValue]?
+  /// The entries that were set while the file could not be opened.
+  private var unsaved: [String: EntryValue?] = [:]
+  private var subscribers: [String: [ObjectIdentifier: Change]] = [:]
 
-  init(_ handle: Handle?) {
-    self.handle = handle
-    if handle == nil { memory = [:] }
+  init(_ engine: Engine) {
+    self.engine = engine
   }
 
   /// Takes all entries into memory, because the engine is shut down next.
   func close() {
-    let entries = (try? all()) ?? [:]
-    lock.withLock { if memory == nil { memory = entries } }
+    let handle = try? engine.closing(opens: false)
+    let entries = handle.flatMap { try? all($0) } ?? [:]
+    lock.withLock {
+      guard memory == nil else { return }
+      memory = entries
+      for (key, value) in unsaved { memory?[key] = value }
+    }
   }
 
-  func get(_ key: String) throws -> EntryValue? {
+  /// The engine, after the entries that are not saved yet were given to it.
+  private func opened() throws -> Handle {
+    let handle = try engine.opened()
+    let late: [String: EntryValue?] = lock.withLock {
+      defer { unsaved = [:] }
+      return unsaved
+    }
+    for (key, value) in late { try set(handle, key, value) }
+    return handle
+  }
+
+  func get<T>(_ key: String, _ coding: EntryCoding<T>) throws -> T? {
+    try get(key).flatMap(coding.decode)
+  }
+
+  func set<T>(_ key: String, _ value: T?, _ coding: EntryCoding<T>) throws {
+    try set(key, value.map(coding.encode))
+  }
+
+  func keys() throws -> [String] { Array(try all().keys) }
+
+  private func get(_ key: String) throws -> EntryValue? {
     if let memory = lock.withLock({ memory }) { return memory[key] }
+    let handle: Handle
+    do {
+      handle = try opened()
+    } catch {
+      if let value = lock.withLock({ unsaved[key] }) { return value }
+      throw error
+    }
     let found: Handle? = try key.withText { key in
       var entry: OpaquePointer?
       try call {
-        dflat_dictionary_get(handle!.pointer, nil, dflat_text(), key, &entry, $0)
+        dflat_dictionary_get(handle.pointer, nil, dflat_text(), key, &entry, $0)
       }
       return entry.map { Handle($0, release: dflat_entry_release) }
     }
@@ -114,73 +167,126 @@ final class DictionaryStorage: @unchecked Sendable {
     return withExtendedLifetime(entry) { EntryValue(value) }
   }
 
-  func set(_ key: String, _ value: EntryValue?) throws {
-    let isClosed = lock.withLock {
-      guard memory != nil else { return false }
-      memory?[key] = value
-      return true
+  private func set(_ key: String, _ value: EntryValue?) throws {
+    if setInMemory(key, value) { return }
+    do {
+      try set(opened(), key, value)
+    } catch let error as DflatError where error.code == DFLAT_SHUT_DOWN.code {
+      // The shutdown has begun meanwhile.
+      if !setInMemory(key, value) { throw error }
+      return
+    } catch {
+      let changes: [Change] = lock.withLock {
+        unsaved[key] = value
+        return subscribers[key].map { Array($0.values) } ?? []
+      }
+      if (try? engine.opened()) == nil { changes.forEach { $0(value, false) } }
+      throw error
     }
-    if isClosed { return }
+    // A shutdown meanwhile has perhaps copied the entries before this one was set.
+    lock.withLock { if memory != nil { memory?[key] = value } }
+  }
+
+  /// Sets an entry after the shutdown; false if the workspace is not shut down.
+  private func setInMemory(_ key: String, _ value: EntryValue?) -> Bool {
+    let changes: [Change]? = lock.withLock {
+      guard let known = memory else { return nil }
+      memory?[key] = value
+      return known[key] == value ? [] : subscribers[key].map { Array($0.values) } ?? []
+    }
+    changes?.forEach { $0(value, false) }
+    return changes != nil
+  }
+
+  private func set(_ handle: Handle, _ key: String, _ value: EntryValue?) throws {
     try key.withText { key in
-      if let value = value {
-        try value.withEntry { entry in
-          try withUnsafePointer(to: entry) { entry in
-            try call {
-              dflat_dictionary_set(handle!.pointer, nil, dflat_text(), key, entry, $0)
-            }
+      guard let value = value else {
+        return try call { dflat_dictionary_set(handle.pointer, nil, dflat_text(), key, nil, $0) }
+      }
+      try value.withEntry { entry in
+        try withUnsafePointer(to: entry) { entry in
+          try call {
+            dflat_dictionary_set(handle.pointer, nil, dflat_text(), key, entry, $0)
           }
         }
-      } else {
-        try call { dflat_dictionary_set(handle!.pointer, nil, dflat_text(), key, nil, $0) }
       }
     }
   }
 
-  func all() throws -> [String: EntryValue] {
+  private func all() throws -> [String: EntryValue] {
     if let memory = lock.withLock({ memory }) { return memory }
+    return try all(opened())
+  }
+
+  private func all(_ handle: Handle) throws -> [String: EntryValue] {
     let found = EntryReceiver()
     var entries: [String: EntryValue] = [:]
     found.call = { key, value, _ in entries[key] = value }
     let callback = dflat_entry_callback(
       context: context(found), call: receiveEntry, drop: released)
     try call {
-      dflat_dictionary_each(handle!.pointer, dflat_text(), dflat_text(), callback, $0)
+      dflat_dictionary_each(handle.pointer, dflat_text(), dflat_text(), callback, $0)
     }
     return entries
   }
 
   func removeAll() throws {
-    let isClosed = lock.withLock {
-      guard memory != nil else { return false }
+    let changes: [Change]? = lock.withLock {
+      guard memory != nil else { return nil }
       memory = [:]
-      return true
+      return subscribers.values.flatMap(\.values)
     }
-    if isClosed { return }
-    try call { dflat_dictionary_remove_all(handle!.pointer, dflat_text(), $0) }
+    if let changes = changes { return changes.forEach { $0(nil, false) } }
+    let handle = try opened()
+    try call { dflat_dictionary_remove_all(handle.pointer, dflat_text(), $0) }
   }
 
   func synchronize() throws {
     if lock.withLock({ memory != nil }) { return }
-    try call { dflat_dictionary_synchronize(handle!.pointer, $0) }
+    let handle = try opened()
+    try call { dflat_dictionary_synchronize(handle.pointer, $0) }
   }
 
   func subscribe(
     _ key: String, _ gate: Gate, _ change: @escaping (EntryValue?, Bool) -> Void
   ) throws -> Handle? {
-    if let memory = lock.withLock({ memory }) {
-      change(memory[key], true)
+    let receiver = EntryReceiver()
+    let guarded: Change = { value, isInitial in
+      if gate.enters() { change(value, isInitial) }
+    }
+    receiver.call = { _, value, isInitial in guarded(value, isInitial) }
+    let memory: [String: EntryValue]? = lock.withLock {
+      subscribers[key, default: [:]][ObjectIdentifier(gate)] = guarded
+      return self.memory
+    }
+    gate.atEnd { [weak self, weak gate] in
+      guard let gate = gate else { return }
+      self?.forget(key, gate)
+    }
+    if let memory = memory {
+      guarded(memory[key], true)
       return nil
     }
-    let receiver = EntryReceiver()
-    receiver.call = { _, value, isInitial in
-      if gate.enters() { change(value, isInitial) }
+    let handle: Handle
+    do {
+      handle = try opened()
+    } catch {
+      guarded(lock.withLock { unsaved[key] } ?? nil, true)
+      throw error
     }
     let callback = dflat_entry_callback(
       context: context(receiver), call: receiveEntry, drop: released)
     return try key.withText { key in
       try Handle(release: dflat_subscription_release) {
-        dflat_dictionary_subscribe(handle!.pointer, dflat_text(), key, 0, callback, $0, $1)
+        dflat_dictionary_subscribe(handle.pointer, dflat_text(), key, 0, callback, $0, $1)
       }
+    }
+  }
+
+  private func forget(_ key: String, _ gate: Gate) {
+    lock.withLock {
+      subscribers[key]?[ObjectIdentifier(gate)] = nil
+      if subscribers[key]?.isEmpty == true { subscribers[key] = nil }
     }
   }
 }

@@ -1,4 +1,5 @@
 import Dflat
+import DflatC
 import FlatBuffers
 import SQLite3
 
@@ -11,14 +12,24 @@ public final class SQLiteConnection: @unchecked Sendable {
   private var opened: OpaquePointer?
   private var statements: [String: OpaquePointer] = [:]
 
-  init(filePath: String) {
+  private let report: (Error) -> Void
+
+  init(filePath: String, report: @escaping (Error) -> Void) {
     self.filePath = filePath
+    self.report = report
+  }
+
+  /// Reports the error of a call of SQLite.
+  private func failed(_ action: String) {
+    let cause = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
+    report(DflatError(code: DFLAT_IO.code, message: "cannot \(action): \(cause)"))
   }
 
   /// The handle of SQLite; nil if the file cannot be opened.
   public var sqlite: OpaquePointer? {
     if opened == nil {
       if sqlite3_open_v2(filePath, &opened, SQLITE_OPEN_READONLY, nil) != SQLITE_OK {
+        failed("open a connection to the file \(filePath)")
         sqlite3_close_v2(opened)
         opened = nil
       } else {
@@ -36,9 +47,11 @@ public final class SQLiteConnection: @unchecked Sendable {
       return prepared
     }
     var prepared: OpaquePointer?
-    guard let sqlite = sqlite,
-      sqlite3_prepare_v2(sqlite, statement, -1, &prepared, nil) == SQLITE_OK
-    else { return nil }
+    guard let sqlite = sqlite else { return nil }
+    guard sqlite3_prepare_v2(sqlite, statement, -1, &prepared, nil) == SQLITE_OK else {
+      failed("prepare the statement `\(statement)`")
+      return nil
+    }
     statements[statement] = prepared
     return prepared
   }

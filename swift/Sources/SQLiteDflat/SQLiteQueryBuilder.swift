@@ -79,7 +79,7 @@ final class SQLiteQueryBuilder<Element: Atom>: QueryBuilder<Element> {
   func results<T: Expr>(
     _ condition: T?, _ limit: Limit, _ orders: [OrderBy<Element>]
   ) throws -> FetchedResult<Element> where T.ResultType == Bool, T.Element == Element {
-    let maker = ObjectMaker<Element>(timestamp: workspace.timestamp)
+    let maker = ObjectMaker<Element>(timestamp: workspace.timestampToRead)
     var parts = _QueryParts(condition, limit: limit, orderBy: orders)
     let query: Handle
     do {

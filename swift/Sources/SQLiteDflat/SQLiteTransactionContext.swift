@@ -90,25 +90,33 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
 /// A running transaction, valid in its handler only.
 public final class SQLiteTransactionContext: TransactionContext {
   public var objectRepository = SQLiteObjectRepository()
-  public lazy var connection = SQLiteConnection(filePath: filePath)
+  public lazy var connection = SQLiteConnection(filePath: filePath, report: report)
   let owner: ObjectIdentifier
   let transaction: OpaquePointer
   private let filePath: String
-  private let report: (DflatError) -> Void
+  /// The number of the transactions before this one.
+  private let start: Int64
+  /// The tables that this transaction has changed.
+  private var changed: Set<OpaquePointer> = []
+  private let report: (Error) -> Void
   private(set) var isAborted = false
   /// Whether nothing was submitted.
   private(set) var isEmpty = true
   private lazy var toolbox = SQLitePersistenceToolbox(self, connection)
 
   init(
-    _ transaction: OpaquePointer, of owner: ObjectIdentifier, filePath: String,
-    report: @escaping (DflatError) -> Void
+    _ transaction: OpaquePointer, of owner: ObjectIdentifier, filePath: String, timestamp: Int64,
+    report: @escaping (Error) -> Void
   ) {
+    start = timestamp
     self.transaction = transaction
     self.owner = owner
     self.filePath = filePath
     self.report = report
   }
+
+  /// The number that objects of a table get which this transaction reads.
+  func timestamp(of table: OpaquePointer) -> Int64 { changed.contains(table) ? 0 : start }
 
   /// The transaction whose handler runs on this thread.
   public static var current: SQLiteTransactionContext? { ThreadState.current.transaction }
@@ -145,6 +153,9 @@ public final class SQLiteTransactionContext: TransactionContext {
     return true
   }
 
+  /// The flags of the submission that runs.
+  private var flags: UInt32 = 0
+
   fileprivate func submit<T: Atom & SQLiteAtom>(
     _ type: T.Type, _ operation: Int32, _ base: dflat_object, _ payload: dflat_bytes
   ) throws -> (Int32, T?) {
@@ -153,14 +164,15 @@ public final class SQLiteTransactionContext: TransactionContext {
     var view = dflat_view()
     try call {
       dflat_transaction_submit(
-        transaction, maker.table, operation, 0, base, payload, &result, &view, $0)
+        transaction, maker.table, operation, flags, base, payload, &result, &view, $0)
     }
+    if result != DFLAT_IDENTITY.code { changed.insert(maker.table) }
     return (result, maker.optional(view))
   }
 
   /// The object with a key.
   func find<T: Atom>(_ type: T.Type, _ key: SQLiteObjectKey) -> T? {
-    let maker = ObjectMaker<T>(timestamp: 0)
+    let maker = ObjectMaker<T> { self.timestamp(of: $0) }
     let source = dflat_source(workspace: nil, snapshot: nil, transaction: transaction)
     var view = dflat_view()
     do {
@@ -223,7 +235,11 @@ final class SharedSnapshot {
   let owner: ObjectIdentifier
   var handle: Handle?
 
-  init(of owner: ObjectIdentifier) {
+  /// The number of the transactions before it.
+  let timestamp: Int64
+
+  init(of owner: ObjectIdentifier, _ timestamp: Int64) {
     self.owner = owner
+    self.timestamp = timestamp
   }
 }

@@ -7,60 +7,51 @@ struct SQLiteWorkspaceDictionary: WorkspaceDictionary {
   let storage: DictionaryStorage
   let workspace: SQLiteWorkspace
 
-  private func read<T>(_ key: String, _ decode: (EntryValue) -> T?) -> T? {
+  private func reported<T>(_ work: () throws -> T?) -> T? {
     do {
-      return try storage.get(key).flatMap(decode)
+      return try work()
     } catch {
       workspace.report(error)
       return nil
     }
   }
 
-  private func write(_ key: String, _ value: EntryValue?) {
-    do {
-      try storage.set(key, value)
-    } catch {
-      workspace.report(error)
-    }
+  private func read<T>(_ key: String, _ coding: EntryCoding<T>) -> T? {
+    reported { try storage.get(key, coding) }
+  }
+
+  /// A value that cannot be encoded leaves the stored one as it is.
+  private func write<T>(_ key: String, _ value: T?, _ coding: EntryCoding<T>) {
+    _ = reported { try storage.set(key, value, coding) }
   }
 
   func synchronize() {
-    do {
-      try storage.synchronize()
-    } catch {
-      workspace.report(error)
-    }
+    _ = reported { try storage.synchronize() }
   }
 
-  var keys: [String] {
-    do {
-      return Array(try storage.all().keys)
-    } catch {
-      workspace.report(error)
-      return []
-    }
-  }
+  var keys: [String] { reported { try storage.keys() } ?? [] }
 
   func removeAll() {
-    do {
-      try storage.removeAll()
-    } catch {
-      workspace.report(error)
-    }
+    _ = reported { try storage.removeAll() }
   }
 
-  private func follow<T: Equatable>(
-    _ key: String, _ decode: @escaping (EntryValue) -> T?,
+  func follow<T: Equatable>(
+    _ key: String, _ coding: EntryCoding<T>,
     _ changeHandler: @escaping (SubscribedDictionaryValue<T>) -> Void
   ) -> WorkspaceSubscription {
     let gate = Gate()
     let subscription = SQLiteSubscription(gate)
     do {
-      let handle = try storage.subscribe(key, gate) { value, isInitial in
-        let value = value.flatMap(decode)
+      let handle = try storage.subscribe(key, gate) { [weak workspace] value, isInitial in
+        var decoded: T?
+        do {
+          decoded = try value.flatMap(coding.decode)
+        } catch {
+          workspace?.report(error)
+        }
         if isInitial {
-          changeHandler(.initial(value))
-        } else if let value = value {
+          changeHandler(.initial(decoded))
+        } else if let value = decoded {
           changeHandler(.updated(value))
         } else {
           changeHandler(.deleted)
@@ -74,11 +65,11 @@ struct SQLiteWorkspaceDictionary: WorkspaceDictionary {
   }
 
   private func stream<T: Equatable>(
-    _ key: String, _ decode: @escaping (EntryValue) -> T?,
+    _ key: String, _ coding: EntryCoding<T>,
     _ policy: AsyncStream<T?>.Continuation.BufferingPolicy
   ) -> AsyncStream<T?> {
     AsyncStream(bufferingPolicy: policy) { continuation in
-      let subscription = follow(key, decode) { change in
+      let subscription = follow(key, coding) { change in
         switch change {
         case .initial(let value): continuation.yield(Unchecked(value).value)
         case .updated(let value): continuation.yield(Unchecked(value).value)
@@ -91,208 +82,146 @@ struct SQLiteWorkspaceDictionary: WorkspaceDictionary {
   }
 
   subscript<T: Codable & Equatable>(_ key: String, _ type: T.Type) -> T? {
-    get { read(key, decoded) }
-    set { write(key, newValue.flatMap(encoded)) }
+    get { read(key, .codable) }
+    set { write(key, newValue, .codable) }
   }
 
   func subscribe<T: Codable & Equatable>(
     _ key: String, of type: T.Type,
     changeHandler: @escaping (_: SubscribedDictionaryValue<T>) -> Void
   ) -> WorkspaceSubscription {
-    follow(key, decoded, changeHandler)
+    follow(key, .codable, changeHandler)
   }
 
   func subscribe<T: Codable & Equatable>(
     _ key: String, of type: T.Type, bufferingPolicy: AsyncStream<T?>.Continuation.BufferingPolicy
   ) -> AsyncStream<T?> {
-    stream(key, decoded, bufferingPolicy)
+    stream(key, .codable, bufferingPolicy)
   }
 
   subscript<T: FlatBuffersCodable & Equatable>(_ key: String, _ type: T.Type) -> T? {
-    get { read(key, payload) }
-    set { write(key, newValue.flatMap(bytes)) }
+    get { read(key, .flatBuffers) }
+    set { write(key, newValue, .flatBuffers) }
   }
 
   func subscribe<T: FlatBuffersCodable & Equatable>(
     _ key: String, of type: T.Type,
     changeHandler: @escaping (_: SubscribedDictionaryValue<T>) -> Void
   ) -> WorkspaceSubscription {
-    follow(key, payload, changeHandler)
+    follow(key, .flatBuffers, changeHandler)
   }
 
   func subscribe<T: FlatBuffersCodable & Equatable>(
     _ key: String, of type: T.Type, bufferingPolicy: AsyncStream<T?>.Continuation.BufferingPolicy
   ) -> AsyncStream<T?> {
-    stream(key, payload, bufferingPolicy)
+    stream(key, .flatBuffers, bufferingPolicy)
   }
 
   subscript(_ key: String, _ type: Bool.Type) -> Bool? {
-    get { read(key, bool) }
-    set { write(key, newValue.flatMap({ .bool($0) })) }
+    get { read(key, .bool) }
+    set { write(key, newValue, .bool) }
   }
 
   func subscribe(
     _ key: String, of type: Bool.Type,
     changeHandler: @escaping (_: SubscribedDictionaryValue<Bool>) -> Void
   ) -> WorkspaceSubscription {
-    follow(key, bool, changeHandler)
+    follow(key, .bool, changeHandler)
   }
 
   func subscribe(
     _ key: String, of type: Bool.Type, bufferingPolicy: AsyncStream<Bool?>.Continuation.BufferingPolicy
   ) -> AsyncStream<Bool?> {
-    stream(key, bool, bufferingPolicy)
+    stream(key, .bool, bufferingPolicy)
   }
 
   subscript(_ key: String, _ type: Int.Type) -> Int? {
-    get { read(key, int) }
-    set { write(key, newValue.flatMap({ .int(Int64($0)) })) }
+    get { read(key, .int) }
+    set { write(key, newValue, .int) }
   }
 
   func subscribe(
     _ key: String, of type: Int.Type,
     changeHandler: @escaping (_: SubscribedDictionaryValue<Int>) -> Void
   ) -> WorkspaceSubscription {
-    follow(key, int, changeHandler)
+    follow(key, .int, changeHandler)
   }
 
   func subscribe(
     _ key: String, of type: Int.Type, bufferingPolicy: AsyncStream<Int?>.Continuation.BufferingPolicy
   ) -> AsyncStream<Int?> {
-    stream(key, int, bufferingPolicy)
+    stream(key, .int, bufferingPolicy)
   }
 
   subscript(_ key: String, _ type: UInt.Type) -> UInt? {
-    get { read(key, uint) }
-    set { write(key, newValue.flatMap({ .uint(UInt64($0)) })) }
+    get { read(key, .uint) }
+    set { write(key, newValue, .uint) }
   }
 
   func subscribe(
     _ key: String, of type: UInt.Type,
     changeHandler: @escaping (_: SubscribedDictionaryValue<UInt>) -> Void
   ) -> WorkspaceSubscription {
-    follow(key, uint, changeHandler)
+    follow(key, .uint, changeHandler)
   }
 
   func subscribe(
     _ key: String, of type: UInt.Type, bufferingPolicy: AsyncStream<UInt?>.Continuation.BufferingPolicy
   ) -> AsyncStream<UInt?> {
-    stream(key, uint, bufferingPolicy)
+    stream(key, .uint, bufferingPolicy)
   }
 
   subscript(_ key: String, _ type: Float.Type) -> Float? {
-    get { read(key, float) }
-    set { write(key, newValue.flatMap({ .float($0) })) }
+    get { read(key, .float) }
+    set { write(key, newValue, .float) }
   }
 
   func subscribe(
     _ key: String, of type: Float.Type,
     changeHandler: @escaping (_: SubscribedDictionaryValue<Float>) -> Void
   ) -> WorkspaceSubscription {
-    follow(key, float, changeHandler)
+    follow(key, .float, changeHandler)
   }
 
   func subscribe(
     _ key: String, of type: Float.Type, bufferingPolicy: AsyncStream<Float?>.Continuation.BufferingPolicy
   ) -> AsyncStream<Float?> {
-    stream(key, float, bufferingPolicy)
+    stream(key, .float, bufferingPolicy)
   }
 
   subscript(_ key: String, _ type: Double.Type) -> Double? {
-    get { read(key, double) }
-    set { write(key, newValue.flatMap({ .double($0) })) }
+    get { read(key, .double) }
+    set { write(key, newValue, .double) }
   }
 
   func subscribe(
     _ key: String, of type: Double.Type,
     changeHandler: @escaping (_: SubscribedDictionaryValue<Double>) -> Void
   ) -> WorkspaceSubscription {
-    follow(key, double, changeHandler)
+    follow(key, .double, changeHandler)
   }
 
   func subscribe(
     _ key: String, of type: Double.Type, bufferingPolicy: AsyncStream<Double?>.Continuation.BufferingPolicy
   ) -> AsyncStream<Double?> {
-    stream(key, double, bufferingPolicy)
+    stream(key, .double, bufferingPolicy)
   }
 
   subscript(_ key: String, _ type: String.Type) -> String? {
-    get { read(key, string) }
-    set { write(key, newValue.flatMap({ .string($0) })) }
+    get { read(key, .string) }
+    set { write(key, newValue, .string) }
   }
 
   func subscribe(
     _ key: String, of type: String.Type,
     changeHandler: @escaping (_: SubscribedDictionaryValue<String>) -> Void
   ) -> WorkspaceSubscription {
-    follow(key, string, changeHandler)
+    follow(key, .string, changeHandler)
   }
 
   func subscribe(
     _ key: String, of type: String.Type, bufferingPolicy: AsyncStream<String?>.Continuation.BufferingPolicy
   ) -> AsyncStream<String?> {
-    stream(key, string, bufferingPolicy)
+    stream(key, .string, bufferingPolicy)
   }
-
-}
-
-private func bool(_ value: EntryValue) -> Bool? {
-  guard case .bool(let found) = value else { return nil }
-  return found
-}
-
-private func int(_ value: EntryValue) -> Int? {
-  guard case .int(let found) = value else { return nil }
-  return Int(exactly: found)
-}
-
-private func uint(_ value: EntryValue) -> UInt? {
-  guard case .uint(let found) = value else { return nil }
-  return UInt(exactly: found)
-}
-
-private func float(_ value: EntryValue) -> Float? {
-  guard case .float(let found) = value else { return nil }
-  return found
-}
-
-private func double(_ value: EntryValue) -> Double? {
-  guard case .double(let found) = value else { return nil }
-  return found
-}
-
-private func string(_ value: EntryValue) -> String? {
-  guard case .string(let found) = value else { return nil }
-  return found
-}
-
-/// A property list has a list or a dictionary at its top. Any other value is stored in a list.
-private func encoded<T: Encodable>(_ value: T) -> EntryValue? {
-  let encoder = PropertyListEncoder()
-  encoder.outputFormat = .binary
-  let data = (try? encoder.encode(value)) ?? (try? encoder.encode([value]))
-  return data.map { .codable($0) }
-}
-
-private func decoded<T: Decodable>(_ value: EntryValue) -> T? {
-  guard case .codable(let data) = value else { return nil }
-  let decoder = PropertyListDecoder()
-  return (try? decoder.decode(T.self, from: data))
-    ?? (try? decoder.decode([T].self, from: data))?.first
-}
-
-private func bytes<T: FlatBuffersCodable>(_ value: T) -> EntryValue? {
-  var builder = FlatBufferBuilder(initialSize: 256)
-  let root = value.to(flatBufferBuilder: &builder)
-  builder.finish(offset: root)
-  return .flatBuffers(builder.data, version: T.flatBuffersSchemaVersion)
-}
-
-/// A value of another version of the schema, or one that is damaged, counts as missing.
-private func payload<T: FlatBuffersCodable>(_ value: EntryValue) -> T? {
-  guard case .flatBuffers(let data, let version) = value,
-    version == T.flatBuffersSchemaVersion
-  else { return nil }
-  let buffer = ByteBuffer(data: data)
-  return T.verify(byteBuffer: buffer) ? T.from(byteBuffer: buffer) : nil
 }

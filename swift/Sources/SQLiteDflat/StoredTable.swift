@@ -58,6 +58,12 @@ struct ObjectMaker<Element: Atom> {
     self.timestamp = timestamp
   }
 
+  /// As `init(timestamp:)`, with a number for the table.
+  init(timestamp: (OpaquePointer) -> Int64) {
+    let table = ObjectMaker(timestamp: -1).table
+    self.init(timestamp: timestamp(table))
+  }
+
   var table: OpaquePointer { type._table.handle.pointer }
 
   /// Makes an object of a view with a count of its own.

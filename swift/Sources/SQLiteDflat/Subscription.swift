@@ -4,7 +4,7 @@ import Foundation
 
 /// A subscription of a workspace. It ends when it is released.
 public final class SQLiteSubscription: WorkspaceSubscription, @unchecked Sendable {
-  private let gate: Gate
+  let gate: Gate
   private let lock = NSLock()
   private var handle: Handle?
 
@@ -12,8 +12,11 @@ public final class SQLiteSubscription: WorkspaceSubscription, @unchecked Sendabl
     self.gate = gate
   }
 
+  /// Keeps the handle until the subscription ends, which it may have done.
   func keep(_ handle: Handle) {
-    lock.withLock { self.handle = handle }
+    lock.withLock {
+      if gate.enters() { self.handle = handle }
+    }
   }
 
   /// Ends the subscription: no new call of its closure starts afterwards. Never waits.
@@ -35,7 +38,7 @@ public final class SQLiteSubscription: WorkspaceSubscription, @unchecked Sendabl
       return handle
     }
     if let ended = ended {
-      try? call { dflat_subscription_cancel(ended.pointer, $0) }
+      _ = dflat_subscription_cancel(ended.pointer, nil)
     }
   }
 
@@ -48,23 +51,29 @@ public final class SQLiteSubscription: WorkspaceSubscription, @unchecked Sendabl
 final class Gate: @unchecked Sendable {
   private let lock = NSLock()
   private var isOpen = true
+  private var ending: (() -> Void)?
 
   func close() {
-    lock.withLock { isOpen = false }
+    let ending: (() -> Void)? = lock.withLock {
+      isOpen = false
+      defer { self.ending = nil }
+      return self.ending
+    }
+    ending?()
   }
 
   /// Whether a call starts now.
   func enters() -> Bool {
     lock.withLock { isOpen }
   }
-}
 
-/// The receiver of an object's changes.
-private final class ObjectReceiver: @unchecked Sendable {
-  let call: (Int32, dflat_view) -> Void
-
-  init(_ call: @escaping (Int32, dflat_view) -> Void) {
-    self.call = call
+  /// Calls a closure when the gate closes; at once if it is closed.
+  func atEnd(_ ending: @escaping () -> Void) {
+    let isClosed: Bool = lock.withLock {
+      if isOpen { self.ending = ending }
+      return !isOpen
+    }
+    if isClosed { ending() }
   }
 }
 
@@ -75,12 +84,6 @@ private final class ResultReceiver: @unchecked Sendable {
   init(_ call: @escaping (Result<OpaquePointer, DflatError>) -> Void) {
     self.call = call
   }
-}
-
-private func receiveObject(
-  _ context: UnsafeMutableRawPointer?, _ event: Int32, _ view: dflat_view
-) {
-  lent(context, as: ObjectReceiver.self).call(event, view)
 }
 
 private func receiveResult(
@@ -99,51 +102,18 @@ extension SQLiteWorkspace {
   public func subscribe<Element: Atom & Equatable>(
     object: Element, changeHandler: @escaping (_: SubscribedObject<Element>) -> Void
   ) -> Workspace.Subscription {
-    let gate = Gate()
-    let subscription = SQLiteSubscription(gate)
+    let subscription = SQLiteSubscription(Gate())
+    let follower = ObjectFollower(self, subscription, changeHandler)
     do {
-      let handle = try opened()
-      let maker = ObjectMaker<Element>(timestamp: -1)
-      guard let known = try stored(object, maker) else {
-        let handler = Unchecked(changeHandler)
-        DispatchQueue.global().async { [weak self] in
-          self?.onTarget { if gate.enters() { handler.value(.deleted) } }
-        }
-        return subscription
+      if let known = object.stored {
+        try follower.follow(known)
+      } else {
+        try follower.lookUp(object)
       }
-      let receiver = ObjectReceiver { [weak self] event, view in
-        guard let self = self else { return }
-        let change: SubscribedObject<Element> =
-          event == DFLAT_DELETED.code ? .deleted : .updated(maker.copy(view))
-        self.onTarget { if gate.enters() { changeHandler(change) } }
-      }
-      let callback = dflat_object_callback(
-        context: context(receiver), call: receiveObject, drop: released)
-      subscription.keep(
-        try Handle(release: dflat_subscription_release) {
-          dflat_subscribe_object(
-            handle.pointer, maker.table, known.object, callback, $0, $1)
-        })
-      withExtendedLifetime(known) {}
     } catch {
       report(error)
     }
     return subscription
-  }
-
-  /// The object as the engine knows it. An object that the engine has not read is looked up.
-  private func stored<Element: Atom>(
-    _ object: Element, _ maker: ObjectMaker<Element>
-  ) throws -> StoredPayload? {
-    if let known = object.stored { return known }
-    guard let atom = object as? any SQLiteAtom else { return nil }
-    return try reading { source in
-      var view = dflat_view()
-      try withKey(atom._primaryKey) { key in
-        try call { dflat_get(source, maker.table, key, key.count, &view, $0) }
-      }
-      return view.object.chunk == nil ? nil : StoredPayload(view)
-    }
   }
 
   public func subscribe<Element: Atom & Equatable>(

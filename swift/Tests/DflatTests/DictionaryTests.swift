@@ -84,4 +84,30 @@ final class DictionaryTests: FileTestCase {
     XCTAssertEqual(again.dictionary["a", Int.self], 1)
     XCTAssertNil(again.dictionary["b", Int.self])
   }
+
+  func testSetsAfterTheShutdownReachSubscribers() {
+    let workspace = open()
+    let changes = Shared<[SubscribedDictionaryValue<Int>]>([])
+    workspace.dictionary["key"] = 1
+    let subscription = workspace.dictionary.subscribe("key", of: Int.self) { change in
+      changes.change { $0.append(change) }
+    }
+    workspace.shutdown()
+    workspace.dictionary["key"] = 1
+    workspace.dictionary["key"] = 2
+    workspace.dictionary["key", Int.self] = nil
+    let late = Shared<[SubscribedDictionaryValue<Int>]>([])
+    let other = workspace.dictionary.subscribe("key", of: Int.self) { change in
+      late.change { $0.append(change) }
+    }
+    workspace.dictionary["key"] = 3
+    workspace.dictionary.removeAll()
+    XCTAssertEqual(
+      changes.value, [.initial(1), .updated(2), .deleted, .updated(3), .deleted])
+    XCTAssertEqual(late.value, [.initial(nil), .updated(3), .deleted])
+    subscription.cancel()
+    other.cancel()
+    workspace.dictionary["key"] = 4
+    XCTAssertEqual(changes.value.count, 5)
+  }
 }

@@ -228,4 +228,57 @@ final class SubscriptionTests: FileTestCase {
     for await object in stream { priorities.append(object.priority) }
     XCTAssertEqual(priorities, [4])
   }
+
+  /// Collects the changes of an object as texts.
+  private func follow(
+    _ workspace: SQLiteWorkspace, _ object: BenchDoc, _ events: Shared<[String]>
+  ) -> WorkspaceSubscription {
+    workspace.subscribe(object: object) { change in
+      switch change {
+      case .updated(let object): events.change { $0.append("\(object.title) \(object.priority)") }
+      case .deleted: events.change { $0.append("deleted") }
+      }
+    }
+  }
+
+  func testObjectThatTheProgramMadeIsFoundByItsRowAndThenByItsKey() {
+    let workspace = open()
+    workspace.insert(["a", "b"])
+    let row = workspace.fetch(for: BenchDoc.self).where(BenchDoc.title == "b")[0]._rowid
+    let events = Shared<[String]>([])
+    let byRow = BenchDoc(title: "a", priority: 1)
+    byRow._rowid = row
+    var subscriptions = [follow(workspace, byRow, events)]
+    update(workspace, "b", priority: 5)
+    XCTAssertEqual(events.value, ["b 1", "b 5"], "the stored object first, then its changes")
+    events.value = []
+    subscriptions.append(follow(workspace, BenchDoc(title: "a", priority: 0), events))
+    update(workspace, "a", priority: 6)
+    XCTAssertEqual(events.value.first, "a 6", "an equal object is not delivered")
+    events.value = []
+    subscriptions.append(follow(workspace, BenchDoc(title: "c"), events))
+    workspace.insert(["c"])
+    XCTAssertEqual(events.value, ["deleted"])
+    let cancelled = Shared<[String]>([])
+    follow(workspace, BenchDoc(title: "a", priority: 9), cancelled).cancel()
+    workspace.wait([BenchDoc.self]) { _ in }
+    XCTAssertEqual(cancelled.value, [])
+    subscriptions.removeAll()
+  }
+
+  func testCompletionNeverOvertakesASlowCallback() {
+    let workspace = open()
+    let events = Shared<[String]>([])
+    let subscription = workspace.subscribe(
+      fetchedResult: workspace.fetch(for: BenchDoc.self).all()
+    ) { _ in
+      // Longer than the second for which the engine waits by default.
+      Thread.sleep(forTimeInterval: 1.5)
+      events.change { $0.append("callback") }
+    }
+    workspace.insert(["a"])
+    events.change { $0.append("completion") }
+    XCTAssertEqual(events.value, ["callback", "completion"])
+    subscription.cancel()
+  }
 }

@@ -1,6 +1,7 @@
 import Dflat
 import Foundation
 import Generated_bench_doc
+import SQLite3
 import SQLiteDflat
 import XCTest
 
@@ -17,6 +18,14 @@ class FileTestCase: XCTestCase {
 
   override func tearDown() {
     try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// Runs SQL on the file, without the library.
+  func execute(_ sql: String) throws {
+    var connection: OpaquePointer?
+    defer { sqlite3_close_v2(connection) }
+    XCTAssertEqual(sqlite3_open_v2(path, &connection, SQLITE_OPEN_READWRITE, nil), SQLITE_OK)
+    XCTAssertEqual(sqlite3_exec(connection, sql, nil, nil, nil), SQLITE_OK, sql)
   }
 
   func open(_ concurrency: SQLiteWorkspace.WriteConcurrency = .concurrent) -> SQLiteWorkspace {

@@ -1,0 +1,174 @@
+import Dflat
+import DflatC
+import Dispatch
+
+extension SQLiteWorkspace {
+  public func performChanges(
+    _ transactionalObjectTypes: [Any.Type],
+    changesHandler: @escaping Workspace.ChangesHandler,
+    completionHandler: Workspace.CompletionHandler? = nil
+  ) {
+    perform(
+      transactionalObjectTypes, changesHandler,
+      completionHandler.map { completion in Completion { completion($0 == nil) } })
+  }
+
+  /// Queues a transaction. One of the library itself is not counted.
+  func perform(
+    _ types: [Any.Type], _ changes: @escaping Workspace.ChangesHandler, _ completion: Completion?,
+    isInternal: Bool = false
+  ) {
+    precondition(!types.isEmpty, "a transaction needs at least one type")
+    var tables: [OpaquePointer?] = []
+    for type in types {
+      guard let type = type as? any SQLiteAtom.Type else {
+        preconditionFailure("\(type) is not a stored type")
+      }
+      let table = type._table.handle.pointer
+      if !tables.contains(table) { tables.append(table) }
+    }
+    do {
+      let handle = try opened()
+      let job = Job(self, changes, completion, isInternal: isInternal)
+      let handler = dflat_handler(context: context(job), call: runHandler, drop: released)
+      let completion = dflat_completion(
+        context: context(job), call: runCompletion, drop: released)
+      try call {
+        dflat_perform(handle.pointer, &tables, tables.count, 0, handler, completion, $0)
+      }
+    } catch {
+      report(error)
+      guard let completion = completion else { return }
+      if (error as? DflatError)?.code == DFLAT_SHUT_DOWN.code {
+        completion.call(error)
+      } else {
+        let failure = Unchecked(error)
+        DispatchQueue.global().async { self.onTarget { completion.call(failure.value) } }
+      }
+    }
+  }
+
+  /// As `performChanges` with a completion, which gets the error.
+  public func performChanges(
+    _ transactionalObjectTypes: [Any.Type],
+    changesHandler: @escaping Workspace.ChangesHandler,
+    resultHandler: @escaping (Result<Void, Error>) -> Void
+  ) {
+    perform(
+      transactionalObjectTypes, changesHandler,
+      Completion { error in resultHandler(error.map { .failure($0) } ?? .success(())) })
+  }
+
+  fileprivate func perform(_ job: Job, _ transaction: OpaquePointer) -> Int32 {
+    let current = SQLiteTransactionContext(
+      transaction, of: ObjectIdentifier(self), filePath: engine.filePath, timestamp: timestamp,
+      report: { [weak self] in self?.report($0) })
+    func run() {
+      let thread = ThreadState.current
+      let outer = thread.transaction
+      thread.transaction = current
+      job.changes(current)
+      thread.transaction = outer
+    }
+    // A transaction belongs to its thread, which the main queue would change.
+    if job.isInternal || targetsMainQueue {
+      run()
+    } else {
+      onTarget(run)
+    }
+    job.isEmpty = current.isEmpty
+    return current.isAborted ? 1 : DFLAT_OK.code
+  }
+
+  fileprivate func finish(_ job: Job, _ failure: DflatError?) {
+    if failure == nil {
+      if !job.isInternal { committed() }
+    } else if let failure = failure, failure.code != DFLAT_USER.code,
+      failure.code != DFLAT_ABORTED.code
+    {
+      report(failure)
+    }
+    guard let completion = job.completion else { return }
+    // A transaction that changes nothing ends after the building of indexes that a fetch began.
+    if failure == nil, job.isEmpty, !job.isInternal, let handle = try? opened() {
+      let waiting = WaitingCompletion(self, completion)
+      let done = dflat_completion(context: context(waiting), call: runWaiting, drop: released)
+      if (try? call { dflat_indexes_then(handle.pointer, done, $0) }) != nil { return }
+    }
+    onTarget { completion.call(failure) }
+  }
+}
+
+/// What is called with the outcome of a transaction.
+final class Completion: @unchecked Sendable {
+  let call: (Error?) -> Void
+
+  init(_ call: @escaping (Error?) -> Void) {
+    self.call = call
+  }
+}
+
+/// A queued transaction.
+private final class Job: @unchecked Sendable {
+  weak var workspace: SQLiteWorkspace?
+  let changes: Workspace.ChangesHandler
+  let completion: Completion?
+  /// Whether the library itself performs it, to keep an order of calls.
+  let isInternal: Bool
+  /// Whether the handler has submitted nothing.
+  var isEmpty = false
+
+  init(
+    _ workspace: SQLiteWorkspace, _ changes: @escaping Workspace.ChangesHandler,
+    _ completion: Completion?, isInternal: Bool
+  ) {
+    self.workspace = workspace
+    self.changes = changes
+    self.completion = completion
+    self.isInternal = isInternal
+  }
+}
+
+private final class WaitingCompletion: @unchecked Sendable {
+  let workspace: SQLiteWorkspace
+  let completion: Completion
+
+  init(_ workspace: SQLiteWorkspace, _ completion: Completion) {
+    self.workspace = workspace
+    self.completion = completion
+  }
+}
+
+private func runWaiting(
+  _ context: UnsafeMutableRawPointer?, _ code: dflat_code, _ failure: OpaquePointer?
+) {
+  let waiting = lent(context, as: WaitingCompletion.self)
+  waiting.workspace.onTarget { waiting.completion.call(nil) }
+}
+
+/// The object that a callback's context is.
+func lent<T: AnyObject>(_ context: UnsafeMutableRawPointer?, as: T.Type) -> T {
+  Unmanaged<T>.fromOpaque(context!).takeUnretainedValue()
+}
+
+private func runHandler(
+  _ context: UnsafeMutableRawPointer?, _ transaction: OpaquePointer?,
+  _ failure: UnsafeMutablePointer<OpaquePointer?>?
+) -> Int32 {
+  let job = lent(context, as: Job.self)
+  guard let workspace = job.workspace, let transaction = transaction else { return 1 }
+  return workspace.perform(job, transaction)
+}
+
+private func runCompletion(
+  _ context: UnsafeMutableRawPointer?, _ code: dflat_code, _ failure: OpaquePointer?
+) {
+  let job = lent(context, as: Job.self)
+  let error = code == DFLAT_OK.code ? nil : DflatError(code, failure)
+  if let workspace = job.workspace {
+    workspace.finish(job, error)
+  } else {
+    job.completion?.call(error)
+  }
+}
+
