@@ -17,16 +17,22 @@ let settings: [SwiftSetting] =
   Context.environment["DFLAT_SWIFT_STRICT"] == nil
   ? [] : [.unsafeFlags(["-swift-version", "6", "-warnings-as-errors"])]
 
+// For the tests of this package: a module Combine on systems that have none.
+let hasStub = Context.environment["DFLAT_SWIFT_COMBINE"] != nil
+let combine: [Target] =
+  hasStub ? [.target(name: "Combine", path: "swift/Tests/Combine", swiftSettings: settings)] : []
+let combineDependency: [Target.Dependency] = hasStub ? ["Combine"] : []
+
 let modules: [Target.Dependency] = ["SQLiteDflat", "Dflat", "FlatBuffers"]
 
 let library: [Target] = [
   .systemLibrary(name: "DflatC", path: "swift/Sources/DflatC", pkgConfig: "dflat"),
   .target(name: "FlatBuffers", path: "swift/Sources/FlatBuffers", swiftSettings: settings),
   .target(
-    name: "Dflat", dependencies: ["FlatBuffers"], path: "swift/Sources/Dflat",
+    name: "Dflat", dependencies: ["FlatBuffers"] + combineDependency, path: "swift/Sources/Dflat",
     swiftSettings: settings),
   .target(
-    name: "SQLiteDflat", dependencies: ["Dflat", "FlatBuffers", "DflatC"] + sqliteDependency,
+    name: "SQLiteDflat", dependencies: ["Dflat", "FlatBuffers", "DflatC"] + sqliteDependency + combineDependency,
     path: "swift/Sources/SQLiteDflat", swiftSettings: settings),
 ]
 
@@ -45,7 +51,8 @@ let generatedModules: [Target.Dependency] = schemas.map { .target(name: "Generat
 
 let tests: [Target] = [
   .testTarget(
-    name: "DflatTests", dependencies: modules + ["DflatC"] + sqliteDependency + generatedModules,
+    name: "DflatTests", dependencies: modules + ["DflatC"] + sqliteDependency + combineDependency
+      + generatedModules,
     path: "swift/Tests/DflatTests", swiftSettings: settings)
 ]
 
@@ -55,5 +62,5 @@ let package = Package(
     .library(name: "Dflat", targets: ["Dflat"]),
     .library(name: "SQLiteDflat", targets: ["SQLiteDflat"]),
   ],
-  targets: sqlite + library + generated + tests
+  targets: sqlite + combine + library + generated + tests
 )

@@ -47,6 +47,7 @@ pub fn run(root: &Path) -> Result<()> {
     swift.env("PKG_CONFIG_PATH", library.join("lib/pkgconfig"));
     swift.env("LD_LIBRARY_PATH", library.join("lib"));
     swift.env("DFLAT_SWIFT_STRICT", "1");
+    swift.env("DFLAT_SWIFT_COMBINE", "1");
     let status = swift.status()?;
     if status.success() {
         Ok(())

@@ -74,6 +74,16 @@ public protocol Workspace: Queryable {
     fetchedResult: FetchedResult<Element>,
     bufferingPolicy: AsyncStream<FetchedResult<Element>>.Continuation.BufferingPolicy
   ) -> AsyncStream<FetchedResult<Element>>
+
+  #if canImport(Combine)
+    /// Publishes the changes of an object, and finishes when it is deleted.
+    func publisher<Element: Atom & Equatable>(for: Element) -> AtomPublisher<Element>
+    /// Publishes the new results of a query.
+    func publisher<Element: Atom & Equatable>(for: FetchedResult<Element>)
+      -> FetchedResultPublisher<Element>
+    /// Begins the query of a publisher, which fetches when a subscriber asks for values first.
+    func publisher<Element: Atom & Equatable>(for: Element.Type) -> QueryPublisherBuilder<Element>
+  #endif
 }
 
 extension Workspace {

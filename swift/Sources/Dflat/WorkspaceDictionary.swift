@@ -94,6 +94,20 @@ public protocol WorkspaceDictionary {
   func subscribe(
     _ key: String, of: String.Type, bufferingPolicy: AsyncStream<String?>.Continuation.BufferingPolicy
   ) -> AsyncStream<String?>
+  #if canImport(Combine)
+    /// Publishes the values of a key, the present one first.
+    func publisher<Element: Codable & Equatable>(_: String, of: Element.Type)
+      -> DictionaryValuePublisher<Element>
+    /// Publishes the values of a key, the present one first.
+    func publisher<Element: FlatBuffersCodable & Equatable>(_: String, of: Element.Type)
+      -> DictionaryValuePublisher<Element>
+    func publisher(_: String, of: Bool.Type) -> DictionaryValuePublisher<Bool>
+    func publisher(_: String, of: Int.Type) -> DictionaryValuePublisher<Int>
+    func publisher(_: String, of: UInt.Type) -> DictionaryValuePublisher<UInt>
+    func publisher(_: String, of: Float.Type) -> DictionaryValuePublisher<Float>
+    func publisher(_: String, of: Double.Type) -> DictionaryValuePublisher<Double>
+    func publisher(_: String, of: String.Type) -> DictionaryValuePublisher<String>
+  #endif
 }
 
 extension WorkspaceDictionary {
