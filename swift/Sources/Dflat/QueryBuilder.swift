@@ -37,11 +37,14 @@ public struct _QueryParts<Element: Atom> {
   public let orders: [OrderBy<Element>]
   /// The limit, if it is applied in Swift.
   public let limit: Int?
+  /// The objects to skip, if that is done in Swift.
+  public let offset: Int
 
   /// Divides a query. A condition that the engine cannot evaluate is evaluated in Swift, and then
   /// the order and the limit are applied in Swift, too.
   public init<T: Expr>(
-    _ condition: T?, limit: Limit, orderBy orders: [OrderBy<Element>], inSwift: Bool = false
+    _ condition: T?, limit: Limit, orderBy orders: [OrderBy<Element>], offset: Int = 0,
+    inSwift: Bool = false
   ) where T.ResultType == Bool, T.Element == Element {
     let most: Int?
     switch limit {
@@ -68,7 +71,7 @@ public struct _QueryParts<Element: Atom> {
     bytes.number(ordered ? orders.count : 0)
     if ordered { bytes.append(order) }
     bytes.byte(0)
-    bytes.number(0)
+    bytes.number(ordered ? max(offset, 0) : 0)
     if let most = most, ordered {
       bytes.byte(1)
       bytes.number(most)
@@ -80,10 +83,11 @@ public struct _QueryParts<Element: Atom> {
       isWhole ? nil : condition.map { condition in { condition.evaluate(object: $0) == true } }
     self.orders = ordered ? [] : orders
     self.limit = ordered ? nil : most
+    self.offset = ordered ? 0 : max(offset, 0)
   }
 
   /// Whether the engine evaluates all of the query.
-  public var isWhole: Bool { condition == nil && orders.isEmpty && limit == nil }
+  public var isWhole: Bool { condition == nil && orders.isEmpty && limit == nil && offset == 0 }
 
   /// Applies the part of the query that is evaluated in Swift. `objects` are in the order of
   /// insertion.
@@ -99,6 +103,7 @@ public struct _QueryParts<Element: Atom> {
       }
       found = ranked.map(\.element)
     }
+    found.removeFirst(min(offset, found.count))
     return limit.map { Array(found.prefix($0)) } ?? found
   }
 }

@@ -46,11 +46,24 @@ final class QueryOrigin<Element: Atom>: @unchecked Sendable {
 
 /// Makes queries of one type in a workspace.
 final class SQLiteQueryBuilder<Element: Atom>: QueryBuilder<Element> {
-  private let workspace: SQLiteWorkspace
+  let workspace: SQLiteWorkspace
+  private let snapshot: SQLiteSnapshot?
 
-  init(_ workspace: SQLiteWorkspace) {
+  init(_ workspace: SQLiteWorkspace, snapshot: SQLiteSnapshot? = nil) {
     self.workspace = workspace
+    self.snapshot = snapshot
     super.init()
+  }
+
+  /// Calls a function with the state that this builder reads.
+  func reading<T>(_ body: (dflat_source) throws -> T) throws -> T {
+    guard let snapshot = snapshot else { return try workspace.reading(body) }
+    return try body(
+      dflat_source(workspace: nil, snapshot: snapshot.handle.pointer, transaction: nil))
+  }
+
+  private func timestamp(_ table: OpaquePointer) -> Int64 {
+    snapshot?.timestamp ?? workspace.timestampToRead(table)
   }
 
   override func `where`<T: Expr & SQLiteExpr>(
@@ -76,20 +89,28 @@ final class SQLiteQueryBuilder<Element: Atom>: QueryBuilder<Element> {
     }
   }
 
-  func results<T: Expr>(
-    _ condition: T?, _ limit: Limit, _ orders: [OrderBy<Element>]
-  ) throws -> FetchedResult<Element> where T.ResultType == Bool, T.Element == Element {
-    let maker = ObjectMaker<Element>(timestamp: workspace.timestampToRead)
-    var parts = _QueryParts(condition, limit: limit, orderBy: orders)
-    let query: Handle
+  /// A query, and the parts of it that are evaluated in Swift.
+  func query<T: Expr>(
+    _ condition: T?, _ limit: Limit, _ orders: [OrderBy<Element>], offset: Int = 0
+  ) throws -> (Handle, _QueryParts<Element>) where T.ResultType == Bool, T.Element == Element {
+    let table = ObjectMaker<Element>(timestamp: -1).table
+    let parts = _QueryParts(condition, limit: limit, orderBy: orders, offset: offset)
     do {
-      query = try makeQuery(parts, maker.table)
+      return (try makeQuery(parts, table), parts)
     } catch let error as DflatError where error.code == DFLAT_INVALID_ARGUMENT.code {
       // The query is larger than one may be for the engine.
-      parts = _QueryParts(condition, limit: limit, orderBy: orders, inSwift: true)
-      query = try makeQuery(parts, maker.table)
+      let inSwift = _QueryParts(
+        condition, limit: limit, orderBy: orders, offset: offset, inSwift: true)
+      return (try makeQuery(inSwift, table), inSwift)
     }
-    let stored = try workspace.reading { source in
+  }
+
+  func results<T: Expr>(
+    _ condition: T?, _ limit: Limit, _ orders: [OrderBy<Element>], offset: Int = 0
+  ) throws -> FetchedResult<Element> where T.ResultType == Bool, T.Element == Element {
+    let maker = ObjectMaker<Element>(timestamp: timestamp)
+    let (query, parts) = try query(condition, limit, orders, offset: offset)
+    let stored = try reading { source in
       try StoredResult(
         Handle(release: dflat_result_release) { dflat_fetch(source, query.pointer, $0, $1) })
     }
@@ -103,27 +124,5 @@ private func makeQuery<Element>(
 ) throws -> Handle {
   try parts.encoded.withUnsafeBytes { bytes in
     try Handle(release: dflat_query_release) { dflat_query_new(table, bytes.lent, $0, $1) }
-  }
-}
-
-extension QueryBuilder {
-  /// As `where`, but throws an error instead of giving an empty result.
-  public func results<T: Expr & SQLiteExpr>(
-    where query: T, limit: Limit = .noLimit, orderBy: [OrderBy<Element>] = []
-  ) throws -> FetchedResult<Element> where T.ResultType == Bool, T.Element == Element {
-    guard let builder = self as? SQLiteQueryBuilder<Element> else {
-      return self.where(query, limit: limit, orderBy: orderBy)
-    }
-    return try builder.results(query, limit, orderBy)
-  }
-
-  /// As `all`, but throws an error instead of giving an empty result.
-  public func results(
-    limit: Limit = .noLimit, orderBy: [OrderBy<Element>] = []
-  ) throws -> FetchedResult<Element> {
-    guard let builder = self as? SQLiteQueryBuilder<Element> else {
-      return all(limit: limit, orderBy: orderBy)
-    }
-    return try builder.results(Optional<ValueExpr<Bool, Element>>.none, limit, orderBy)
   }
 }

@@ -78,7 +78,7 @@ final class Gate: @unchecked Sendable {
 }
 
 /// The receiver of a query's results.
-private final class ResultReceiver: @unchecked Sendable {
+final class ResultReceiver: @unchecked Sendable {
   let call: (Result<OpaquePointer, DflatError>) -> Void
 
   init(_ call: @escaping (Result<OpaquePointer, DflatError>) -> Void) {
@@ -86,7 +86,7 @@ private final class ResultReceiver: @unchecked Sendable {
   }
 }
 
-private func receiveResult(
+func receiveResult(
   _ context: UnsafeMutableRawPointer?, _ code: dflat_code, _ failure: OpaquePointer?,
   _ delivery: OpaquePointer?
 ) {

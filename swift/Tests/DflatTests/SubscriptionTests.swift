@@ -260,7 +260,10 @@ final class SubscriptionTests: FileTestCase {
     workspace.insert(["c"])
     XCTAssertEqual(events.value, ["deleted"])
     let cancelled = Shared<[String]>([])
+    let begins = DispatchSemaphore(value: 0)
+    workspace.performChanges([BenchDoc.self]) { _ in begins.wait() }
     follow(workspace, BenchDoc(title: "a", priority: 9), cancelled).cancel()
+    begins.signal()
     workspace.wait([BenchDoc.self]) { _ in }
     XCTAssertEqual(cancelled.value, [])
     subscriptions.removeAll()

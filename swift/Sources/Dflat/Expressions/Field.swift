@@ -44,6 +44,9 @@ where T: DflatFriendlyValue, Element: Atom {
     self.path = path
   }
 
+  /// The name in the schema, such as `pos.x`, if the engine evaluates the field.
+  public var _schemaName: String? { path?.name }
+
   public func evaluate(object: Element) -> ResultType? { objectReader(object) }
   public func evaluate(byteBuffer: ByteBuffer) -> ResultType? { tableReader(byteBuffer) }
 
