@@ -9,7 +9,7 @@ use dflat_engine::storage::{Backend, CloseOptions, Durability, Snapshot, View, W
 
 use crate::connection::configure::log_bytes;
 use crate::connection::connections::Connections;
-use crate::io::IoReport;
+use crate::io::{IoReport, WrittenRecords};
 use crate::options::SqliteOptions;
 use crate::presence::Following;
 use crate::read::snapshot::SqliteSnapshot;
@@ -127,6 +127,12 @@ impl SqliteBackend {
     #[must_use]
     pub fn log_bytes(&self) -> u64 {
         log_bytes(self.path())
+    }
+
+    /// The change records that commits of this backend wrote, those of its upkeep included.
+    #[must_use]
+    pub fn written_records(&self) -> WrittenRecords {
+        self.upkeep.written_records()
     }
 
     /// Whether a reader of an older state keeps the log from starting again.

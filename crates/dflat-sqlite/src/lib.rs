@@ -33,7 +33,7 @@ pub use backend::SqliteBackend;
 pub use io::faults;
 pub use io::{
     CallReport, FileKind, FileReport, IndexReport, IoReport, Operation, PerCommit, Space,
-    Suggestion,
+    Suggestion, WrittenRecords,
 };
 pub use options::{Durability, FileProtection, Reclaim, SqliteOptions};
 pub use presence::Following;

@@ -44,6 +44,9 @@ pub struct SqliteOptions {
     /// writes, until half of the bytes are left. Defaults to 16 MiB. A process that had not read
     /// the deleted records reads everything that it follows again.
     pub change_log_bytes_max: u64,
+    /// The age from which change records are deleted, while no transaction writes; `None` for no
+    /// limit, the default. The bytes are limited all the same.
+    pub change_log_age_max: Option<Duration>,
 }
 
 impl Default for SqliteOptions {
@@ -60,6 +63,7 @@ impl Default for SqliteOptions {
             io_stats: false,
             change_log: false,
             change_log_bytes_max: 16 << 20,
+            change_log_age_max: None,
         }
     }
 }

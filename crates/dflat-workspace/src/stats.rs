@@ -44,6 +44,12 @@ pub struct Stats {
     /// rows were read again that it had written. Queries with a limit or an offset, counts and
     /// groups of the affected types were read again as a whole.
     pub rereads: u64,
+    /// Change records that commits of this process wrote, those of upkeep included. 0 in memory,
+    /// and while no other process follows the file unless
+    /// [`change_log`](crate::FileOptions::change_log) is on.
+    pub change_records: u64,
+    /// The bytes of these records.
+    pub change_record_bytes: u64,
     /// The current size of the write-ahead log beside the file, in bytes. 0 in memory.
     pub log_bytes: u64,
     /// Whether the log is longer than [`log_bytes_max`](crate::FileOptions::log_bytes_max), because
@@ -98,6 +104,8 @@ impl Workspace {
             followed_commits: counts.followed,
             renewals: counts.renewals,
             rereads: counts.rereads,
+            change_records: file.records.count,
+            change_record_bytes: file.records.bytes,
             log_bytes: file.bytes,
             log_is_pinned: file.is_pinned,
             log_waits: file.waits,
@@ -112,10 +120,15 @@ impl Workspace {
     fn file_state(&self) -> FileState {
         self.sqlite().map_or_else(FileState::default, |sqlite| {
             let following = sqlite.following();
+            let records = sqlite.written_records();
             FileState {
                 bytes: sqlite.log_bytes(),
                 is_pinned: sqlite.is_log_pinned(),
                 waits: sqlite.log_waits(),
+                records: Records {
+                    count: records.count,
+                    bytes: records.bytes,
+                },
                 follows_processes: following != Following::Off,
                 looks_at_intervals: following == Following::Intervals,
             }
@@ -129,12 +142,20 @@ impl Workspace {
     }
 }
 
-/// The state of a file: its write-ahead log, and how commits of other processes are found.
+/// The state of a file: its two logs, and how commits of other processes are found.
 #[derive(Default)]
 struct FileState {
     bytes: u64,
     is_pinned: bool,
     waits: u64,
+    records: Records,
     follows_processes: bool,
     looks_at_intervals: bool,
+}
+
+/// The change records that were written.
+#[derive(Default)]
+struct Records {
+    count: u64,
+    bytes: u64,
 }

@@ -102,7 +102,8 @@ impl FileConnection {
     /// damaged, or its ids have come to their end.
     fn append_anew(&mut self, base: LogCount, record: &[u8]) -> Result<(), SqliteError> {
         let is_first = self.change_log.place == 0;
-        (self.change_log.place, self.change_log.covered) = (0, None);
+        (self.change_log.place, self.change_log.bytes) = (0, 0);
+        self.change_log.covered = None;
         self.change_log.incarnation = random_incarnation();
         if !is_first {
             // The records before this one must not pass for all records of the commit.

@@ -15,6 +15,7 @@ mod judge;
 mod prune;
 
 pub(crate) use judge::{LogMark, Span};
+pub(crate) use prune::{AgeLimit, ToPrune};
 
 use dflat_model::ValueRef;
 

@@ -19,7 +19,7 @@ use crate::connection::pool::Pool;
 use crate::connection::readers::ShardId;
 use crate::ffi::{LogExtent, Switch};
 use crate::io::names::{beside, resolve};
-use crate::io::{Monitor, Space, monitor_of};
+use crate::io::{Monitor, Space, WrittenRecords, monitor_of};
 use crate::options::SqliteOptions;
 
 /// The connections to a file.
@@ -48,8 +48,8 @@ pub(crate) struct FileSizes {
     pub(crate) log: Option<LogExtent>,
     /// How much of the file is unused.
     pub(crate) space: Option<Space>,
-    /// The bytes of the change records that the transaction wrote.
-    pub(crate) records: u64,
+    /// The change records that the transaction wrote.
+    pub(crate) records: WrittenRecords,
 }
 
 impl Connections {
@@ -272,9 +272,10 @@ impl Connections {
                 .as_mut()
                 .and_then(FileConnection::take_log_extent),
             space: connection.as_mut().and_then(FileConnection::take_space),
-            records: connection.as_mut().map_or(0, |connection| {
-                std::mem::take(&mut connection.change_log.bytes)
-            }),
+            records: connection
+                .as_mut()
+                .map(|connection| std::mem::take(&mut connection.change_log.committed))
+                .unwrap_or_default(),
         };
         self.pool.return_writer(connection);
         sizes

@@ -14,7 +14,7 @@ use crate::connection::commits::{CommitBase, Commits};
 use crate::connection::held_table::{HeldTable, note_use};
 use crate::connection::polled_file::PolledFile;
 use crate::ffi::{Connection, LogExtent, LogStamp, Param, SqliteError, StatementId};
-use crate::io::{Monitor, Space};
+use crate::io::{Monitor, Space, WrittenRecords};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::Names;
 use crate::layout::statement_text::TableStatement;
@@ -48,8 +48,10 @@ pub(crate) struct WrittenChangeLog {
     pub(crate) place: u32,
     /// Whether the open transaction writes no more records.
     pub(crate) is_given_up: bool,
-    /// The bytes of the records that were written since they were taken.
+    /// The bytes of these records.
     pub(crate) bytes: u64,
+    /// The records of the transactions that were committed since they were taken.
+    pub(crate) committed: WrittenRecords,
 }
 
 impl WrittenChangeLog {
@@ -59,7 +61,9 @@ impl WrittenChangeLog {
         if let (Some(log), true) = (log, self.place > 0) {
             self.covered = Some(log.commits.wrapping_add(1));
         }
-        (self.place, self.is_given_up) = (0, false);
+        self.committed.count += u64::from(self.place);
+        self.committed.bytes += self.bytes;
+        (self.place, self.bytes, self.is_given_up) = (0, 0, false);
     }
 
     /// Whether the open transaction has records, and none was left out.
@@ -72,7 +76,7 @@ impl WrittenChangeLog {
         if self.place > 0 {
             self.covered = None;
         }
-        (self.place, self.is_given_up) = (0, false);
+        (self.place, self.bytes, self.is_given_up) = (0, 0, false);
     }
 }
 

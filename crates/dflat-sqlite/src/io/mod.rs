@@ -28,6 +28,6 @@ pub use call::{FileKind, Operation};
 pub(crate) use monitor::Monitor;
 pub(crate) use monitors::monitor_of;
 pub(crate) use register::{VfsKind, name};
-pub use report::{CallReport, FileReport, IndexReport, IoReport, PerCommit, Space};
+pub use report::{CallReport, FileReport, IndexReport, IoReport, PerCommit, Space, WrittenRecords};
 pub use suggestion::Suggestion;
 pub(crate) use usage::TableUsage;

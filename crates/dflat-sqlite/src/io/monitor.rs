@@ -9,7 +9,7 @@ use super::call::{FileKind, Operation};
 use super::counter::{FileCounters, is_failure};
 #[cfg(feature = "faults")]
 use super::faults::script::Faults;
-use super::report::{FileReport, IoReport, Space};
+use super::report::{FileReport, IoReport, Space, WrittenRecords};
 use super::request::Call;
 use super::usage::TableUsage;
 use dflat_model::TableDescriptor;
@@ -22,6 +22,8 @@ pub(crate) struct Monitor {
     commits: AtomicU64,
     changes: AtomicU64,
     logical_bytes: AtomicU64,
+    records: AtomicU64,
+    record_bytes: AtomicU64,
     /// The end of the last write to the log.
     log_bytes: AtomicU64,
     /// The number of commits that were made while a reader kept the log from starting again. 0 when
@@ -57,6 +59,8 @@ impl Monitor {
             commits: AtomicU64::new(0),
             changes: AtomicU64::new(0),
             logical_bytes: AtomicU64::new(0),
+            records: AtomicU64::new(0),
+            record_bytes: AtomicU64::new(0),
             log_bytes: AtomicU64::new(0),
             late_commits: AtomicU64::new(0),
             main_bytes: AtomicU64::new(0),
@@ -78,6 +82,13 @@ impl Monitor {
         if log_is_pinned {
             self.late_commits.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Counts change records that were committed.
+    pub(crate) fn note_records(&self, written: WrittenRecords) {
+        self.records.fetch_add(written.count, Ordering::Relaxed);
+        self.record_bytes
+            .fetch_add(written.bytes, Ordering::Relaxed);
     }
 
     /// Stores how much of the file is in use.
@@ -188,6 +199,8 @@ impl Monitor {
             commits: get(&self.commits),
             changes: get(&self.changes),
             logical_bytes: get(&self.logical_bytes),
+            records: get(&self.records),
+            record_bytes: get(&self.record_bytes),
             files: files.collect(),
             indexes: tables
                 .usage

@@ -18,6 +18,10 @@ pub struct IoReport {
     /// The bytes of these rows, without keys and index entries. The callers requested to write
     /// these bytes; the counts of the files say how many bytes that took.
     pub logical_bytes: u64,
+    /// The number of change records that commits of this process wrote.
+    pub records: u64,
+    /// The bytes of these records.
+    pub record_bytes: u64,
     /// The files, one entry for each kind.
     pub files: Vec<FileReport>,
     /// The indexes of the tables that were used.
@@ -33,6 +37,15 @@ pub struct IoReport {
     pub(super) late_commits: u64,
     /// How many times the database had been opened in this process before.
     pub opens_before: u64,
+}
+
+/// Change records that were written: their number and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WrittenRecords {
+    /// The number of records.
+    pub count: u64,
+    /// The number of their bytes.
+    pub bytes: u64,
 }
 
 /// How much of the main file is in use.
@@ -212,6 +225,8 @@ impl IoReport {
         rest.commits -= earlier.commits.min(rest.commits);
         rest.changes -= earlier.changes.min(rest.changes);
         rest.logical_bytes -= earlier.logical_bytes.min(rest.logical_bytes);
+        rest.records -= earlier.records.min(rest.records);
+        rest.record_bytes -= earlier.record_bytes.min(rest.record_bytes);
         for (file, before) in rest.files.iter_mut().zip(&earlier.files) {
             for (calls, before) in file.calls.iter_mut().zip(&before.calls) {
                 calls.count -= before.count.min(calls.count);
@@ -240,6 +255,13 @@ impl fmt::Display for IoReport {
             "{} commits of {} changes, {} bytes, in {seconds:.3} s",
             self.commits, self.changes, self.logical_bytes
         )?;
+        if self.records > 0 {
+            writeln!(
+                f,
+                "{} change records of {} bytes",
+                self.records, self.record_bytes
+            )?;
+        }
         let PerCommit {
             writes,
             written_bytes,

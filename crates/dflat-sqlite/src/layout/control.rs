@@ -27,6 +27,8 @@ const APPEND_RECORD: &str = "INSERT INTO dflat__log (incarnation, commits, diges
 const DELETE_FIRST_RECORDS: &str = "DELETE FROM dflat__log WHERE id < (SELECT min(id) + 1024 FROM dflat__log) \
      AND id < (SELECT max(id) FROM dflat__log)";
 
+const FIRST_RECORDS: &str = "SELECT id, record FROM dflat__log ORDER BY id LIMIT 1024";
+
 const LAST_RECORD_ID: &str = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'dflat__log'";
 
 const RECORDS_BACKWARDS: &str = "SELECT id, incarnation, commits, digest, salt, place, typeof(record) = 'blob' \
@@ -67,6 +69,10 @@ pub(crate) enum ControlStatement {
     ChangeLogBytes,
     /// Deletes some of the first records, but not the last one.
     DeleteFirstRecords,
+    /// Reads some of the first records.
+    FirstRecords,
+    /// Deletes the records up to an id.
+    DeleteRecordsUpTo,
     AppendRecord,
     /// Reads the largest id that a record ever had.
     LastRecordId,
@@ -136,6 +142,8 @@ impl ControlStatement {
             Self::EmptyChangeLog => "DELETE FROM dflat__log",
             Self::ChangeLogBytes => "SELECT sum(length(record)) FROM dflat__log",
             Self::DeleteFirstRecords => DELETE_FIRST_RECORDS,
+            Self::FirstRecords => FIRST_RECORDS,
+            Self::DeleteRecordsUpTo => "DELETE FROM dflat__log WHERE id <= ?",
             Self::AppendRecord => APPEND_RECORD,
             Self::LastRecordId => LAST_RECORD_ID,
             Self::RecordsBackwards => RECORDS_BACKWARDS,

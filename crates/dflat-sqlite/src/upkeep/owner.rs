@@ -1,20 +1,21 @@
 //! The owner of all upkeep. Reads and writes notify it, and it makes the steps that are due on one
 //! thread.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crate::connection::connections::Connections;
 use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::ShardId;
+use crate::io::WrittenRecords;
 use crate::presence::Presence;
 use crate::upkeep::checkpoint::{CheckpointLimits, checkpoint};
 use crate::upkeep::free_pages::{PagesToReclaim, reclaim_step};
 use crate::upkeep::kept_reads::{KEPT_MAX, KeptReads};
 use crate::upkeep::log_file::{CutOutcome, cut_step};
 use crate::upkeep::log_limit::{LogLimit, PAUSE, Urgency};
-use crate::upkeep::prune::{Pruned, prune_step};
+use crate::upkeep::prune::{PruneLimits, Pruned, prune_step};
 use crate::upkeep::queue::{Queue, Step};
 use crate::upkeep::reclaim::{NextReclaim, Reclaiming};
 use crate::upkeep::strangers::Strangers;
@@ -41,6 +42,10 @@ struct Worker {
     kept_reads: KeptReads,
     /// The bytes of change records that were written since the change log was pruned.
     records: AtomicU64,
+    /// All change records that were written: their number and their bytes.
+    written: [AtomicU64; 2],
+    /// Whether the age of the change records was looked at, or will be.
+    looks_at_age: AtomicBool,
 }
 
 /// How long a transaction that wrote change records is waited for, before some are deleted.
@@ -57,6 +62,8 @@ impl Upkeep {
             reclaiming: Reclaiming::new(options.reclaim),
             kept_reads: KeptReads::default(),
             records: AtomicU64::new(0),
+            written: Default::default(),
+            looks_at_age: AtomicBool::new(false),
         });
         Self {
             presence,
@@ -112,6 +119,13 @@ impl Upkeep {
     /// Whether a reader kept the log from starting again when that was last tried.
     pub(crate) fn is_log_pinned(&self) -> bool {
         self.worker.log_limit.is_pinned()
+    }
+
+    /// The change records that were written.
+    pub(crate) fn written_records(&self) -> WrittenRecords {
+        let [count, bytes] = &self.worker.written;
+        let [count, bytes] = [count, bytes].map(|number| number.load(Ordering::Relaxed));
+        WrittenRecords { count, bytes }
     }
 
     /// How often a transaction was held back.
@@ -204,15 +218,7 @@ impl Worker {
             // Without a thread the file stays as long as it is until the log starts again.
             self.add(connections, Step::CutLog, Instant::now());
         }
-        if sizes.records > 0 {
-            let written = self.records.fetch_add(sizes.records, Ordering::Relaxed) + sizes.records;
-            let limit = connections.options().change_log_bytes_max;
-            if written > limit / 2 && !self.queue.is_pending(Step::PruneChangeLog) {
-                // Without a thread the records stay until a later commit.
-                let at = Instant::now() + PRUNE_AFTER;
-                self.add(connections, Step::PruneChangeLog, at);
-            }
-        }
+        self.note_records(connections, sizes.records);
         let after = self.reclaiming.note_write(sizes.space);
         if let Some(after) = after.filter(|_| !self.queue.is_pending(Step::Reclaim))
             && let Some(at) = Instant::now().checked_add(after)
@@ -220,6 +226,36 @@ impl Worker {
             self.reclaiming.note_queued();
             // Without a thread the space stays unused until the next commit that leaves some.
             self.add(connections, Step::Reclaim, at);
+        }
+    }
+
+    /// Counts change records that were committed, and puts their deletion into the queue.
+    fn note_records(self: &Arc<Self>, connections: &Arc<Connections>, records: WrittenRecords) {
+        let options = connections.options();
+        let mut after = None;
+        if records.count > 0 {
+            let [count, bytes] = &self.written;
+            count.fetch_add(records.count, Ordering::Relaxed);
+            bytes.fetch_add(records.bytes, Ordering::Relaxed);
+            if let Some(monitor) = connections.monitor() {
+                monitor.note_records(records);
+            }
+            let unpruned = self.records.fetch_add(records.bytes, Ordering::Relaxed) + records.bytes;
+            let is_much = unpruned > options.change_log_bytes_max / 2;
+            after = is_much.then_some(PRUNE_AFTER);
+        }
+        if let Some(age_max) = options.change_log_age_max {
+            // The file may have old records of other processes.
+            let is_first = !self.looks_at_age.swap(true, Ordering::Relaxed);
+            let of_age = match is_first {
+                true => Some(PRUNE_AFTER),
+                false => (records.count > 0).then(|| age_max.max(PRUNE_AFTER)),
+            };
+            after = [after, of_age].into_iter().flatten().min();
+        }
+        if let Some(at) = after.and_then(|after| Instant::now().checked_add(after)) {
+            // Without a thread the records stay until a later commit.
+            self.add(connections, Step::PruneChangeLog, at);
         }
     }
 
@@ -311,16 +347,30 @@ impl Worker {
     }
 
     fn make_pruning(self: &Arc<Self>, connections: &Arc<Connections>) {
-        let is_followed = self.is_followed(connections);
-        let limit = connections.options().change_log_bytes_max;
-        let return_writer = |connection| self.return_writer(connections, connection);
-        let at = match prune_step(connections, limit, is_followed, return_writer) {
-            Ok(Pruned::Some) => Instant::now(),
-            Ok(Pruned::Waits) => Instant::now() + PRUNE_AFTER,
-            // After an error, a later commit tries again.
-            Ok(Pruned::Done) | Err(_) => return self.records.store(0, Ordering::Relaxed),
+        let options = connections.options();
+        let limits = PruneLimits {
+            bytes_max: options.change_log_bytes_max,
+            age_max: options.change_log_age_max,
+            is_followed: self.is_followed(connections),
         };
-        self.queue.add_again(Step::PruneChangeLog, at);
+        let return_writer = |connection| self.return_writer(connections, connection);
+        let after = match prune_step(connections, limits, return_writer) {
+            Ok(Pruned::Some) => Some(Duration::ZERO),
+            Ok(Pruned::Waits) => Some(PRUNE_AFTER),
+            Ok(Pruned::Done { next }) => {
+                self.records.store(0, Ordering::Relaxed);
+                next.map(|next| next.max(PRUNE_AFTER))
+            }
+            // A later commit tries again.
+            Err(_) => {
+                self.records.store(0, Ordering::Relaxed);
+                self.looks_at_age.store(false, Ordering::Relaxed);
+                None
+            }
+        };
+        if let Some(at) = after.and_then(|after| Instant::now().checked_add(after)) {
+            self.queue.add_again(Step::PruneChangeLog, at);
+        }
     }
 
     fn make_checkpoint_of_reclaimed(&self, connections: &Connections) {

@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dflat_engine::storage::{
     Records, RowWrite, Snapshot, StateId, View, WriteError, WriteTransaction,
 };
-use dflat_model::record::empty_record;
+use dflat_model::record::{RecordHead, RecordWriter, empty_record};
 use dflat_model::{RowId, Table, ValueRef};
 use dflat_sqlite::{Reclaim, SqliteBackend, SqliteOptions};
 
@@ -362,4 +363,70 @@ fn old_records_are_deleted_when_nobody_writes() {
     let later = records(&reader, since).unwrap();
     assert_eq!(later[0], "later");
     assert!(later[1..].iter().all(String::is_empty), "{}", later.len());
+}
+
+/// A record of a transaction at a time, in milliseconds since 1970.
+fn record_of(time: u64) -> Vec<u8> {
+    let head = RecordHead {
+        engine: 1,
+        time,
+        ..RecordHead::default()
+    };
+    let mut record = Vec::new();
+    RecordWriter::new(&head, false, &mut record).finish();
+    record
+}
+
+// Promise: storage-format#S42
+#[test]
+fn records_that_are_too_old_are_deleted_when_nobody_writes() {
+    const HOUR: u64 = 3_600_000;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let now = u64::try_from(now.as_millis()).unwrap();
+    let (old, later) = (now - 2 * HOUR, now + HOUR);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let without = open(&path);
+    let commit_records = |backend: &Arc<SqliteBackend>, key, records: &[&[u8]]| {
+        let mut tx = begin(backend);
+        insert(&mut *tx, key).unwrap();
+        records.iter().for_each(|r| tx.append_record(r).unwrap());
+        tx.commit().unwrap();
+    };
+    // More than one step deletes; upkeep has no time, and the clock was wrong for a while.
+    let many: Vec<_> = (0..1500).map(|_| record_of(old)).collect();
+    let many: Vec<_> = many.iter().map(Vec::as_slice).collect();
+    commit_records(&without, 0, &many);
+    commit_records(
+        &without,
+        1,
+        &[&empty_record(), &record_of(later), b"damaged"],
+    );
+    commit_records(&without, 2, &[&record_of(old + 1), &empty_record()]);
+    let ids = || Raw::open(&path).rows(&["id"], "FROM dflat__log ORDER BY id");
+    assert_eq!(ids().len(), 1505);
+    let since = state(&without);
+    let options = SqliteOptions {
+        change_log: true,
+        change_log_age_max: Some(Duration::from_millis(HOUR)),
+        ..SqliteOptions::default()
+    };
+    // Opening and reading delete nothing.
+    let limited = SqliteBackend::open(&path, options).unwrap();
+    let reader = state(&limited);
+    assert_eq!(records(&limited, reader).unwrap(), [""; 0]);
+    // The first commit does: also the last old record, but nothing after it.
+    commit_records(&limited, 3, &[&record_of(now)]);
+    let start = std::time::Instant::now();
+    while ids().len() > 4 {
+        assert!(start.elapsed().as_secs() < 60, "{} records", ids().len());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // Upkeep, the record of the commit, and those of the two steps that deleted.
+    assert_eq!(ids(), ["1505", "1506", "1507", "1508"]);
+    // Pruning itself is accounted for.
+    let mut snapshot = snapshot(&without, View::Pinned);
+    snapshot.pin().unwrap();
+    let read = snapshot.records(since, &mut |_| ControlFlow::Continue(()));
+    assert!(matches!(read.unwrap(), Records::Complete));
 }

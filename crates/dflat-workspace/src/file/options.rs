@@ -125,6 +125,8 @@ options! {
     change_log: bool => sqlite.change_log;
     /// The bytes of change records above which the oldest ones are deleted. Defaults to 16 MiB.
     change_log_bytes_max: u64 => sqlite.change_log_bytes_max;
+    /// The age from which change records are deleted. Defaults to no limit.
+    change_log_age_max: Option<Duration> => sqlite.change_log_age_max;
     /// Reads that take at least this long are reported to `tracing`. Defaults to 100 ms.
     slow_query: Duration => engine.thresholds.slow_query;
     /// Snapshots that are held at least this long are reported to `tracing`. Defaults to 10 s.

@@ -186,6 +186,18 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// The age from which change records are deleted, while no transaction writes. Defaults to no
+    /// limit; their bytes are limited all the same. A process that had not read the deleted records
+    /// reads everything that it follows again.
+    ///
+    /// A process deletes old records a second after its first commit, and then within a second of
+    /// the time at which a record gets too old, also if nothing is written any more. The age is
+    /// that by the clock of the system.
+    pub fn change_log_age_max(mut self, age: Duration) -> Self {
+        self.options.change_log_age_max(Some(age));
+        self
+    }
+
     /// Reads that take at least this long are reported to `tracing` as a warning, "slow query".
     /// Defaults to 100 ms. The time is measured only if `tracing` has a subscriber for it.
     pub fn slow_query(mut self, threshold: Duration) -> Self {

@@ -17,7 +17,7 @@ use dflat_testkit::schema::{
 };
 
 use crate::faults::disk::Small;
-use crate::files::change_log::{commit, other, records, rows, undo};
+use crate::files::change_log::{commit, is_found_in, other, records, rows, undo};
 
 /// An engine of its own on a file, as in another process, whose calls do not fail. It applies each
 /// delivery as a difference.
@@ -340,5 +340,35 @@ fn record_that_was_cut_or_changed_is_read_again() {
         commit(&other, &after, Some(&record));
         assert_eq!(follower.check(), Ok(()));
         assert_eq!(follower.workspace.stats().followed_commits, 1);
+    });
+}
+
+// Promise: storage-format#S33
+#[test]
+fn purge_leaves_no_secret_beside_a_follower_that_reads_again_once() {
+    const SECRET: &str = "the secret that another process followed";
+    bounded(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        let workspace = Workspace::builder(&path).change_log(true).open().unwrap();
+        put(&workspace, 0, SECRET).unwrap();
+        let follower = Follower::new(&path);
+        put(&workspace, 1, "something else").unwrap();
+        put(&workspace, 0, "something else").unwrap();
+        assert_eq!(follower.check(), Ok(()));
+        assert!(is_found_in(directory.path(), SECRET));
+        let stats = follower.workspace.stats();
+        assert_eq!((stats.renewals, stats.followed_commits), (0, 2));
+        workspace.purge().unwrap();
+        // The follower has the file open, and has not noticed yet.
+        assert!(!is_found_in(directory.path(), SECRET));
+        assert!(records(&path).is_empty());
+        assert_eq!(follower.check(), Ok(()));
+        assert_eq!(follower.workspace.stats().renewals, 1);
+        put(&workspace, 2, "later").unwrap();
+        assert_eq!(follower.check(), Ok(()));
+        let stats = follower.workspace.stats();
+        assert_eq!((stats.renewals, stats.followed_commits), (1, 3));
+        assert!(!is_found_in(directory.path(), SECRET));
     });
 }

@@ -218,6 +218,16 @@ pub(crate) fn commit(other: &Arc<SqliteBackend>, payload: &[u8], record: Option<
     tx.commit().unwrap();
 }
 
+/// Whether a file of a directory has a text.
+pub(crate) fn is_found_in(directory: &Path, text: &str) -> bool {
+    let files = std::fs::read_dir(directory).unwrap();
+    let mut contents = files.map(|file| std::fs::read(file.unwrap().path()).unwrap());
+    contents.any(|bytes| {
+        let mut windows = bytes.windows(text.len());
+        windows.any(|window| window == text.as_bytes())
+    })
+}
+
 /// A deleted text is a state before in a change record.
 // Promise: storage-format#S33
 #[test]
@@ -241,14 +251,7 @@ fn purge_deletes_the_change_log() {
             .map(drop)
     });
     deleted.wait().unwrap();
-    let is_found = || {
-        let files = std::fs::read_dir(directory.path()).unwrap();
-        let mut contents = files.map(|file| std::fs::read(file.unwrap().path()).unwrap());
-        contents.any(|bytes| {
-            let mut windows = bytes.windows(SECRET.len());
-            windows.any(|window| window == SECRET.as_bytes())
-        })
-    };
+    let is_found = || is_found_in(directory.path(), SECRET);
     assert!(is_found());
     assert_eq!(records(&path).len(), 2);
     workspace.purge().unwrap();

@@ -169,3 +169,55 @@ fn insertion_is_recorded_in_40_bytes_and_its_key() {
         }
     });
 }
+
+// Promise: storage-format#S41
+#[test]
+fn statistics_count_the_records_of_this_process() {
+    bounded(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        let workspace = open(&path, true);
+        let insert_one = |id, fails| {
+            let inserted = workspace.perform_changes([Book::TABLE], move |tx| {
+                insert(tx, id)?;
+                if fails {
+                    tx.abort();
+                }
+                Ok(())
+            });
+            assert_eq!(inserted.wait().is_err(), fails);
+        };
+        let counted = |workspace: &Workspace| {
+            let (stats, io) = (workspace.stats(), workspace.io_report().unwrap());
+            assert_eq!(
+                (stats.change_records, stats.change_record_bytes),
+                (io.records, io.record_bytes)
+            );
+            (io.records, io.record_bytes, io)
+        };
+        let before = counted(&workspace).2;
+        assert_eq!(before.records, 0);
+        assert!(!before.to_string().contains("change records"), "{before}");
+        insert_one(1, false);
+        insert_one(2, true);
+        insert_one(3, false);
+        let stored = || {
+            let records = records(&path);
+            let bytes = records.iter().map(Vec::len).sum::<usize>();
+            (records.len() as u64, bytes as u64)
+        };
+        let (count, bytes, io) = counted(&workspace);
+        assert_eq!(((count, bytes), count), (stored(), 2));
+        let line = format!("2 change records of {bytes} bytes\n");
+        assert!(io.to_string().contains(&line), "{io}");
+        insert_one(4, false);
+        let after = counted(&workspace).2;
+        assert_eq!(after.since(&io).records, 1);
+        assert_eq!(after.since(&io).record_bytes, stored().1 - bytes);
+        // Those of another workspace with its own backend are not of this process.
+        let without = open(&directory.path().join("b.db"), false);
+        let inserted = without.perform_changes([Book::TABLE], |tx| insert(tx, 1));
+        inserted.wait().unwrap();
+        assert_eq!(counted(&without).0, 0);
+    });
+}
