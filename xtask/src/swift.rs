@@ -23,7 +23,7 @@ Usage: cargo xtask swift
 const INSTALLATION_SECONDS_MAX: &str = "300";
 
 /// The seconds that the tests and their build may take.
-const TESTS_SECONDS_MAX: &str = "1200";
+const TESTS_SECONDS_MAX: &str = "360";
 
 /// Builds the C library, and runs the tests of the Swift package, unless there is no Swift.
 ///

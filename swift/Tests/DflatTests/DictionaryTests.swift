@@ -110,4 +110,16 @@ final class DictionaryTests: FileTestCase {
     workspace.dictionary["key"] = 4
     XCTAssertEqual(changes.value.count, 5)
   }
+
+  func testRowsOfTheDictionaryAreObjects() {
+    let workspace = open()
+    workspace.dictionary["number"] = 7
+    workspace.dictionary["text"] = "seven"
+    workspace.dictionary.synchronize()
+    let items = workspace.fetch(for: DictItem.self).all(orderBy: [DictItem.key.ascending])
+    XCTAssertEqual(items.map(\.key), ["number", "text"])
+    XCTAssertEqual(items[0].valueType, .longValue)
+    XCTAssertEqual(items[0].longValue, 7)
+    XCTAssertEqual(items[1].stringValue, "seven")
+  }
 }

@@ -89,6 +89,11 @@ fn recorded() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../swift/Tests/Generated")
 }
 
+/// The folder of the recorded code that is a part of the library.
+fn library() -> PathBuf {
+    recorded().join("../../Sources/SQLiteDflat/DictItem")
+}
+
 fn generated(case: &str) -> (Vec<Output>, String) {
     match case {
         "hidden" => return generated_of(case, HIDDEN, &[]),
@@ -134,6 +139,11 @@ fn swift_code_is_as_recorded() {
         assert_eq!(outputs.len() % 4, 0, "{case}");
         for output in outputs {
             expect_file![recorded().join(case).join(&output.name)].assert_eq(&output.text);
+            if case == "dict" {
+                // The library has the type of the dictionary's rows, in the module that it imports.
+                let text = output.text.replace("import SQLiteDflat\n", "");
+                expect_file![library().join(&output.name)].assert_eq(&text);
+            }
         }
         if namespaces.contains("public enum") {
             let name = format!("{case}_namespaces.swift");
