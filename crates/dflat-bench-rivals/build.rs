@@ -1,7 +1,7 @@
-//! Compiles the schema of the values.
+//! Compiles the schemas of the objects and of the dictionary's values.
 
 fn main() {
     dflat_build::Builder::new()
         .include_dir("../../schemas")
-        .compile(["../../schemas/post.fbs"]);
+        .compile(["schemas/record.fbs", "../../schemas/post.fbs"]);
 }

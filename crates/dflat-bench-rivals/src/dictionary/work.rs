@@ -4,9 +4,9 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::store::{Open, Store};
+use super::value::Kind;
 use crate::Result;
-use crate::store::{Open, Store};
-use crate::value::Kind;
 
 /// How often each key is read that is read often.
 const READS: usize = 100;
@@ -14,8 +14,8 @@ const READS: usize = 100;
 const SAVES: usize = 20;
 
 /// A piece of work.
-pub(crate) struct Work {
-    pub(crate) name: &'static str,
+pub struct Work {
+    pub name: &'static str,
     kind: Kind,
     task: Task,
 }
@@ -37,7 +37,7 @@ const fn work(name: &'static str, kind: Kind, task: Task) -> Work {
     Work { name, kind, task }
 }
 
-pub(crate) const WORK: &[Work] = &[
+pub const WORK: &[Work] = &[
     work("insert numbers", Kind::Number, Task::Insert(1)),
     work("insert numbers, 2 threads", Kind::Number, Task::Insert(2)),
     work("insert numbers, 4 threads", Kind::Number, Task::Insert(4)),
@@ -71,7 +71,7 @@ pub(crate) const WORK: &[Work] = &[
 
 impl Work {
     /// Does it in a folder of its own; what counts is timed, and what was read is checked.
-    pub(crate) fn run(&self, open: Open, keys: &[String]) -> Result<Duration> {
+    pub fn run(&self, open: Open, keys: &[String]) -> Result<Duration> {
         let folder = tempfile::tempdir()?;
         let open = |folder: &Path| open(folder, self.kind);
         match self.task {

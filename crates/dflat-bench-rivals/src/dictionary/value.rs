@@ -8,7 +8,7 @@ use crate::schema::PostData;
 
 /// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// The number itself.
     Number,
     /// A struct that serde encodes.
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 
 /// The state of a window, as a program keeps it.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Window {
+pub struct Window {
     title: String,
     place: [i64; 2],
     size: [u32; 2],
@@ -48,7 +48,7 @@ const VERSION: &str = "v1";
 
 impl Kind {
     /// Puts a value into the dictionary, in its own way.
-    pub(crate) fn set(self, dictionary: &Dictionary, key: &str, value: i64) -> Result<()> {
+    pub fn set(self, dictionary: &Dictionary, key: &str, value: i64) -> Result<()> {
         match self {
             Self::Number => dictionary.set(key, value)?,
             Self::Record => dictionary.set(key, Serde(window(value)))?,
@@ -60,7 +60,7 @@ impl Kind {
     }
 
     /// The number of what the dictionary has.
-    pub(crate) fn get(self, dictionary: &Dictionary, key: &str) -> Result<Option<i64>> {
+    pub fn get(self, dictionary: &Dictionary, key: &str) -> Result<Option<i64>> {
         Ok(match self {
             Self::Number => dictionary.get(key)?,
             Self::Record => dictionary
@@ -74,7 +74,7 @@ impl Kind {
     }
 
     /// The bytes for a store of bytes.
-    pub(crate) fn encode(self, value: i64) -> Result<Vec<u8>> {
+    pub fn encode(self, value: i64) -> Result<Vec<u8>> {
         Ok(match self {
             Self::Number => value.to_le_bytes().to_vec(),
             Self::Record => rmp_serde::to_vec_named(&window(value))?,
@@ -83,7 +83,7 @@ impl Kind {
     }
 
     /// The number of what [`Self::encode`] gave.
-    pub(crate) fn decode(self, bytes: &[u8]) -> Result<i64> {
+    pub fn decode(self, bytes: &[u8]) -> Result<i64> {
         Ok(match self {
             Self::Number => i64::from_le_bytes(bytes.try_into()?),
             Self::Record => rmp_serde::from_slice::<Window>(bytes)?.place[0],
@@ -92,7 +92,7 @@ impl Kind {
     }
 
     /// The value in a JSON file.
-    pub(crate) fn to_json(self, value: i64) -> Result<serde_json::Value> {
+    pub fn to_json(self, value: i64) -> Result<serde_json::Value> {
         Ok(match self {
             Self::Number => value.into(),
             Self::Record | Self::Message => serde_json::to_value(window(value))?,
@@ -100,7 +100,7 @@ impl Kind {
     }
 
     /// The number of what [`Self::to_json`] made.
-    pub(crate) fn number_in(self, value: &serde_json::Value) -> Result<i64> {
+    pub fn number_in(self, value: &serde_json::Value) -> Result<i64> {
         let number = match self {
             Self::Number => value.as_i64(),
             Self::Record | Self::Message => Some(Window::deserialize(value)?.place[0]),

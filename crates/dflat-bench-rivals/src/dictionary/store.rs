@@ -9,11 +9,11 @@ use dflat::{Dictionary, Workspace};
 use redb::{Database, Durability, ReadableDatabase, TableDefinition};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::value::Kind;
 use crate::Result;
-use crate::value::Kind;
 
 /// Where settings are kept.
-pub(crate) trait Store: Sync {
+pub trait Store: Sync {
     /// Writes values: all are in the file when this returns.
     fn put(&self, items: &mut dyn Iterator<Item = (&str, i64)>) -> Result<()>;
 
@@ -22,10 +22,10 @@ pub(crate) trait Store: Sync {
 }
 
 /// How a store is opened in a folder, where it may have been before, for values of a kind.
-pub(crate) type Open = fn(&Path, Kind) -> Result<Box<dyn Store>>;
+pub type Open = fn(&Path, Kind) -> Result<Box<dyn Store>>;
 
 /// The stores by name.
-pub(crate) const STORES: [(&str, Open); 5] = [
+pub const STORES: [(&str, Open); 5] = [
     ("Dflat", Ours::open),
     ("SQLite", Sqlite::open),
     ("redb", Redb::open),
