@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use xtask::ci::memcheck::{self, Checker};
 use xtask::ci::options::Options;
+use xtask::ci::system_sqlite;
 use xtask::ci::{self, STEP_DURATION_MAX, Step, long, quick, steps};
 use xtask::tidy::{self, Mode};
 use xtask::{Result, c_library, cost, package, picture, swift, workspace};
@@ -28,7 +29,8 @@ Tasks:
   swift          the tests of the Swift package
   cost           the crates and the time of a program's first build with Dflat
   picture        the terminal of the example `inbox`, as the picture in README.md
-  install-tools  the programs that some tests use: flatc and strace (Debian, as root)
+  system-sqlite  tests of the backend and of the C library with the system's SQLite
+  install-tools  the programs that some tests use, such as flatc and strace (Debian, as root)
 ";
 
 const CI_HELP: &str = "\
@@ -117,6 +119,9 @@ fn run(words: &[&str]) -> Result<()> {
         ["cost", "--help" | "-h"] => print(cost::HELP),
         ["cost"] => cost::run(&root, false),
         ["cost", "--bless"] => cost::run(&root, true),
+        ["system-sqlite", "--help" | "-h"] => print(system_sqlite::HELP),
+        ["system-sqlite"] => system_sqlite::tests(&root),
+        ["system-sqlite", "--laws"] => system_sqlite::laws(&root),
         ["install-tools"] => steps::install_tools(&root),
         _ => Err(format!("unknown arguments: {}\n\n{HELP}", words.join(" ")).into()),
     }

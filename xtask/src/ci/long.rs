@@ -1,6 +1,6 @@
 //! `cargo xtask long`: runs for hours the tests whose duration a variable sets.
 
-use crate::ci::{Invocation, Step, Work, memcheck};
+use crate::ci::{Invocation, Step, Work, memcheck, system_sqlite};
 
 /// The text of `cargo xtask long --help`.
 pub const HELP: &str = "\
@@ -26,6 +26,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
   workload   30   random work beside the model
   threads    11   orders of threads, by the model checker
   soak       11   mixed load, which must not grow
+  sqlite     10   the laws on the system's SQLite, by `cargo xtask system-sqlite --laws`
   memory     28   `cargo xtask memcheck`
 ";
 
@@ -104,7 +105,11 @@ pub fn steps() -> Vec<Step> {
         name: "memory",
         work: Work::Task("memcheck", memcheck::run),
     };
-    long.chain([memory]).collect()
+    let sqlite = Step {
+        name: "sqlite",
+        work: Work::Task("system-sqlite --laws", system_sqlite::laws),
+    };
+    long.chain([sqlite, memory]).collect()
 }
 
 #[cfg(test)]

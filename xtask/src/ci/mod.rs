@@ -9,6 +9,7 @@ pub mod memcheck;
 pub mod options;
 pub mod quick;
 pub mod steps;
+pub mod system_sqlite;
 pub mod times;
 
 use std::path::Path;

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::Result;
 use crate::ci::built::{Kind, Selection};
-use crate::ci::{Invocation, Step, Work};
+use crate::ci::{Invocation, Step, Work, system_sqlite};
 use crate::finding::Finding;
 use crate::tidy::{self, Mode};
 use crate::workspace::{self, Package};
@@ -80,7 +80,7 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
             Invocation::new("cargo doc --workspace --no-deps").with("RUSTDOCFLAGS", "-D warnings"),
         ),
     ]);
-    steps.extend(features(&packages));
+    steps.extend(features(&packages, required.contains(&SYSTEM_SQLITE)));
     for (name, arguments) in PROGRAMS {
         if packages.iter().any(|package| package.name == name) {
             steps.push(built(name, selection(Kind::Program, Some(name), arguments)));
@@ -170,7 +170,7 @@ fn under_valgrind(name: &'static str, invocation: Invocation) -> Step {
     Step { name, work }
 }
 
-fn features(packages: &[Package]) -> Vec<Step> {
+fn features(packages: &[Package], has_sqlite: bool) -> Vec<Step> {
     if !packages.iter().any(|package| package.name == "dflat") {
         return Vec::new();
     }
@@ -180,16 +180,19 @@ fn features(packages: &[Package]) -> Vec<Step> {
     let system = Invocation::new(
         "cargo check -p dflat -p dflat-capi --no-default-features --features system-sqlite",
     );
-    let work = if succeeds("pkg-config", &["--exists", "sqlite3"]) {
-        Work::Program(system)
+    let (checked, tested) = if has_sqlite {
+        let tested = Work::Task("system-sqlite", system_sqlite::tests);
+        (Work::Program(system), tested)
     } else {
-        Work::Skip("pkg-config finds no sqlite3".to_owned())
+        let skip = || Work::Skip("pkg-config finds no sqlite3".to_owned());
+        (skip(), skip())
     };
-    let name = "system SQLite";
+    let step = |name, work| Step { name, work };
     vec![
         program("no features", Invocation::new(bare)),
         program("no UUIDs", Invocation::new(without_uuids)),
-        Step { name, work },
+        step("system SQLite", checked),
+        step("tests on the system's SQLite", tested),
     ]
 }
 
@@ -204,14 +207,17 @@ struct Tool {
     variable: &'static str,
 }
 
+/// The variable of the system's SQLite. No test reads it: the steps that need it are skipped.
+const SYSTEM_SQLITE: &str = "DFLAT_REQUIRE_SYSTEM_SQLITE";
+
 /// Compiles and runs an empty program under the sanitizers of the C compiler.
 const SANITIZE: &str = "folder=$(mktemp -d) && echo 'int main(void) { return 0; }' \
                         | cc -fsanitize=address,undefined -x c - -o $folder/a && $folder/a; \
                         status=$?; rm -r $folder; exit $status";
 
 /// Google's schema compiler, with which `dflatc` is compared; a tracer for the system calls of
-/// readers; and what the tests of the C interface use.
-const TOOLS: [Tool; 5] = [
+/// readers; what the tests of the C interface use; and the system's SQLite.
+const TOOLS: [Tool; 6] = [
     Tool {
         program: "flatc",
         check: &["--version"],
@@ -241,6 +247,12 @@ const TOOLS: [Tool; 5] = [
         check: &["--version"],
         package: "pkg-config",
         variable: "DFLAT_REQUIRE_PKG_CONFIG",
+    },
+    Tool {
+        program: "pkg-config",
+        check: &["--exists", "sqlite3"],
+        package: "libsqlite3-dev",
+        variable: SYSTEM_SQLITE,
     },
 ];
 

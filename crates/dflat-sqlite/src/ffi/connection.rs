@@ -17,6 +17,7 @@ use super::blob::Overwriter;
 use super::platform::{FileProtection, c_path, uri};
 use super::sqlite_error::SqliteError;
 use super::statement::{Columns, Param, Statement};
+use super::version::Version;
 
 /// The access that a connection has to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +120,12 @@ impl Connection {
             return Err(SqliteError::misuse(
                 "the SQLite library is built without threads",
             ));
+        }
+        // SAFETY: No argument.
+        let number = unsafe { sqlite::sqlite3_libversion_number() };
+        let version = Version::of_number(number.unsigned_abs());
+        if let Some(refusal) = version.refusal() {
+            return Err(SqliteError::misuse(&refusal));
         }
         let mut raw = ptr::null_mut();
         // SAFETY: The path is a C string, `raw` a place for the result, and the name of the VFS is

@@ -14,6 +14,7 @@ mod log_index;
 mod platform;
 mod sqlite_error;
 mod statement;
+mod version;
 
 pub(crate) use connection::{Access, Connection, StatementId, Switch, is_keyword};
 pub(crate) use log_index::{LogCount, LogExtent, LogStamp, LogState};

@@ -33,7 +33,7 @@ fn tables_of_unexpected_shape_give_errors() {
         "CREATE TABLE post (rowid TEXT, __pk0 BLOB, p INTEGER) ",
         "CREATE VIEW post AS SELECT 1 AS rowid, 'a' AS __pk0, x'00' AS p",
         "CREATE TABLE post (k TEXT PRIMARY KEY, p) WITHOUT ROWID",
-        "CREATE TABLE post (rowid INTEGER PRIMARY KEY, __pk0, j, p AS (json(j)))",
+        "CREATE TABLE post (rowid INTEGER PRIMARY KEY, __pk0, j, p AS (upper(j)))",
         "CREATE VIRTUAL TABLE post USING fts5(__pk0, p)",
     ];
     for definition in definitions {

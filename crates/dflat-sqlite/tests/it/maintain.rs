@@ -157,6 +157,13 @@ fn purge_erases_samples_of_deleted_values() {
     tx.commit().unwrap();
     let mut raw = Raw::open(&path);
     raw.execute("ANALYZE");
+    let tables = "FROM sqlite_schema WHERE name = 'sqlite_stat4'";
+    if raw.rows(&["count(*)"], tables) == ["0"] {
+        let is_system = std::env::var_os("DFLAT_SYSTEM_SQLITE").is_some();
+        assert!(is_system, "the bundled library takes samples");
+        eprintln!("skipped: the system's SQLite takes no samples");
+        return;
+    }
     let samples = raw.rows(&["count(*) > 0"], "FROM sqlite_stat4");
     assert_eq!(samples, ["1"], "the bundled library takes samples");
     drop(raw);
