@@ -266,7 +266,10 @@ fn code(layout: &UnionLayout, tag: &Json) -> Read<u8> {
             .filter(|code| *code == 0 || layout.members.iter().any(|member| member.code == *code)),
         _ => None,
     };
-    code.ok_or_else(|| format!("expected the name of a member of {}", layout.name))
+    code.ok_or_else(|| match tag {
+        Json::Text(name) => format!("{} has no member `{name}`", layout.name),
+        _ => format!("expected the name of a member of {}", layout.name),
+    })
 }
 
 /// Fills the bytes of a number, an enum or a struct.
@@ -304,7 +307,14 @@ fn enumeration(layout: &EnumLayout, json: &Json, out: &mut [u8]) -> Read<()> {
     {
         return Ok(());
     }
-    number(layout.base, json, out).map_err(|_| format!("expected a value of {}", layout.name))
+    number(layout.base, json, out).map_err(|_| match json {
+        Json::Text(text) => {
+            let mut names = text.split_whitespace();
+            let unknown = names.find(|name| number_of(layout, name).is_none());
+            format!("{} has no value `{}`", layout.name, unknown.unwrap_or(text))
+        }
+        _ => format!("expected a value of {}", layout.name),
+    })
 }
 
 fn structure(

@@ -42,7 +42,7 @@ fn json_of_another_type_is_refused_with_the_field_that_is_wrong() {
         (r#"{"title":"a","colour":"Red"}"#, "has no field `colour`"),
         (
             r#"{"title":"a","color":"Pink"}"#,
-            "color: expected a value of Color",
+            "color: Color has no value `Pink`",
         ),
         (
             r#"{"title":"a","priority":"b"}"#,
