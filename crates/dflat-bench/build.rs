@@ -12,5 +12,6 @@ fn main() {
             "schemas/ranked.fbs",
             "schemas/listed.fbs",
             "schemas/catalogued.fbs",
+            "schemas/wide.fbs",
         ]);
 }

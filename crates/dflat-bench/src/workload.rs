@@ -9,7 +9,7 @@ pub use indexed::{Column, ColumnValue, Indexed};
 pub use schema::{
     BenchDoc, BenchDocData, BenchDocV2, BenchDocV2Data, BenchDocV3, BenchDocV3Data, BenchDocV4,
     BenchDocV4Data, Catalogued, CataloguedData, Color, Content, ImageContent, Listed, ListedData,
-    Ranked, RankedChangeRequest, RankedData, TextContent, Vec3,
+    Ranked, RankedChangeRequest, RankedData, TextContent, Vec3, Wide, WideChangeRequest, WideData,
 };
 
 /// The code that is generated from the schemas.

@@ -1,11 +1,13 @@
 //! Transactions that each change one object. There is one transaction for every ten objects; the
 //! floor makes the same number of commits.
 
-use dflat::{Durability, Workspace};
+use std::cell::Cell;
+
+use dflat::{Durability, Error, ErrorKind, Workspace};
 
 use super::update::{Run, raise, update};
 use crate::measure::{Report, Settings};
-use crate::workload::BenchDoc;
+use crate::workload::{BenchDoc, Wide, WideChangeRequest, WideData};
 use crate::{Result, check};
 
 /// Waits for each transaction before it queues the next.
@@ -44,6 +46,90 @@ pub(super) fn queued(name: &'static str, settings: &Settings) -> Result<Report> 
         }
         Ok(())
     })
+}
+
+/// Pairs of transactions over a type with 17 indexes: the first is undone, because its handler
+/// returns an error, and the second is committed. The floor commits both.
+pub(super) fn after_undone(name: &'static str, settings: &Settings) -> Result<Report> {
+    let pairs = (settings.objects / 10).max(1);
+    let (undone, good) = (WidePairs::new(settings)?, WidePairs::new(settings)?);
+    settings.compare(
+        name,
+        |probe| {
+            let ((), time) = probe.time(|| undone.make(pairs, true))?;
+            undone.check(1)?;
+            Ok(time)
+        },
+        |probe| {
+            let ((), time) = probe.time(|| good.make(pairs, false))?;
+            good.check(2)?;
+            Ok(time)
+        },
+    )
+}
+
+/// A workspace for pairs of transactions.
+struct WidePairs {
+    workspace: Workspace,
+    made: Cell<u64>,
+    // Order: the directory is removed after the workspace is closed.
+    _scratch: tempfile::TempDir,
+}
+
+impl WidePairs {
+    fn new(settings: &Settings) -> Result<Self> {
+        let scratch = settings.scratch()?;
+        Ok(Self {
+            workspace: Workspace::open(scratch.path().join("wide.db"))?,
+            made: Cell::new(0),
+            _scratch: scratch,
+        })
+    }
+
+    /// Makes pairs of transactions, each of which inserts an object.
+    fn make(&self, pairs: usize, is_first_undone: bool) -> Result<()> {
+        for _ in 0..pairs {
+            let id = self.made.get() * 2;
+            self.made.set(self.made.get() + 1);
+            let first = self.insert(id, is_first_undone);
+            let is_undone = first.is_err_and(|error| error.kind() == ErrorKind::User);
+            check("undone", &is_undone, &is_first_undone)?;
+            self.insert(id + 1, false)?;
+        }
+        Ok(())
+    }
+
+    fn insert(&self, id: u64, is_undone: bool) -> dflat::Result<()> {
+        self.workspace
+            .perform_changes_blocking([Wide::TABLE], |tx| {
+                tx.submit(WideChangeRequest::creation(wide(id)))?;
+                match is_undone {
+                    true => Err(Error::user("undone")),
+                    false => Ok(()),
+                }
+            })
+    }
+
+    /// Checks that so many objects of each pair are stored.
+    fn check(&self, stored: u64) -> Result<()> {
+        let count = self.workspace.fetch::<Wide>().count()?;
+        check(
+            "objects",
+            &count,
+            &usize::try_from(self.made.get() * stored)?,
+        )
+    }
+}
+
+fn wide(id: u64) -> WideData {
+    let value = i32::try_from(id % 1_000).unwrap_or_default();
+    WideData {
+        id,
+        a: value,
+        b: value + 1,
+        q: value + 16,
+        ..WideData::default()
+    }
 }
 
 fn compare(

@@ -42,7 +42,7 @@ enum Run {
 }
 
 /// All scenarios.
-pub const ALL: [Scenario; 60] = [
+pub const ALL: [Scenario; 61] = [
     Scenario::new("insert_1tx", insert::one_transaction),
     Scenario::new("fetch_scan", fetch::scan),
     Scenario::new("fetch_all", fetch::all),
@@ -87,6 +87,7 @@ pub const ALL: [Scenario; 60] = [
     Scenario::new("commit_wait", commit::wait),
     Scenario::new("commit_blocking", commit::blocking),
     Scenario::new("commit_queued", commit::queued),
+    Scenario::new("commit_after_undone", commit::after_undone),
     Scenario::new("recorded_update_100", processes::batches),
     Scenario::new("recorded_update_alone", processes::alone),
     Scenario::new("recorded_update_queued", processes::queued),

@@ -106,16 +106,19 @@ impl Connection {
     /// The state of the log. `None` if the log's index can't be read, or is being written. The
     /// precondition is that of [`Self::log_count`].
     pub(crate) fn log_state(&self) -> Option<LogState> {
-        /// The commits, the size of a page, the pages of the log and of the database, the salts.
-        const OFFSETS: [usize; 6] = [8, 12, 16, 20, 32, 36];
-        /// The place of the second copy of the header, which SQLite writes first.
-        const COPY_OFFSET: usize = 48;
-        let header = self.log_index(OFFSETS)?;
-        if self.log_index(OFFSETS.map(|offset| COPY_OFFSET + offset))? != header {
+        /// The number of words of the header that are read: the commits, the size of a page, the
+        /// pages of the log and of the database, the salts.
+        const WORDS: usize = 6;
+        /// The words, those of the second copy of the header, and the copied pages.
+        const OFFSETS: [usize; 2 * WORDS + 1] =
+            [8, 12, 16, 20, 32, 36, 56, 60, 64, 68, 80, 84, COPIED_OFFSET];
+        let read = self.log_index(OFFSETS)?;
+        let (header, rest) = read.split_first_chunk::<WORDS>()?;
+        let (copy, copied) = rest.split_first_chunk::<WORDS>()?;
+        if copy != header {
             return None;
         }
-        let [copied] = self.log_index([COPIED_OFFSET])?;
-        let [
+        let &[
             commits,
             word,
             pages,
@@ -123,6 +126,7 @@ impl Connection {
             first_salt,
             second_salt,
         ] = header;
+        let copied = copied.first().copied()?;
         Some(LogState {
             commits,
             page_bytes: u64::from(page_bytes(word).max(512)),

@@ -148,7 +148,7 @@ fn run(path: &Path, task: &str, kill_after: Option<Duration>) -> Output {
 // Promise: concurrency#C78
 #[test]
 fn short_lived_programs_meet_no_error() {
-    let programs = std::env::var(PROGRAMS).map_or(30, |text| text.parse().unwrap());
+    let programs = std::env::var(PROGRAMS).map_or(70, |text| text.parse().unwrap());
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     let added = AtomicU32::new(0);
