@@ -45,6 +45,10 @@
 //!   transaction has it as [`TransactionDictionary`].
 //! - **Convert** objects: [`Payload`] to and from bytes, and with the feature `serde` to and from
 //!   JSON. The payload's page shows the form.
+//! - **Await** instead of blocking: methods whose names end in `_async` return an [`AsyncCall`], a
+//!   future that depends on no runtime, and a [`TransactionHandle`] is a future too.
+//! - **Dates, times and UUIDs** of a schema: [`Seconds`], [`Milliseconds`], [`Microseconds`] and
+//!   [`Nanoseconds`], and the features `jiff` and `uuid` below.
 //! - **Look after** a file: `Workspace::backup`, `check`, `repair` and `salvage`;
 //!   [`Workspace::index_progress`] and [`Stats`].
 //!

@@ -77,6 +77,29 @@ mod server {
     // The page has the code up to here.
 }
 
+#[allow(dead_code, reason = "the program of the page; its server is tested")]
+mod program {
+    use super::server::serve;
+    use dflat::Workspace;
+
+    // The page has this `main`.
+    dflat::include_schema!("task");
+
+    #[tokio::main(flavor = "current_thread")]
+    async fn main() -> Result<(), Box<dyn std::error::Error>> {
+        let workspace = Workspace::open("tasks.db")?;
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
+        let stop = async {
+            // Without the signal, the server runs until its process ends.
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        Ok(serve(listener, workspace, stop).await?)
+    }
+    // The page has its `main` up to here.
+}
+
 /// A request, and the status and the text of its response.
 async fn request(port: u16, method: &str, path: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
@@ -140,14 +163,22 @@ fn the_server_answers_on_one_thread_and_ends_gracefully() {
 }
 
 #[test]
-fn the_page_shows_the_server() {
+fn the_page_shows_the_server_and_its_main() {
+    shows(
+        "// The page has the code from here on.\n",
+        "    // The page has the code up to here.",
+    );
+    shows(
+        "// The page has this `main`.\n",
+        "    // The page has its `main` up to here.",
+    );
+}
+
+/// Checks that the page has the code between two lines of this file.
+fn shows(first: &str, last: &str) {
     let source = include_str!("axum.rs");
-    let (_, code) = source
-        .split_once("// The page has the code from here on.\n")
-        .unwrap();
-    let (code, _) = code
-        .split_once("    // The page has the code up to here.")
-        .unwrap();
+    let (_, code) = source.split_once(first).unwrap();
+    let (code, _) = code.split_once(last).unwrap();
     let code: String = code
         .lines()
         .map(|line| format!("{}\n", line.strip_prefix("    ").unwrap_or(line)))

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use dflat_engine::fetch::{self, Grouping, PREDICATE_DEPTH_MAX};
-use dflat_model::{Direction, Domain, Expression, Nulls, Value};
+use dflat_model::{Direction, Domain, Expression, FieldKind, Nulls, Scalar, Value};
 
 use super::Fetch;
 use super::aggregate::Sum;
@@ -208,7 +208,12 @@ pub(crate) fn read<T: Object, K: FieldType + ?Sized, S>(
 ) -> Result<Vec<Group<K::Owned, S>>> {
     let groups = groups.iter().map(|group| {
         let Some(sum) = &group.sum else {
-            let (name, key) = (&T::TABLE.type_name, &group.key);
+            let name = &T::TABLE.type_name;
+            let key = match (K::KIND, &group.key) {
+                (FieldKind::Scalar(Scalar::Bool), Value::Int(0)) => "false".to_owned(),
+                (FieldKind::Scalar(Scalar::Bool), Value::Int(_)) => "true".to_owned(),
+                (_, key) => key.to_string(),
+            };
             let message =
                 format!("cannot sum a field of {name}: the sum of group {key} does not fit");
             return Err(Error::new(ErrorKind::InvalidArgument, message));

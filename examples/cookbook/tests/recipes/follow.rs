@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
 
 use cookbook::{Note, NoteChangeRequest, NoteData, State};
-use dflat::{Result, SubscribedObject, Subscription, Update, Watch, Workspace};
+use dflat::{Group, Result, SubscribedObject, Subscription, Update, Watch, Workspace};
 use futures::StreamExt;
 
 use crate::{add, some_notes};
@@ -122,6 +122,37 @@ fn cell_has_the_latest_titles() -> Result<()> {
     let cell = watch_titles(&workspace)?;
     workspace.settle()?;
     assert_eq!(cell.latest().unwrap()?.len(), 3);
+    Ok(())
+}
+
+type Headings = Arc<[Group<String>]>;
+
+fn follow_headings(workspace: &Workspace) -> Result<Watch<Result<Headings>>> {
+    let open = workspace
+        .fetch::<Note>()
+        .filter(Note::STATE.ne(State::Done));
+    workspace.observe(open.group_by(Note::LIST))?.watch()
+}
+
+#[test]
+fn headings_follow_a_note_that_is_done() -> Result<()> {
+    let workspace = some_notes()?;
+    let headings = follow_headings(&workspace)?;
+    let shown = || -> Result<Vec<_>> {
+        workspace.settle()?;
+        let latest = headings.latest().unwrap()?;
+        let line = |group: &Group<String>| (group.key.clone().unwrap(), group.count);
+        Ok(latest.iter().map(line).collect())
+    };
+    assert_eq!(
+        shown()?,
+        [("shopping".to_owned(), 1), ("work".to_owned(), 1)]
+    );
+    workspace.perform_changes_blocking([Note::TABLE], |tx| {
+        let shopping = Note::LIST.eq("shopping");
+        tx.update_where(shopping, |note| note.state = State::Done)
+    })?;
+    assert_eq!(shown()?, [("work".to_owned(), 1)]);
     Ok(())
 }
 

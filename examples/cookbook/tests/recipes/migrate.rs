@@ -35,7 +35,7 @@ fn upgrade_copies_each_contact() -> Result<()> {
     })?;
     assert_eq!(upgrade(&workspace)?, 2);
     let names = workspace.fetch::<v2::Contact>().select(v2::Contact::NAME)?;
-    assert_eq!(names, ["Ada", "Bob"]);
+    assert_eq!(names, [Some("Ada".to_owned()), Some("Bob".to_owned())]);
     Ok(())
 }
 
