@@ -18,6 +18,18 @@ pub(super) enum Query {
     Nothing,
 }
 
+/// The method with the query field of a nested value.
+struct Accessor<'t> {
+    method: &'t str,
+    /// The name of the field in the schema.
+    name: &'t str,
+    query: Query,
+    /// The type argument for the presence, after a comma, or nothing.
+    presence: &'t str,
+    /// The step from the value to the field.
+    step: Expr,
+}
+
 impl<'p> Scope<'p> {
     pub(super) fn query(self, value: Value<'_>) -> Query {
         match value {
@@ -109,8 +121,14 @@ impl<'p> Scope<'p> {
                 let default = || self.plain_default(field);
                 let docs = |text: &mut Text| self.field_docs(field, text);
                 let presence = self.presence(field, "P");
-                let method = (member.method.as_str(), field.source.name.as_str());
-                self.query_method(method, docs, (query, &presence), step, default, text);
+                let accessor = Accessor {
+                    method: &member.method,
+                    name: &field.source.name,
+                    query,
+                    presence: &presence,
+                    step,
+                };
+                self.query_method(accessor, docs, default, text);
             }
         };
         self.query_fields("table", methods, text);
@@ -140,8 +158,14 @@ impl<'p> Scope<'p> {
                     Item::Scalar(scalar) if scalar.is_float() => "",
                     _ => ", P",
                 };
-                let method = (member.method.as_str(), source.name.as_str());
-                self.query_method(method, docs, (query, presence), step, zero, text);
+                let accessor = Accessor {
+                    method: &member.method,
+                    name: &source.name,
+                    query,
+                    presence,
+                    step,
+                };
+                self.query_method(accessor, docs, zero, text);
             }
         };
         self.query_fields("struct", methods, text);
@@ -149,13 +173,18 @@ impl<'p> Scope<'p> {
 
     fn query_method(
         self,
-        (method, name): (&str, &str),
+        accessor: Accessor<'_>,
         docs: impl FnOnce(&mut Text),
-        (query, presence): (Query, &str),
-        step: Expr,
         default: impl FnOnce() -> Expr,
         text: &mut Text,
     ) {
+        let Accessor {
+            method,
+            name,
+            query,
+            presence,
+            step,
+        } = accessor;
         let name = atom(format!("{name:?}"));
         let path = atom("self").field("0");
         let (result, value) = match query {

@@ -9,10 +9,20 @@ use dflat_engine::transaction::Transaction;
 use dflat_model::Table;
 
 use super::TransactionContext;
-use crate::{Result, Workspace};
+use crate::{Error, ErrorKind, Result, Workspace};
 
-/// A handler and its completion share one allocation, `shared`. It also holds the keys of the
+/// The keys that a transaction holds, with the state that its handler and its completion share.
+type Held = Arc<dyn AsRef<HeldKeys> + Send + Sync>;
+
+type Handler = Box<dyn FnOnce(TransactionContext) -> Result<()> + Send>;
+type Retried = Box<dyn FnMut(TransactionContext) -> Result<()> + Send>;
+type Completion = Box<dyn FnOnce(Result<()>) + Send>;
+
+/// A handler and its completion share the allocation `shared`. It also holds the keys of the
 /// dictionary that the transaction uses until it ends; a plain [`HeldKeys`] suffices.
+///
+/// The methods with type parameters only make these parameters untyped: a program has a copy of
+/// them for each of its handlers, and one copy of everything that they call.
 impl Workspace {
     /// Queues a transaction over these tables and returns at once. `handler` runs on a thread of
     /// the workspace. `completion` is called exactly once: after the commit and its deliveries, or
@@ -25,11 +35,25 @@ impl Workspace {
         handler: impl FnOnce(TransactionContext, &S) -> Result<()> + Send + 'static,
         completion: impl FnOnce(Arc<S>, Result<()>) + Send + 'static,
     ) {
+        let (held, ended): (Held, _) = (Arc::clone(&shared) as _, Arc::clone(&shared));
+        let handler: Handler = Box::new(move |context| handler(context, &shared));
+        let completion: Completion = Box::new(move |outcome| completion(ended, outcome));
+        self.queue(&mut tables.into_iter(), options, held, handler, completion);
+    }
+
+    fn queue(
+        &self,
+        tables: &mut dyn Iterator<Item = Table>,
+        options: PerformOptions,
+        held: Held,
+        handler: Handler,
+        completion: Completion,
+    ) {
         let dictionary = Arc::clone(self.dictionary());
-        let ended = Arc::clone(&shared);
+        let ended = Arc::clone(&held);
         let handler =
-            move |transaction: &Rc<Transaction>| run(transaction, dictionary, &shared, handler);
-        let completion = move |outcome| complete(ended, outcome, completion);
+            move |transaction: &Rc<Transaction>| run(transaction, dictionary, &held, handler);
+        let completion = move |outcome| complete(&ended, outcome, completion);
         self.engine().perform(tables, options, handler, completion);
     }
 
@@ -44,12 +68,26 @@ impl Workspace {
         mut handler: impl FnMut(TransactionContext, &S) -> Result<()> + Send + 'static,
         completion: impl FnOnce(Arc<S>, Result<()>) + Send + 'static,
     ) {
+        let (held, ended): (Held, _) = (Arc::clone(&shared) as _, Arc::clone(&shared));
+        let handler: Retried = Box::new(move |context| handler(context, &shared));
+        let completion: Completion = Box::new(move |outcome| completion(ended, outcome));
+        self.queue_retrying(&mut tables.into_iter(), options, held, handler, completion);
+    }
+
+    fn queue_retrying(
+        &self,
+        tables: &mut dyn Iterator<Item = Table>,
+        options: PerformOptions,
+        held: Held,
+        mut handler: Retried,
+        completion: Completion,
+    ) {
         let dictionary = Arc::clone(self.dictionary());
-        let ended = Arc::clone(&shared);
+        let ended = Arc::clone(&held);
         let handler = move |transaction: &Rc<Transaction>| {
-            run_again(transaction, &dictionary, &shared, &mut handler)
+            run_again(transaction, &dictionary, &held, &mut handler)
         };
-        let completion = move |outcome| complete(ended, outcome, completion);
+        let completion = move |outcome| complete(&ended, outcome, completion);
         self.engine()
             .perform_retrying(tables, options, handler, completion);
     }
@@ -67,17 +105,29 @@ impl Workspace {
         options: PerformOptions,
         handler: impl FnOnce(TransactionContext) -> Result<R>,
     ) -> Result<R> {
+        let (mut handler, mut value) = (Some(handler), None);
+        let mut handler = |context| {
+            if let Some(handler) = handler.take() {
+                value = Some(handler(context)?);
+            }
+            Ok(())
+        };
+        self.run_here(&mut tables.into_iter(), options, &mut handler)?;
+        value.ok_or_else(no_value)
+    }
+
+    fn run_here(
+        &self,
+        tables: &mut dyn Iterator<Item = Table>,
+        options: PerformOptions,
+        handler: &mut dyn FnMut(TransactionContext) -> Result<()>,
+    ) -> Result<()> {
         let holds = Arc::new(HeldKeys::default());
-        let ended = Arc::clone(&holds);
+        let (held, ended): (Held, _) = (Arc::clone(&holds) as _, holds);
         self.engine().perform_here(
             tables,
             options,
-            |transaction| {
-                let dictionary = Arc::clone(self.dictionary());
-                run(transaction, dictionary, &holds, |context, _| {
-                    handler(context)
-                })
-            },
+            |transaction| run(transaction, Arc::clone(self.dictionary()), &held, handler),
             move |outcome| ended.release(outcome.is_ok()),
         )
     }
@@ -93,57 +143,67 @@ impl Workspace {
         options: PerformOptions,
         mut handler: impl FnMut(TransactionContext) -> Result<R>,
     ) -> Result<R> {
+        let mut value = None;
+        let mut handler = |context| {
+            value = Some(handler(context)?);
+            Ok(())
+        };
+        self.run_here_retrying(&mut tables.into_iter(), options, &mut handler)?;
+        value.ok_or_else(no_value)
+    }
+
+    fn run_here_retrying(
+        &self,
+        tables: &mut dyn Iterator<Item = Table>,
+        options: PerformOptions,
+        handler: &mut dyn FnMut(TransactionContext) -> Result<()>,
+    ) -> Result<()> {
         let holds = Arc::new(HeldKeys::default());
-        let ended = Arc::clone(&holds);
+        let (held, ended): (Held, _) = (Arc::clone(&holds) as _, holds);
         self.engine().perform_here_retrying(
             tables,
             options,
-            |transaction| {
-                let dictionary = self.dictionary();
-                run_again(transaction, dictionary, &holds, |context, _| {
-                    handler(context)
-                })
-            },
+            |transaction| run_again(transaction, self.dictionary(), &held, &mut *handler),
             move |outcome| ended.release(outcome.is_ok()),
         )
     }
 }
 
 /// Runs a handler, and then records the values of the keys that it held.
-fn run<S: AsRef<HeldKeys> + Send + Sync + 'static, R>(
+fn run(
     transaction: &Rc<Transaction>,
     dictionary: Arc<Dictionary>,
-    shared: &Arc<S>,
-    handler: impl FnOnce(TransactionContext, &S) -> Result<R>,
-) -> Result<R> {
+    held: &Held,
+    handler: impl FnOnce(TransactionContext) -> Result<()>,
+) -> Result<()> {
     let context = TransactionContext {
         transaction: Rc::clone(transaction),
         dictionary,
-        holds: Arc::clone(shared) as _,
+        holds: Arc::clone(held),
     };
-    let value = handler(context, shared)?;
-    (**shared).as_ref().seal(transaction)?;
-    Ok(value)
+    handler(context)?;
+    (**held).as_ref().seal(transaction)
 }
 
 /// Runs a handler that may have run before.
-fn run_again<S: AsRef<HeldKeys> + Send + Sync + 'static, R>(
+fn run_again(
     transaction: &Rc<Transaction>,
     dictionary: &Arc<Dictionary>,
-    shared: &Arc<S>,
-    handler: impl FnOnce(TransactionContext, &S) -> Result<R>,
-) -> Result<R> {
+    held: &Held,
+    handler: impl FnOnce(TransactionContext) -> Result<()>,
+) -> Result<()> {
     // Releases the keys of an earlier run, whose changes were not kept.
-    (**shared).as_ref().release(false);
-    run(transaction, Arc::clone(dictionary), shared, handler)
+    (**held).as_ref().release(false);
+    run(transaction, Arc::clone(dictionary), held, handler)
 }
 
 /// Releases the keys of a transaction that has ended, and calls its completion.
-fn complete<S: AsRef<HeldKeys>>(
-    shared: Arc<S>,
-    outcome: Result<()>,
-    completion: impl FnOnce(Arc<S>, Result<()>),
-) {
-    (*shared).as_ref().release(outcome.is_ok());
-    completion(shared, outcome);
+fn complete(held: &Held, outcome: Result<()>, completion: Completion) {
+    (**held).as_ref().release(outcome.is_ok());
+    completion(outcome);
+}
+
+fn no_value() -> Error {
+    let message = "cannot give the handler's value: it did not run";
+    Error::new(ErrorKind::Backend, message)
 }

@@ -27,42 +27,25 @@ pub struct TransactionHandle<R, E = Error> {
 
 /// The state that a transaction shares with its handle, in one allocation.
 pub(crate) struct Shared<R, E> {
-    state: Mutex<State<R, E>>,
-    done: Condvar,
-    /// The value or the error of its own type that the handler has returned, until the transaction
-    /// ends.
+    ending: Ending,
+    /// The value or the error of its own type that the handler has returned, until the outcome is
+    /// taken.
     returned: Mutex<Option<Result<R, E>>>,
+}
+
+/// The part of the shared state that does not depend on the caller's types.
+struct Ending {
+    state: Mutex<State>,
+    done: Condvar,
     holds: HeldKeys,
 }
 
-type Completion<R, E> = Box<dyn FnOnce(Result<R, E>) + Send>;
-
-enum State<R, E> {
+enum State {
     Running(Waiter),
     /// A completion takes the outcome.
-    Awaited(Completion<R, E>),
-    Done(Ending<R, E>),
+    Awaited(Box<dyn FnOnce(Result<()>) + Send>),
+    Done(Result<()>),
     Taken,
-}
-
-/// The end of a transaction. The library's error is converted to the caller's type when the outcome
-/// is taken: the conversion is the caller's code.
-struct Ending<R, E> {
-    outcome: Result<()>,
-    returned: Option<Result<R, E>>,
-}
-
-impl<R, E: From<Error>> Ending<R, E> {
-    fn into_outcome(self) -> Result<R, E> {
-        match (self.outcome, self.returned) {
-            (Ok(()), Some(returned)) => returned,
-            (Ok(()), None) => Err(E::from(no_value())),
-            (Err(error), returned) => {
-                let kept = returned.and_then(Result::err);
-                Err(own_error::join(error, kept))
-            }
-        }
-    }
 }
 
 /// The waiter to wake when a transaction has ended.
@@ -74,7 +57,7 @@ enum Waiter {
 
 impl<R, E> AsRef<HeldKeys> for Shared<R, E> {
     fn as_ref(&self) -> &HeldKeys {
-        &self.holds
+        &self.ending.holds
     }
 }
 
@@ -83,12 +66,9 @@ impl<R, E> AsRef<HeldKeys> for Shared<R, E> {
 pub(crate) fn channel<R, E>(
     returned: Option<Result<R, E>>,
 ) -> (Arc<Shared<R, E>>, TransactionHandle<R, E>) {
-    let state = Mutex::new(State::Running(Waiter::Nobody));
     let shared = Arc::new(Shared {
-        state,
-        done: Condvar::new(),
+        ending: Ending::new(),
         returned: Mutex::new(returned),
-        holds: HeldKeys::default(),
     });
     let handle = TransactionHandle {
         shared: Arc::clone(&shared),
@@ -96,15 +76,102 @@ pub(crate) fn channel<R, E>(
     (shared, handle)
 }
 
-impl<R, E> Shared<R, E> {
-    fn lock(&self) -> MutexGuard<'_, State<R, E>> {
+impl Ending {
+    fn new() -> Self {
+        Self {
+            state: Mutex::new(State::Running(Waiter::Nobody)),
+            done: Condvar::new(),
+            holds: HeldKeys::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
         // No user code runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Gives the outcome of the transaction to the waiter or the completion.
+    fn complete(&self, outcome: Result<()>) {
+        let mut state = self.lock();
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Awaited(completion) => {
+                drop(state);
+                completion(outcome);
+            }
+            State::Running(waiter) => {
+                *state = State::Done(outcome);
+                drop(state);
+                match waiter {
+                    // Notifying costs a system call even without a waiter.
+                    Waiter::Nobody => {}
+                    Waiter::Thread => self.done.notify_all(),
+                    Waiter::Task(waker) => waker.wake(),
+                }
+            }
+            State::Done(_) | State::Taken => {}
+        }
+    }
+
+    /// Waits for the outcome and takes it.
+    fn wait(&self) -> Result<()> {
+        let mut state = self.lock();
+        if !matches!(*state, State::Done(_)) {
+            callback::forbid_blocking("wait for a transaction")?;
+        }
+        if let State::Running(waiter) = &mut *state {
+            *waiter = Waiter::Thread;
+        }
+        let running = |state: &mut State| matches!(state, State::Running(_));
+        let ended = self.done.wait_while(state, running);
+        take(&mut ended.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes the outcome if the transaction has ended.
+    fn poll(&self, context: &Context<'_>) -> Poll<Result<()>> {
+        let mut state = self.lock();
+        let State::Running(waiter) = &mut *state else {
+            return Poll::Ready(take(&mut state));
+        };
+        if let Err(error) = callback::forbid_blocking("await a transaction") {
+            return Poll::Ready(Err(error));
+        }
+        match waiter {
+            Waiter::Task(waker) => waker.clone_from(context.waker()),
+            Waiter::Nobody | Waiter::Thread => *waiter = Waiter::Task(context.waker().clone()),
+        }
+        Poll::Pending
+    }
+
+    /// Calls `completion` with the outcome, now or when the transaction ends.
+    fn on_completion(&self, completion: Box<dyn FnOnce(Result<()>) + Send>) {
+        let mut state = self.lock();
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Done(outcome) => {
+                drop(state);
+                completion(outcome);
+            }
+            _ => *state = State::Awaited(completion),
+        }
+    }
+}
+
+impl<R, E> Shared<R, E> {
     fn returned(&self) -> MutexGuard<'_, Option<Result<R, E>>> {
         // No user code runs under the lock.
         self.returned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<R, E: From<Error>> Shared<R, E> {
+    /// The outcome in the caller's types. No lock is held: the conversion of an error is the
+    /// caller's code.
+    fn outcome(&self, ended: Result<()>) -> Result<R, E> {
+        let returned = self.returned().take();
+        match (ended, returned) {
+            (Ok(()), Some(returned)) => returned,
+            (Ok(()), None) => Err(E::from(no_value())),
+            (Err(error), returned) => Err(own_error::join(error, returned.and_then(Result::err))),
+        }
     }
 }
 
@@ -126,28 +193,9 @@ impl<R, E: From<Error> + 'static> Shared<R, E> {
         outcome
     }
 
-    /// Gives the handler's value, or the error of the transaction, to the waiter or the completion.
+    /// Gives the outcome of the transaction to the waiter or the completion.
     pub(crate) fn complete(&self, outcome: Result<()>) {
-        let returned = self.returned().take();
-        let ending = Ending { outcome, returned };
-        let mut state = self.lock();
-        match std::mem::replace(&mut *state, State::Taken) {
-            State::Awaited(completion) => {
-                drop(state);
-                completion(ending.into_outcome());
-            }
-            State::Running(waiter) => {
-                *state = State::Done(ending);
-                drop(state);
-                match waiter {
-                    // Notifying costs a system call even without a waiter.
-                    Waiter::Nobody => {}
-                    Waiter::Thread => self.done.notify_all(),
-                    Waiter::Task(waker) => waker.wake(),
-                }
-            }
-            State::Done(_) | State::Taken => {}
-        }
+        self.ending.complete(outcome);
     }
 }
 
@@ -177,25 +225,15 @@ impl<R, E: From<Error>> TransactionHandle<R, E> {
     /// - The error that lost the transaction, or the error of its commit: none of its changes is
     ///   kept then.
     pub fn wait(self) -> Result<R, E> {
-        let mut state = self.shared.lock();
-        if !matches!(*state, State::Done(_)) {
-            // The caller's conversion of an error runs without the lock.
-            drop(state);
-            callback::forbid_blocking("wait for a transaction")?;
-            state = self.shared.lock();
-        }
-        if let State::Running(waiter) = &mut *state {
-            *waiter = Waiter::Thread;
-        }
-        let running = |state: &mut State<R, E>| matches!(state, State::Running(_));
-        state = self
-            .shared
-            .done
-            .wait_while(state, running)
-            .unwrap_or_else(PoisonError::into_inner);
-        take(state)
+        let ended = self.shared.ending.wait();
+        self.shared.outcome(ended)
     }
 
+    /// Lets the transaction run, and drops its outcome.
+    pub fn detach(self) {}
+}
+
+impl<R: Send + 'static, E: From<Error> + Send + 'static> TransactionHandle<R, E> {
     /// Calls `completion` with the outcome: on a thread of the workspace, after the transaction's
     /// callbacks and before the callbacks of the next transaction on its types; or on this thread,
     /// before this returns, if the transaction has ended already. `completion` must not block on
@@ -206,18 +244,10 @@ impl<R, E: From<Error>> TransactionHandle<R, E> {
     /// more than 65,536 changed rows wait for their delivery, each transaction is held at its end,
     /// at most a second for each 65,536 rows. Long work belongs on a thread of its own.
     pub fn on_completion(self, completion: impl FnOnce(Result<R, E>) + Send + 'static) {
-        let mut state = self.shared.lock();
-        match std::mem::replace(&mut *state, State::Taken) {
-            State::Done(ending) => {
-                drop(state);
-                completion(ending.into_outcome());
-            }
-            _ => *state = State::Awaited(Box::new(completion)),
-        }
+        let shared = Arc::clone(&self.shared);
+        let completion = Box::new(move |ended| completion(shared.outcome(ended)));
+        self.shared.ending.on_completion(completion);
     }
-
-    /// Lets the transaction run, and drops its outcome.
-    pub fn detach(self) {}
 }
 
 impl<R, E: From<Error>> Future for TransactionHandle<R, E> {
@@ -226,40 +256,25 @@ impl<R, E: From<Error>> Future for TransactionHandle<R, E> {
     /// Ready when the transaction has ended. Inside a handler or a callback it is ready at once,
     /// with [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock), unless the transaction has ended.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<R, E>> {
-        let mut state = self.shared.lock();
-        if let State::Running(waiter) = &mut *state {
-            if let Err(error) = callback::forbid_blocking("await a transaction") {
-                drop(state);
-                return Poll::Ready(Err(E::from(error)));
-            }
-            match waiter {
-                Waiter::Task(waker) => waker.clone_from(context.waker()),
-                Waiter::Nobody | Waiter::Thread => {
-                    *waiter = Waiter::Task(context.waker().clone());
-                }
-            }
-            return Poll::Pending;
-        }
-        Poll::Ready(take(state))
+        let ended = self.shared.ending.poll(context);
+        ended.map(|ended| self.shared.outcome(ended))
     }
 }
 
 /// Takes the outcome of a transaction that has ended.
-fn take<R, E: From<Error>>(mut state: MutexGuard<'_, State<R, E>>) -> Result<R, E> {
-    let ended = std::mem::replace(&mut *state, State::Taken);
-    drop(state);
-    match ended {
-        State::Done(ending) => ending.into_outcome(),
+fn take(state: &mut State) -> Result<()> {
+    match std::mem::replace(state, State::Taken) {
+        State::Done(outcome) => outcome,
         _ => {
             let message = "cannot take a transaction's outcome twice";
-            Err(E::from(Error::new(ErrorKind::InvalidArgument, message)))
+            Err(Error::new(ErrorKind::InvalidArgument, message))
         }
     }
 }
 
 impl<R, E> fmt::Debug for TransactionHandle<R, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = match *self.shared.lock() {
+        let state = match *self.shared.ending.lock() {
             State::Running(_) | State::Awaited(_) => "running",
             State::Done(_) | State::Taken => "done",
         };

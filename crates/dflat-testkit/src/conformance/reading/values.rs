@@ -4,7 +4,10 @@ use dflat::{Field, FieldType, FetchedResult, Operand};
 
 use crate::fixture::{Fixture, Open};
 use crate::letter::v2::mail;
-use crate::schema::{Item, ItemData, Keyed, KeyedData, Level, Note, Sample, SampleData, Twin, TwinData, Wide, WideData};
+use crate::schema::{
+    Item, ItemData, Keyed, KeyedData, Level, Note, Sample, SampleData, Twin, TwinData, Wide,
+    WideData,
+};
 
 fn keys(found: &FetchedResult<Twin>) -> Vec<i32> {
     found.iter().map(Twin::id).collect()
@@ -291,7 +294,8 @@ pub fn values_that_every_object_has_are_selected_plain(open: Open) {
 pub fn values_inside_required_tables_are_selected_plain(open: Open) {
     let w = open();
     let sender = mail::Person::new("Ada");
-    w.create::<mail::Letter>([mail::LetterData { id: 1, ..mail::LetterData::new("hi", sender, []) }]);
+    let letter = mail::LetterData::new("hi", sender, []);
+    w.create::<mail::Letter>([mail::LetterData { id: 1, ..letter }]);
     let rows: Vec<(String, String)> = w
         .fetch::<mail::Letter>()
         .select((mail::Letter::TITLE, mail::Letter::SENDER.name()))
