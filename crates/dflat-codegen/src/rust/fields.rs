@@ -51,7 +51,8 @@ impl<'p> Scope<'p> {
 
     /// The type argument for the presence of a field's value: the presence `outer` of the table
     /// around it if the table always has the value, and otherwise none. NaN counts as missing, so
-    /// a float may be missing, except in a key, which refuses NaN. A union's tag has a value even if the union is empty.
+    /// a float may be missing, except in a key, which refuses NaN. A union's tag has a value even
+    /// if the union is empty.
     pub(super) fn presence(self, field: &FieldPlan<'_>, outer: &str) -> String {
         let always = match field.value {
             Value::Scalar { scalar, optional } => {

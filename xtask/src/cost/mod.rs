@@ -4,10 +4,15 @@
 //! the profiles nor the compiled files of this repository change the figures. README quotes the
 //! paragraph that the task writes; a test compares its counts with `cargo tree`.
 
+mod shares;
+mod tables;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use tables::Slope;
 
 use crate::Result;
 use crate::ci::times::{Stopwatch, Times};
@@ -15,16 +20,17 @@ use crate::workspace;
 
 /// The help of the task.
 pub const HELP: &str = "\
-Builds a program with one type from nothing, in both profiles, and prints the number of crates and
-the times. Nothing else should run on the machine meanwhile.
+Builds a program with one type from nothing, in both profiles, and prints the number of crates, the
+times, and the seconds of each crate. Then builds programs with many tables, and prints by how much
+each table lengthens the build and the program. Nothing else should run on the machine meanwhile.
 
 Usage: cargo xtask cost [--bless]
 
 Options:
-  --bless  write the paragraph into README.md
+  --bless  write the paragraphs into README.md and docs/build.md
 ";
 
-/// The lines around the paragraph in README.md.
+/// The lines around the paragraphs in README.md and docs/build.md.
 const MARKS: [&str; 2] = ["<!-- by cargo xtask cost --bless -->\n", "<!-- end -->\n"];
 
 const MANIFEST: &str = "\
@@ -75,16 +81,20 @@ pub struct Counts {
 /// An error if a file cannot be written.
 pub fn write_package(root: &Path, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder.join("src"))?;
-    let crates = root.join("crates").to_string_lossy().replace('\\', "/");
     fs::write(
         folder.join("Cargo.toml"),
-        MANIFEST.replace("CRATES", &crates),
+        MANIFEST.replace("CRATES", &crates_of(root)),
     )?;
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
     fs::copy(root.join("schemas/post.fbs"), folder.join("post.fbs"))?;
     let script = "fn main() {\n    dflat_build::compile([\"post.fbs\"]);\n}\n";
     fs::write(folder.join("build.rs"), script)?;
     Ok(fs::write(folder.join("src/main.rs"), PROGRAM)?)
+}
+
+/// The folder of the crates, as a manifest names it.
+fn crates_of(root: &Path) -> String {
+    root.join("crates").to_string_lossy().replace('\\', "/")
 }
 
 /// Counts the crates of a package with `cargo tree`.
@@ -117,10 +127,10 @@ fn tree(folder: &Path, edges: &str) -> Result<BTreeSet<String>> {
     Ok(names.filter(|name| !name.is_empty()).collect())
 }
 
-/// Counts, builds and prints; with `is_blessed`, also writes README.md.
+/// Counts, builds and prints; with `is_blessed`, also writes README.md and docs/build.md.
 ///
 /// # Errors
-/// An error if the package cannot be written or built, or README.md has no place for the paragraph.
+/// An error if a package cannot be written or built, or a page has no place for its paragraph.
 pub fn run(root: &Path, is_blessed: bool) -> Result<()> {
     let target = workspace::metadata(root, &["--no-deps", "--offline"])?;
     let folder = PathBuf::from(workspace::text(&target["target_directory"])).join("cost");
@@ -129,25 +139,58 @@ pub fn run(root: &Path, is_blessed: bool) -> Result<()> {
     }
     write_package(root, &folder)?;
     let counts = count(&folder)?;
-    let dev = build(&folder, "dev")?;
-    let release = build(&folder, "release")?;
+    let target = folder.join("target");
+    let dev = build(&folder, "dev", &target)?;
+    let seconds = shares::read(&target)?;
+    let release = build(&folder, "release", &target)?;
     let text = paragraph(counts, [dev, release]);
     println!("{text}\ndev: {dev}\nrelease: {release}");
+    for (name, seconds) in &seconds {
+        println!("{seconds:6.1} s  {name}");
+    }
+    let slopes = [
+        tables::measure(root, &folder, "dev")?,
+        tables::measure(root, &folder, "release")?,
+    ];
+    let more = format!("{}\n{}", shares::sentence(&seconds), of_a_table(slopes));
+    println!("{more}");
     if is_blessed {
-        let path = root.join("README.md");
-        let readme = fs::read_to_string(&path)?;
-        let (before, old, after) = split(&readme).ok_or("README.md lacks the marks")?;
-        println!("README.md had:\n{old}");
-        fs::write(path, format!("{before}{text}{after}"))?;
+        bless(&root.join("README.md"), &text)?;
+        bless(&root.join("docs/build.md"), &more)?;
     }
     Ok(())
 }
 
-fn build(folder: &Path, profile: &str) -> Result<Times> {
+/// Writes a paragraph into a page.
+fn bless(path: &Path, text: &str) -> Result<()> {
+    let page = fs::read_to_string(path)?;
+    let (before, old, after) = split(&page).ok_or_else(|| {
+        let path = path.display();
+        format!("{path} lacks the marks")
+    })?;
+    println!("{} had:\n{old}", path.display());
+    Ok(fs::write(path, format!("{before}{text}{after}"))?)
+}
+
+/// The sentence on the cost of a table, in `dev` and in `release`.
+fn of_a_table([dev, release]: [Slope; 2]) -> String {
+    format!(
+        "A table with one query and one upsert lengthens the build of the program by {:.2} s in \
+         `dev` and {:.2} s in `release`, and the program in `release` by {:.0} KB, on {} on {}.\n",
+        dev.time.as_secs_f64(),
+        release.time.as_secs_f64(),
+        release.bytes as f64 / 1_000.0,
+        machine(),
+        date(SystemTime::now())
+    )
+}
+
+fn build(folder: &Path, profile: &str, target: &Path) -> Result<Times> {
     let watch = Stopwatch::start();
     let mut cargo = workspace::cargo();
-    cargo.args(["build", "--offline", "--profile", profile, "--target-dir"]);
-    let status = cargo.arg("target").current_dir(folder).status()?;
+    cargo.args(["build", "--offline", "--timings", "--profile", profile]);
+    cargo.arg("--target-dir").arg(target);
+    let status = cargo.current_dir(folder).status()?;
     if status.success() {
         Ok(watch.read())
     } else {
@@ -155,7 +198,7 @@ fn build(folder: &Path, profile: &str) -> Result<Times> {
     }
 }
 
-/// README before the paragraph, the paragraph, and README after it.
+/// A page before its paragraph, the paragraph, and the page after it.
 pub fn split(readme: &str) -> Option<(&str, &str, &str)> {
     let start = readme.find(MARKS[0])? + MARKS[0].len();
     let end = start + readme[start..].find(MARKS[1])?;
