@@ -97,6 +97,34 @@ fn a_large_insertion_holds_one_chunk_of_objects_at_a_time() {
     );
 }
 
+// Promise: storage-format#S32
+#[test]
+fn change_records_of_a_large_insertion_need_memory_for_one_part() {
+    let peak = |count: usize| {
+        let directory = tempfile::tempdir().unwrap();
+        let builder = Workspace::builder(directory.path().join("memory.db"));
+        let workspace = builder.change_log(true).open().unwrap();
+        let insert = |some: std::ops::Range<usize>| {
+            let inserted = workspace.perform_changes_blocking([BenchDoc::TABLE], |tx| {
+                for i in some {
+                    let data = BenchDoc::data(i, count);
+                    tx.submit(ChangeRequest::<BenchDoc>::creation(data))?;
+                }
+                Ok(())
+            });
+            inserted.unwrap();
+        };
+        // The first insertion opens connections and prepares statements, which stay.
+        insert(0..1);
+        let ((), usage) = allocator::counted_here(|| insert(1..count));
+        usage.peak_bytes
+    };
+    let (few, many) = (peak(COUNT), peak(4 * COUNT));
+    // A part has 256 KiB and one more row, in a buffer that doubles.
+    assert!((256 << 10..1 << 20).contains(&few), "{few} bytes");
+    assert!(many < few + (128 << 10), "{many} bytes, {few} for fewer");
+}
+
 // Promise: live-queries#L41
 #[test]
 fn an_idle_subscription_costs_less_than_500_bytes() {

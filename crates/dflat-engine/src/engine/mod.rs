@@ -128,6 +128,7 @@ impl Engine {
             Arc::clone(&reader.committing),
             Arc::clone(&telemetry),
             Box::new(outlet),
+            options.recording,
         );
         let after_job = after_job(groups.clone(), Arc::clone(&deliveries));
         let executor = options.executor.and_then(TransactionExecutor::into_inner);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::callback::{Executor, Job};
 use crate::telemetry::Thresholds;
-use crate::transaction::Concurrency;
+use crate::transaction::{Concurrency, Recording};
 
 /// How an engine runs transactions.
 #[derive(Clone, Debug)]
@@ -33,12 +33,15 @@ pub struct EngineOptions {
     /// Whether a read of a table starts to build its indexes that are not complete, as a write
     /// does.
     pub index_on_read: bool,
+    /// How change records are written.
+    pub recording: Recording,
 }
 
 impl Default for EngineOptions {
     /// Several writers, 64 threads, the default thresholds, no limit on the age of snapshots, a
     /// patience of one second, a busy timeout of 30 seconds, 8 MiB of change records, no executor,
-    /// and no building of indexes by reads.
+    /// no building of indexes
+    /// by reads, and change records that name nobody.
     fn default() -> Self {
         Self {
             concurrency: Concurrency::MultiWriter,
@@ -50,6 +53,7 @@ impl Default for EngineOptions {
             follow_bytes_max: 8 * 1024 * 1024,
             executor: None,
             index_on_read: false,
+            recording: Recording::default(),
         }
     }
 }

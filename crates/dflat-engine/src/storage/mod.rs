@@ -314,6 +314,15 @@ pub trait WriteTransaction: Snapshot {
         false
     }
 
+    /// The id of the file, for change records. The first call stores it in the file, as a part of
+    /// this transaction. `None` if the backend keeps no file, or cannot store the id.
+    ///
+    /// # Errors
+    /// Errors that lose the transaction, such as those of a full disk.
+    fn file_id(&mut self) -> Result<Option<u128>> {
+        Ok(None)
+    }
+
     /// Appends a change record to this transaction. The backend keeps the records of a commit in
     /// the order of the calls, and does not decode them.
     ///

@@ -14,7 +14,7 @@ use crate::fetch;
 use crate::object::{Object, Origin, TableView, Writer};
 use crate::storage::{Backend, CloseOptions, MemoryBackend, View, WriteTransaction};
 use crate::telemetry::{Telemetry, Thresholds};
-use crate::transaction::{Change, Concurrency, Groups, Outlet, Scheduler, Transaction};
+use crate::transaction::{Change, Concurrency, Groups, Outlet, Recording, Scheduler, Transaction};
 
 /// An event of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,6 +125,7 @@ impl World {
             Arc::default(),
             Arc::new(Telemetry::new(Thresholds::default())),
             Box::new(ToDeliveries(Arc::clone(&deliveries))),
+            Recording::default(),
         );
         let (settling, delivering) = (groups.clone(), Arc::clone(&deliveries));
         let after_job = Box::new(move |more| {

@@ -3,7 +3,7 @@
 //!
 //! `append` writes the records of a commit immediately before the commit, and `judge` decides
 //! whether the records of the table account for every commit between two states. `prune` deletes
-//! records.
+//! records. `file_id` keeps the id of the file.
 //!
 //! The rows of one incarnation have consecutive ids, and account for consecutive commits: a writer
 //! that cannot be sure that its base state is the state after the last record begins a new
@@ -11,6 +11,7 @@
 //! last record has the count before its own, and was counted by the same log.
 
 mod append;
+mod file_id;
 mod judge;
 mod prune;
 

@@ -52,6 +52,8 @@ pub(crate) struct WrittenChangeLog {
     pub(crate) bytes: u64,
     /// The records of the transactions that were committed since they were taken.
     pub(crate) committed: WrittenRecords,
+    /// The id of the file, as far as this connection's own commits know it.
+    pub(crate) file: Option<u128>,
 }
 
 impl WrittenChangeLog {
@@ -73,6 +75,7 @@ impl WrittenChangeLog {
 
     /// Notes that the transaction was rolled back.
     fn note_rollback(&mut self) {
+        self.file = None;
         if self.place > 0 {
             self.covered = None;
         }

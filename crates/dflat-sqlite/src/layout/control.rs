@@ -21,6 +21,24 @@ const CREATE_SCHEMAS: &str = "CREATE TABLE IF NOT EXISTS dflat__schema \
 const FIND_CHANGE_LOG: &str =
     "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'dflat__log' AND sql = ?";
 
+/// The definition of the table that has the id of the file.
+pub(crate) const FILE: &str = "CREATE TABLE dflat__file (id BLOB NOT NULL)";
+
+const FIND_FILE: &str =
+    "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'dflat__file' AND sql = ?";
+
+const FIND_COMPUTED: &str = "SELECT 1 FROM sqlite_schema AS found WHERE name = ? COLLATE NOCASE \
+      AND type = 'table' AND (rootpage = 0 OR EXISTS \
+      (SELECT 1 FROM pragma_table_xinfo(found.name) WHERE hidden <> 0 \
+      AND (lower(name) IN ('rowid', 'p') OR substr(lower(name), 1, 4) = '__pk')))";
+
+const FIND_TRIGGERS: &str = "SELECT CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB) \
+      FROM sqlite_schema WHERE type = 'trigger' \
+      AND substr(name, 1, length(?)) = ?";
+
+const FIND_DEFINITIONS: &str = "SELECT CAST(sql AS BLOB) FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE \
+      AND type IN ('table', 'index') AND sql NOT NULL";
+
 const APPEND_RECORD: &str = "INSERT INTO dflat__log (incarnation, commits, digest, salt, place, record) \
      VALUES (?, ?, ?, ?, ?, ?)";
 
@@ -64,6 +82,12 @@ pub(crate) enum ControlStatement {
     /// Creates the table of the change log.
     CreateChangeLog,
     DropChangeLog,
+    /// Whether the table of the file's id has this definition.
+    FindFile,
+    /// Creates the table of the file's id.
+    CreateFile,
+    ReadFileId,
+    PutFileId,
     EmptyChangeLog,
     /// Reads the bytes of all records.
     ChangeLogBytes,
@@ -138,6 +162,10 @@ impl ControlStatement {
             }
             Self::FindChangeLog => FIND_CHANGE_LOG,
             Self::CreateChangeLog => CHANGE_LOG,
+            Self::FindFile => FIND_FILE,
+            Self::CreateFile => FILE,
+            Self::ReadFileId => "SELECT id FROM dflat__file LIMIT 1",
+            Self::PutFileId => "INSERT INTO dflat__file (id) VALUES (?)",
             Self::DropChangeLog => "DROP TABLE IF EXISTS dflat__log",
             Self::EmptyChangeLog => "DELETE FROM dflat__log",
             Self::ChangeLogBytes => "SELECT sum(length(record)) FROM dflat__log",
@@ -156,30 +184,18 @@ impl ControlStatement {
             Self::FindForeign => "SELECT row_id FROM dflat__foreign WHERE name = ? ORDER BY row_id",
             Self::ForgetForeign => "DELETE FROM dflat__foreign WHERE name = ? AND row_id = ?",
             Self::ForgetAllForeign => "DELETE FROM dflat__foreign WHERE name = ?",
-            Self::FindTriggers => {
-                "SELECT CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB) \
-                 FROM sqlite_schema WHERE type = 'trigger' \
-                 AND substr(name, 1, length(?)) = ?"
-            }
+            Self::FindTriggers => FIND_TRIGGERS,
             Self::SchemaVersion => "PRAGMA schema_version",
             Self::Touch => "SELECT 1 FROM sqlite_schema LIMIT 1",
             Self::FindTable => {
                 "SELECT 1 FROM sqlite_schema \
                  WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')"
             }
-            Self::FindComputed => {
-                "SELECT 1 FROM sqlite_schema AS found WHERE name = ? COLLATE NOCASE \
-                 AND type = 'table' AND (rootpage = 0 OR EXISTS \
-                 (SELECT 1 FROM pragma_table_xinfo(found.name) WHERE hidden <> 0 \
-                 AND (lower(name) IN ('rowid', 'p') OR substr(lower(name), 1, 4) = '__pk')))"
-            }
+            Self::FindComputed => FIND_COMPUTED,
             Self::FindUnique => {
                 "SELECT 1 FROM pragma_index_list(?) WHERE \"unique\" AND origin = 'c'"
             }
-            Self::FindDefinitions => {
-                "SELECT CAST(sql AS BLOB) FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE \
-                 AND type IN ('table', 'index') AND sql NOT NULL"
-            }
+            Self::FindDefinitions => FIND_DEFINITIONS,
             Self::FindIndex => {
                 "SELECT CAST(sql AS BLOB) FROM sqlite_schema \
                  WHERE name = ? COLLATE NOCASE AND type = 'index'"

@@ -304,6 +304,15 @@ impl WriteTransaction for SqliteTransaction {
         self.upkeep.connections().options().change_log || self.has_others()
     }
 
+    fn file_id(&mut self) -> Result<Option<u128>> {
+        self.write(|connection| {
+            connection.file_id().map_err(|error| {
+                let path = connection.path.display();
+                error.into_error(format_args!("cannot keep the id of {path}"))
+            })
+        })
+    }
+
     fn append_record(&mut self, record: &[u8]) -> Result<()> {
         self.write(|connection| {
             let appended = connection.append_record(record);

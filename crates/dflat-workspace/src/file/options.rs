@@ -127,6 +127,12 @@ options! {
     change_log_bytes_max: u64 => sqlite.change_log_bytes_max;
     /// The age from which change records are deleted. Defaults to no limit.
     change_log_age_max: Option<Duration> => sqlite.change_log_age_max;
+    /// Whether change records leave out the states before changes. Defaults to no.
+    change_log_keys_only: bool => engine.recording.keys_only;
+    /// Identifies the workspace in change records. Defaults to nothing.
+    workspace_id: Option<u128> => engine.recording.workspace_id;
+    /// The author of all changes, in change records. Defaults to nobody.
+    author: Option<String> => engine.recording.author;
     /// Reads that take at least this long are reported to `tracing`. Defaults to 100 ms.
     slow_query: Duration => engine.thresholds.slow_query;
     /// Snapshots that are held at least this long are reported to `tracing`. Defaults to 10 s.

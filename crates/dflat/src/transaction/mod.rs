@@ -107,6 +107,20 @@ impl TransactionContext {
         self.inner.transaction().set_durability(durability);
     }
 
+    /// Sets a label for this transaction's [change record](crate::WorkspaceBuilder::change_log),
+    /// such as the name of a command in a menu. The last call counts. Without a change record, and
+    /// in memory, it has no effect.
+    pub fn set_label(&self, label: &str) {
+        self.inner.transaction().set_label(label);
+    }
+
+    /// Sets a number for this transaction's [change record](crate::WorkspaceBuilder::change_log)
+    /// that it shares with the transactions that are undone together with it. The program chooses
+    /// the number. The last call counts. Without a change record, and in memory, it has no effect.
+    pub fn set_undo_group(&self, group: u64) {
+        self.inner.transaction().set_undo_group(group);
+    }
+
     /// Carries out a change. Its effect is visible to this transaction at once, and to all readers
     /// when the transaction has committed.
     ///

@@ -198,6 +198,33 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// Whether change records have only the keys of changed objects, and leave out their state
+    /// before. Defaults to no. Such records take less space, and do not keep deleted data. After an
+    /// update or a deletion, a process that follows the file by them reads everything that it is
+    /// subscribed to again.
+    pub fn change_log_keys_only(mut self, keys_only: bool) -> Self {
+        self.options.change_log_keys_only(keys_only);
+        self
+    }
+
+    /// The id of this workspace in change records, for programs that keep a history or synchronize
+    /// files: choose a random number once, and use it again after each start. Defaults to none.
+    ///
+    /// With this option or with [`author`](Self::author), each record also has the id of the file,
+    /// which the first such commit chooses and stores in the file. A copy of the file has the same
+    /// id. Both ids together take 36 bytes of each record.
+    pub fn workspace_id(mut self, id: u128) -> Self {
+        self.options.workspace_id(Some(id));
+        self
+    }
+
+    /// The author of all changes of this workspace, in change records: for instance a user's name.
+    /// Defaults to nobody. Each record has the whole text, so keep it short.
+    pub fn author(mut self, author: impl Into<String>) -> Self {
+        self.options.author(Some(author.into()));
+        self
+    }
+
     /// Reads that take at least this long are reported to `tracing` as a warning, "slow query".
     /// Defaults to 100 ms. The time is measured only if `tracing` has a subscriber for it.
     pub fn slow_query(mut self, threshold: Duration) -> Self {

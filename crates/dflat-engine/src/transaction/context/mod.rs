@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use dflat_model::{CommitSeq, RowId, Table};
 
 use super::group::{GroupOutcome, Groups, OpenGroup};
+use super::recording::Note;
 use super::replay::is_overtaken;
 use super::tables::Tables;
 use crate::change_set::Completion;
@@ -98,6 +99,8 @@ pub struct Transaction {
     stage: RefCell<Stage>,
     /// The durability that it asks for.
     durability: Cell<Durability>,
+    /// Its label and undo group in its change record.
+    note: RefCell<Note>,
     /// The committed state of its first read, or the base state of the commit group that it read
     /// from.
     basis: Cell<Option<StateId>>,
@@ -147,6 +150,7 @@ impl Transaction {
         let durability = Cell::new(groups.backend().durability());
         Self {
             durability,
+            note: RefCell::default(),
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             groups,
             tables,
@@ -233,6 +237,16 @@ impl Transaction {
         }
     }
 
+    /// Sets the label that the transaction has in its change record.
+    pub fn set_label(&self, label: &str) {
+        self.note.borrow_mut().label = Some(label.into());
+    }
+
+    /// Sets the undo group that the transaction has in its change record.
+    pub fn set_undo_group(&self, group: u64) {
+        self.note.borrow_mut().undo_group = Some(group);
+    }
+
     /// Aborts the transaction: all its changes are undone, before and after this call. Returns true
     /// the first time.
     pub fn abort(&self) -> bool {
@@ -313,7 +327,10 @@ impl Transaction {
         let (look_ups, saved) = self.look_ups.get();
         self.groups.telemetry().note_look_ups(look_ups, saved);
         match (self.outcome(handler), writing) {
-            (Ok(()), true) => self.groups.finish(seen.as_ref(), completion),
+            (Ok(()), true) => {
+                let note = self.note.take();
+                self.groups.finish(seen.as_ref(), note, completion);
+            }
             (outcome, writing) => {
                 if writing {
                     self.groups.undo();

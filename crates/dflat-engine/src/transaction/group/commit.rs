@@ -6,6 +6,7 @@ use std::time::Instant;
 use dflat_model::CommitSeq;
 
 use super::super::indexer::Indexer;
+use super::super::recording::Note;
 use super::super::replay::replay;
 use super::super::write_set::WriteSet;
 use super::member::{Member, check_basis};
@@ -96,7 +97,7 @@ impl Shared {
         let (writer, members, group_outcome) = open.end();
         let unnumbered = self.unnumbered();
         let outcome = writer.map_or(Ok(()), |writer| {
-            let changes = members.iter().map(|member| &member.changes);
+            let changes = members.iter().map(|member| (&member.changes, &member.note));
             self.commit_writer(&mut open.recorder, writer, changes)
         });
         if let Err(error) = &outcome {
@@ -120,7 +121,7 @@ impl Shared {
         &self,
         recorder: &mut Recorder,
         mut writer: Box<dyn WriteTransaction>,
-        changes: impl ExactSizeIterator<Item = &'c WriteSet>,
+        changes: impl ExactSizeIterator<Item = (&'c WriteSet, &'c Note)>,
     ) -> Result<()> {
         let members = changes.len();
         let span = tracing::debug_span!(target: TARGET, "commit", members);
@@ -267,7 +268,7 @@ impl Shared {
             };
             let unnumbered = self.unnumbered();
             let outcome = written.and_then(|writer| {
-                let changes = iter::once(&member.changes);
+                let changes = iter::once((&member.changes, &member.note));
                 writer.map_or(Ok(()), |writer| {
                     self.commit_writer(&mut open.recorder, writer, changes)
                 })

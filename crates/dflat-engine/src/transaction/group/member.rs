@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use dflat_model::Table;
 use dflat_model::record::ChangeRecord;
 
+use super::super::recording::Note;
 use super::super::replay::overtaken;
 use super::super::tables::Tables;
 use super::super::write_set::WriteSet;
@@ -17,6 +18,7 @@ pub(super) struct Member {
     /// The tables that the transaction declared and may have read.
     pub(super) tables: Tables,
     pub(super) changes: WriteSet,
+    pub(super) note: Note,
     /// The committed state of its first read. All its reads show this state and later commits of
     /// this engine.
     pub(super) basis: Option<StateId>,

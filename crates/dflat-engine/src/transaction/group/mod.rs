@@ -24,6 +24,7 @@ mod watchdog;
 use dflat_model::{CommitSeq, Table};
 
 use super::indexer::Indexer;
+use super::recording::{Note, Recording};
 use super::tables::Tables;
 use super::write_set::WriteSet;
 use crate::change_set::Completion;
@@ -64,12 +65,13 @@ impl Groups {
         committing: Arc<Mutex<()>>,
         telemetry: Arc<Telemetry>,
         outlet: Box<dyn Outlet>,
+        recording: Recording,
     ) -> Self {
         let shared = Shared {
             indexer: Indexer::new(Arc::clone(&backend), engine),
             backend,
             engine,
-            state: Mutex::new(OpenGroup::new(engine)),
+            state: Mutex::new(OpenGroup::new(engine, recording)),
             access_released: Condvar::new(),
             outlet,
             telemetry,
@@ -211,7 +213,7 @@ impl Groups {
 
     /// Releases the write access after success. The transaction becomes a member, unless the commit
     /// group that it has `seen` has failed.
-    pub(super) fn finish(&self, seen: Option<&GroupOutcome>, completion: Completion) {
+    pub(super) fn finish(&self, seen: Option<&GroupOutcome>, note: Note, completion: Completion) {
         let mut open = self.lock();
         let asked = open.asked();
         self.shared.strengthen(&mut open, asked);
@@ -236,6 +238,7 @@ impl Groups {
                 open.join(Member {
                     tables: writing.tables,
                     changes: writing.changes,
+                    note,
                     basis: writing.basis,
                     durability: writing.durability,
                     failed: None,
@@ -272,6 +275,7 @@ impl Groups {
             open.join(Member {
                 tables: tables.clone(),
                 changes: WriteSet::default(),
+                note: Note::default(),
                 basis: None,
                 durability: Durability::Normal,
                 failed: outcome.err(),

@@ -6,6 +6,7 @@ use std::time::Instant;
 use dflat_model::{RowId, Table};
 
 use super::super::newest::NewestSchemas;
+use super::super::recording::Recording;
 use super::super::replay::replay;
 use super::super::row::{IndexCoverage, Prepared};
 use super::super::write_set::{Mark, WriteSet};
@@ -138,14 +139,14 @@ pub(in super::super) enum ReadBase {
 
 impl OpenGroup {
     /// An open commit group of an engine, without members.
-    pub(super) fn new(engine: u64) -> Self {
+    pub(super) fn new(engine: u64, recording: Recording) -> Self {
         let origin = Origin {
             engine,
             ..Origin::default()
         };
         Self {
             origin,
-            recorder: Recorder::new(engine),
+            recorder: Recorder::new(engine, recording),
             ..Self::default()
         }
     }

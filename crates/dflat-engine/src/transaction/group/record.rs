@@ -2,11 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use dflat_model::record::{Part, RecordHead, RecordWriter, TableHead, WrittenRow, empty_record};
+use dflat_model::record::{Part, RecordWriter, TableHead, WrittenRow, empty_record};
 use dflat_model::{RowId, Table};
 use smallvec::SmallVec;
 
 use super::super::changed_table::{ChangedTable, is_undone};
+use super::super::recording::{Note, RecordOrigin, RecordPlace, Recording};
 use super::super::row::{Prepared, key_parts, milliseconds, write_mended_record};
 use super::super::write_set::WriteSet;
 use crate::change_set::{RowChange, RowRange, record_engine};
@@ -26,7 +27,7 @@ const TABLES_MAX: usize = 64;
 /// Writes the records of an engine.
 #[derive(Default)]
 pub(super) struct Recorder {
-    engine: u64,
+    origin: RecordOrigin,
     /// The bytes of the latest record.
     buffer: Vec<u8>,
     /// The hashes of descriptors, which take long to compute.
@@ -36,19 +37,22 @@ pub(super) struct Recorder {
     mended: Vec<(Table, Vec<RowId>)>,
 }
 
-/// A transaction to record: its place in the commit, and its tables.
+/// A transaction to record, and its tables.
 #[derive(Clone, Copy)]
 struct Recorded<'c> {
-    place: u32,
-    time: u64,
+    place: RecordPlace<'c>,
     tables: &'c [ChangedTable],
 }
 
 impl Recorder {
     /// Writes the records of an engine of the process.
-    pub(super) fn new(engine: u64) -> Self {
+    pub(super) fn new(engine: u64, recording: Recording) -> Self {
         Self {
-            engine: record_engine(engine),
+            origin: RecordOrigin {
+                engine: record_engine(engine),
+                recording,
+                file: None,
+            },
             ..Self::default()
         }
     }
@@ -60,20 +64,23 @@ impl Recorder {
         self.mended.extend(Prepared::take_mended(prepared));
     }
 
-    /// Appends a record of each of these write sets, in order, if the backend's transaction is
-    /// followed; before them, one of the foreign rows that were noted. Called immediately before
-    /// the commit, so that nothing is undone afterwards.
+    /// Appends a record of each of these write sets with its note, in order, if the backend's
+    /// transaction is followed; before them, one of the foreign rows that were noted. Called
+    /// immediately before the commit, so that nothing is undone afterwards.
     ///
     /// # Errors
     /// Errors that lose the backend's transaction. After any error it must not be committed.
     pub(super) fn record<'c>(
         &mut self,
         writer: &mut dyn WriteTransaction,
-        members: impl Iterator<Item = &'c WriteSet>,
+        members: impl Iterator<Item = (&'c WriteSet, &'c Note)>,
     ) -> Result<()> {
         let mut members = members.peekable();
         if members.peek().is_none() || !writer.is_followed() {
             return Ok(());
+        }
+        if self.origin.names_file() {
+            self.origin.file = writer.file_id()?;
         }
         let time = milliseconds();
         let mut place = 0;
@@ -81,14 +88,13 @@ impl Recorder {
             self.append_mended(writer)?;
             place = 1;
         }
-        for changes in members {
+        for (changes, note) in members {
             if changes.is_empty() {
                 continue;
             }
             let tables = changes.changed_tables();
             let recorded = Recorded {
-                place,
-                time,
+                place: RecordPlace { place, time, note },
                 tables,
             };
             if is_small(changes) {
@@ -110,7 +116,7 @@ impl Recorder {
         let mended = self.mended.iter();
         let mended = mended.map(|(table, rows)| (table, rows.as_slice()));
         self.buffer.clear();
-        write_mended_record(self.engine, mended, &mut self.buffer);
+        write_mended_record(self.origin.engine, mended, &mut self.buffer);
         writer.append_record(&self.buffer)
     }
 
@@ -120,9 +126,10 @@ impl Recorder {
         recorded: Recorded<'_>,
     ) -> Result<()> {
         self.learn(recorded.tables);
-        let head = self.head(recorded, Part::Whole);
+        let head = self.origin.head(recorded.place, Part::Whole);
+        let keys_only = self.origin.recording.keys_only;
         self.buffer.clear();
-        let mut record = RecordWriter::new(&head, false, &mut self.buffer);
+        let mut record = RecordWriter::new(&head, keys_only, &mut self.buffer);
         for changed in recorded.tables {
             let rows = rows_in_order(changed);
             if !rows.is_empty() {
@@ -160,9 +167,10 @@ impl Recorder {
             early: written.parts,
             rows: written.rows,
         };
-        let head = self.head(recorded, part);
+        let head = self.origin.head(recorded.place, part);
+        let keys_only = self.origin.recording.keys_only;
         self.buffer.clear();
-        let mut record = RecordWriter::new(&head, false, &mut self.buffer);
+        let mut record = RecordWriter::new(&head, keys_only, &mut self.buffer);
         for changed in recorded.tables {
             record.table(&table_head(&self.hashes, &changed.table));
         }
@@ -178,9 +186,10 @@ impl Recorder {
         table: &Table,
         rows: &mut impl Iterator<Item = &'c (RowId, RowChange)>,
     ) -> Result<()> {
-        let head = self.head(recorded, written.next_part());
+        let head = self.origin.head(recorded.place, written.next_part());
+        let keys_only = self.origin.recording.keys_only;
         self.buffer.clear();
-        let mut record = RecordWriter::new(&head, false, &mut self.buffer);
+        let mut record = RecordWriter::new(&head, keys_only, &mut self.buffer);
         record.table(&table_head(&self.hashes, table));
         while record.len_bytes() < PART_BYTES
             && let Some((row_id, change)) = rows.next()
@@ -200,9 +209,10 @@ impl Recorder {
         written: &mut Written,
         (table, range): (&Table, RowRange),
     ) -> Result<Option<RowRange>> {
-        let head = self.head(recorded, written.next_part());
+        let head = self.origin.head(recorded.place, written.next_part());
+        let keys_only = self.origin.recording.keys_only;
         self.buffer.clear();
-        let mut record = RecordWriter::new(&head, false, &mut self.buffer);
+        let mut record = RecordWriter::new(&head, keys_only, &mut self.buffer);
         record.table(&table_head(&self.hashes, table));
         let plan = ScanPlan {
             table,
@@ -239,16 +249,6 @@ impl Recorder {
         })?;
         record.finish();
         damaged.map_or(Ok(rest), Err)
-    }
-
-    fn head(&self, recorded: Recorded<'_>, part: Part) -> RecordHead<'static> {
-        RecordHead {
-            place: recorded.place,
-            engine: self.engine,
-            time: recorded.time,
-            part,
-            ..RecordHead::default()
-        }
     }
 
     /// Computes the hashes of tables that are not known yet.

@@ -12,6 +12,7 @@ pub(crate) mod original;
 #[cfg(unix)]
 mod read_only;
 mod record_cost;
+mod record_identity;
 mod repair;
 mod stored_schema;
 mod stored_values;

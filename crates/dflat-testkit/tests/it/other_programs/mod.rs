@@ -11,6 +11,7 @@ mod lone_process;
 mod made_anew;
 mod missing_keys;
 mod noted_rows;
+mod one_follows;
 mod random_programs;
 mod retrying;
 mod shared_dictionary;

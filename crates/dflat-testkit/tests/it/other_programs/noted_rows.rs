@@ -264,3 +264,27 @@ fn change_of_the_schema_has_everything_read_again() {
     two.wake();
     assert_eq!(two.readings(), (1, 0));
 }
+
+/// More rows than the file notes, of which the follower that looks last saw none.
+// Promise: live-queries#L63
+// Promise: storage-format#S17
+#[test]
+fn follower_that_slept_is_right_after_more_foreign_rows_than_are_noted() {
+    let two = Two::new();
+    let filled = two.writer.perform_changes([Item::TABLE], |tx| {
+        (0..2_500).try_for_each(|number| put(tx, &format!("m{number:04}"), number))
+    });
+    filled.wait().unwrap();
+    two.writer.indexes_ready().wait().unwrap();
+    two.wake();
+    let before = two.readings();
+    two.execute("DELETE FROM item WHERE __pk0 LIKE 'm%' AND rowid % 2 = 0");
+    // The next write of the type builds the indexes anew, and no row is noted any more.
+    two.write("e", 5);
+    two.writer.indexes_ready().wait().unwrap();
+    assert_eq!(two.foreign(), 0);
+    two.wake();
+    assert_ne!(two.readings(), before);
+    two.write("e", 6);
+    two.wake();
+}

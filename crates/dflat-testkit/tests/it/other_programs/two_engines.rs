@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use dflat::{
     Error, ErrorKind, Fetch, Object, Result, SubscribedObject, Subscription, TransactionContext,
-    TransactionHandle, Workspace,
+    TransactionHandle, Update, Workspace,
 };
 use dflat_engine::engine::EngineOptions;
 use dflat_sqlite::{Reclaim, SqliteBackend, SqliteOptions};
@@ -21,17 +21,17 @@ use dflat_testkit::schema::{
 const TRANSACTIONS: usize = 40;
 
 /// The deliveries to one subscriber, as text.
-type Log = Arc<Mutex<Vec<String>>>;
+pub(super) type Log = Arc<Mutex<Vec<String>>>;
 
 /// An engine on a file, with subscriptions.
-struct Process {
-    workspace: Workspace,
+pub(super) struct Process {
+    pub(super) workspace: Workspace,
     /// Each subscription with its deliveries.
-    subscriptions: Vec<(Subscription, Log)>,
+    pub(super) subscriptions: Vec<(Subscription, Log)>,
 }
 
 impl Process {
-    fn new(path: &Path, engine: EngineOptions) -> Self {
+    pub(super) fn new(path: &Path, engine: EngineOptions) -> Self {
         let options = SqliteOptions {
             change_log: true,
             // Space is given back in commits without records.
@@ -45,8 +45,10 @@ impl Process {
         }
     }
 
-    fn subscribe<T: Object>(&mut self, fetch: impl for<'w> Fn(&'w Workspace) -> Fetch<'w, T>)
-    where
+    pub(super) fn subscribe<T: Object>(
+        &mut self,
+        fetch: impl for<'w> Fn(&'w Workspace) -> Fetch<'w, T>,
+    ) where
         T::Data: std::fmt::Debug,
     {
         let log = Log::default();
@@ -90,6 +92,25 @@ impl Process {
             noted.lock().unwrap().push(format!("{:?}", count.unwrap()));
         });
         self.subscriptions.push((subscription.unwrap(), log));
+        let items = || self.workspace.fetch::<Item>();
+        let log = Log::default();
+        let noted = Arc::clone(&log);
+        let groups = items().group_by(Item::RANK);
+        let subscription = self.workspace.subscribe(groups, move |groups| {
+            noted.lock().unwrap().push(format!("{:?}", groups.unwrap()));
+        });
+        self.subscriptions.push((subscription.unwrap(), log));
+        let log = Log::default();
+        let noted = Arc::clone(&log);
+        let ranks = items().filter(Item::RANK.gt(2)).live_select(Item::RANK);
+        let subscription =
+            self.workspace
+                .subscribe(ranks, move |update: Result<Update<Arc<[Option<i32>]>>>| {
+                    let update = update.unwrap();
+                    let delivery = format!("{:?} {:?}", update.difference(), update.result());
+                    noted.lock().unwrap().push(delivery);
+                });
+        self.subscriptions.push((subscription.unwrap(), log));
     }
 
     /// Subscribes to each object that exists.
@@ -109,12 +130,12 @@ impl Process {
     }
 
     /// Delivers everything that was committed.
-    fn catch_up(&self) {
+    pub(super) fn catch_up(&self) {
         self.workspace.refresh().unwrap();
         self.workspace.settle().unwrap();
     }
 
-    fn logs(&self) -> Vec<Vec<String>> {
+    pub(super) fn logs(&self) -> Vec<Vec<String>> {
         for (subscription, _) in &self.subscriptions {
             assert!(subscription.error().is_none(), "{:?}", subscription.error());
         }
@@ -347,40 +368,5 @@ fn import_of_another_engine_is_delivered_as_one_commit() {
         let fresh: Vec<_> = all.iter().map(|o| (o.row_id(), o.to_data())).collect();
         assert!(logs[0][1].ends_with(&format!(" {fresh:?}")));
         assert_eq!(reader.workspace.stats().renewals, 0);
-    });
-}
-
-// Promise: live-queries#L62
-#[test]
-fn records_beyond_the_limit_are_read_again_once() {
-    bounded(|| {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("test.db");
-        let limited = EngineOptions {
-            follow_bytes_max: 200,
-            ..EngineOptions::default()
-        };
-        let writer = Process::new(&path, EngineOptions::default());
-        let mut reader = Process::new(&path, limited);
-        let insert = |ids: std::ops::Range<i32>| {
-            let inserted = writer.workspace.perform_changes([Other::TABLE], move |tx| {
-                ids.into_iter().try_for_each(|id| {
-                    let data = OtherData { id, note: None };
-                    tx.submit(OtherChangeRequest::creation(data)).map(drop)
-                })
-            });
-            inserted.wait().unwrap();
-        };
-        insert(0..1);
-        reader.subscribe(|w| w.fetch::<Other>());
-        reader.workspace.settle().unwrap();
-        insert(1..100);
-        reader.catch_up();
-        assert_eq!(reader.workspace.stats().renewals, 1);
-        insert(100..101);
-        reader.catch_up();
-        let stats = reader.workspace.stats();
-        assert_eq!((stats.renewals, stats.followed_commits), (1, 1));
-        assert_eq!(reader.logs()[0].len(), 3);
     });
 }
