@@ -1,5 +1,6 @@
 //! How a command ends: the exit code, and the message on standard error.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -26,6 +27,8 @@ pub(crate) enum Found {
 pub(crate) enum Failure {
     /// The reader of standard output is gone, which is no error.
     OutputClosed,
+    /// Ctrl-C in the shell.
+    Interrupted,
     /// A message and its kind.
     Message {
         kind: FailureKind,
@@ -41,6 +44,8 @@ pub(crate) enum FailureKind {
     Usage,
     /// The file cannot be opened, read or written.
     File,
+    /// Another process writes to the file.
+    Busy,
     /// An object has the key already, or has changed.
     Conflict,
 }
@@ -49,7 +54,7 @@ impl FailureKind {
     const fn code(self) -> u8 {
         match self {
             Self::Usage => 2,
-            Self::File => 3,
+            Self::File | Self::Busy => 3,
             Self::Conflict => 4,
         }
     }
@@ -62,6 +67,17 @@ impl Failure {
 
     pub(crate) fn file(message: impl AsRef<str>) -> Self {
         Self::new(FailureKind::File, message)
+    }
+
+    /// Whether another process writes to the file.
+    pub(crate) const fn is_busy(&self) -> bool {
+        matches!(
+            self,
+            Self::Message {
+                kind: FailureKind::Busy,
+                ..
+            }
+        )
     }
 
     fn new(kind: FailureKind, message: impl AsRef<str>) -> Self {
@@ -81,10 +97,12 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let kind = match error.kind() {
+            ErrorKind::Cancelled => return Self::Interrupted,
             ErrorKind::AlreadyExists | ErrorKind::OutOfDate | ErrorKind::KeysExhausted => {
                 FailureKind::Conflict
             }
             ErrorKind::InvalidArgument | ErrorKind::WrongType => FailureKind::Usage,
+            ErrorKind::Busy => FailureKind::Busy,
             _ => FailureKind::File,
         };
         Self::new(kind, error.to_string())
@@ -94,22 +112,50 @@ impl From<Error> for Failure {
 /// An error of writing to standard output.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
+        let inner = error.get_ref();
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::OutputClosed,
+            _ if inner.is_some_and(|inner| inner.is::<Interrupted>()) => Self::Interrupted,
             _ => Self::file(format!("cannot write the output: {error}")),
         }
     }
 }
+
+/// The error of output after an interruption.
+#[derive(Debug)]
+pub(crate) struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl std::error::Error for Interrupted {}
 
 /// Prints the message of a failure, and returns the exit code.
 pub(crate) fn end(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(Found::Yes) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
         Ok(Found::No) => ExitCode::from(1),
-        Err(Failure::Message { kind, message }) => {
-            report("error", AnsiColor::Red, &message);
-            ExitCode::from(kind.code())
+        Err(failure) => {
+            show(&failure);
+            match failure {
+                Failure::Message { kind, .. } => ExitCode::from(kind.code()),
+                // As a shell says of a program that Ctrl-C has ended.
+                Failure::Interrupted => ExitCode::from(130),
+                Failure::OutputClosed => ExitCode::SUCCESS,
+            }
         }
+    }
+}
+
+/// Prints the message of a failure.
+pub(crate) fn show(failure: &Failure) {
+    match failure {
+        Failure::Message { message, .. } => report("error", AnsiColor::Red, message),
+        Failure::Interrupted => note("interrupted"),
+        Failure::OutputClosed => {}
     }
 }
 

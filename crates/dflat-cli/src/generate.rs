@@ -6,14 +6,19 @@ use std::path::Path;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 
 use crate::arguments::Arguments;
 use crate::failure::{Failure, Found, Outcome};
 
-/// Prints a script that completes the command line in a shell.
+/// Prints a script with which a shell asks this program to complete a command line.
 pub(crate) fn completions(shell: Shell) -> Outcome {
+    let shells = Shells::builtins();
+    let Some(completer) = shells.completer(&shell.to_string()) else {
+        return Err(Failure::usage(format!("cannot complete in {shell}")));
+    };
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "dflat", &mut script);
+    completer.write_registration("COMPLETE", "dflat", "dflat", "dflat", &mut script)?;
     stdout().write_all(&script)?;
     Ok(Found::Yes)
 }

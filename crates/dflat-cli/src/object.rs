@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use dflat_condition::suggestion;
 use dflat_engine::object::Object;
 use dflat_engine::query::compute;
 use dflat_model::{
@@ -30,6 +31,14 @@ impl Column {
         match self {
             Self::Field(field, _) => field.name.to_string(),
             Self::Tag(name) | Self::Value(_, name) => name.clone(),
+        }
+    }
+
+    /// The value of an object without the field.
+    pub(crate) fn absent(&self) -> Cell {
+        match self {
+            Self::Field(_, absent) => absent.clone(),
+            Self::Tag(_) | Self::Value(..) => Cell::Missing,
         }
     }
 
@@ -97,7 +106,7 @@ pub(crate) fn row(
         write_json(&mut json, &JsonType::of(table).value(object.payload()))
             .map_err(|error| damaged(table, &error.to_string()))?;
     }
-    let fields: HashMap<&str, &RawValue> = match json.is_empty() {
+    let fields: HashMap<String, &RawValue> = match json.is_empty() {
         true => HashMap::new(),
         false => {
             serde_json::from_slice(&json).map_err(|error| damaged(table, &error.to_string()))?
@@ -220,9 +229,19 @@ fn part(table: &Table, field: &Field, text: &str) -> Result<Value, Failure> {
     };
     if let Some(Element::Enum(id)) = table.element_at(&field.steps)
         && let Some(TypeDescriptor::Enum(layout)) = table.types.get(usize::from(id.0))
-        && let Some(known) = layout.values.iter().find(|known| known.name == text)
     {
-        return Ok(known.value.clone());
+        if let Some(known) = layout.values.iter().find(|known| known.name == text) {
+            return Ok(known.value.clone());
+        }
+        if text.parse::<i128>().is_err() {
+            let names: Vec<&str> = layout.values.iter().map(|known| &*known.name).collect();
+            let help = suggestion(text, "its values are", &names);
+            let help = help.map_or_else(String::new, |help| format!("\nhelp: {help}"));
+            let (name, ty) = (&field.name, &layout.name);
+            return Err(Failure::usage(format!(
+                "{name}: {ty} has no value `{text}`{help}"
+            )));
+        }
     }
     let value = match scalar.integer_range() {
         Some(_) if scalar == Scalar::Bool && text == "true" => Some(Value::Int(1)),

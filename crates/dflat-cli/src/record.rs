@@ -54,7 +54,7 @@ impl Cell {
 
 fn as_json<T: Serialize + ?Sized>(value: &T) -> Result<String, Failure> {
     let mut out = Vec::new();
-    write_json(&mut out, value).map_err(|error| json_failure(&error))?;
+    write_json(&mut out, value).map_err(json_failure)?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
@@ -69,10 +69,10 @@ impl Serialize for Cell {
 }
 
 /// An error of writing JSON: that of the output, or that of a value.
-pub(crate) fn json_failure(error: &serde_json::Error) -> Failure {
-    match error.io_error_kind() {
-        Some(kind) => Failure::from(std::io::Error::from(kind)),
-        None => Failure::file(error.to_string()),
+pub(crate) fn json_failure(error: serde_json::Error) -> Failure {
+    match error.is_io() {
+        true => Failure::from(std::io::Error::from(error)),
+        false => Failure::file(error.to_string()),
     }
 }
 
@@ -118,7 +118,7 @@ impl<W: Write> RecordWriter<W> {
         match self {
             Self::Table(table) => Ok(table.row(row.iter().map(Cell::shown).collect(), style)?),
             Self::Jsonl(out, names) => {
-                write_json(&mut *out, &Row(names, row)).map_err(|error| json_failure(&error))?;
+                write_json(&mut *out, &Row(names, row)).map_err(json_failure)?;
                 Ok(out.write_all(b"\n")?)
             }
             Self::Csv(writer) => {

@@ -36,6 +36,36 @@ Examples:
   dflat dict keys tasks.db
 ";
 
+const DICT_GET_EXAMPLES: &str = "\
+Examples:
+  dflat dict get tasks.db volume
+  dflat dict get tasks.db volume language --json
+";
+
+const DICT_SET_EXAMPLES: &str = "\
+Examples:
+  dflat dict set tasks.db volume 0.7
+  dflat dict set tasks.db zip '\"01067\"' --space addresses
+";
+
+const DICT_REMOVE_EXAMPLES: &str = "\
+Examples:
+  dflat dict remove tasks.db volume
+  dflat dict remove tasks.db volume language --yes
+";
+
+const DICT_WATCH_EXAMPLES: &str = "\
+Examples:
+  dflat dict watch tasks.db volume
+  dflat dict watch tasks.db window. --prefix --json
+";
+
+const DICT_KEYS_EXAMPLES: &str = "\
+Examples:
+  dflat dict keys tasks.db
+  dflat dict keys tasks.db window. --json
+";
+
 /// How a command that writes goes about it.
 #[derive(Debug, Args)]
 pub(crate) struct WriteArguments {
@@ -136,15 +166,21 @@ pub(crate) struct DictArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum DictCommand {
     /// Prints values as JSON. Exits with 1 if there is none for one of the keys.
+    ///
+    /// With `--json` and `--format csv`, each value has its key beside it.
+    #[command(before_help = DICT_GET_EXAMPLES)]
     Get {
         #[command(flatten)]
         place: DictPlace,
         /// The keys.
         #[arg(value_name = "KEY", required = true)]
         keys: Vec<String>,
+        #[command(flatten)]
+        format: FormatArguments,
     },
     /// Writes: sets a value: `true`, `false`, a number, or a text. A text that looks like one of
     /// the others stands in quotes, `'"7"'`.
+    #[command(before_help = DICT_SET_EXAMPLES)]
     Set {
         #[command(flatten)]
         place: DictPlace,
@@ -158,6 +194,7 @@ pub(crate) enum DictCommand {
         write: WriteArguments,
     },
     /// Writes: removes keys. Asks before it removes.
+    #[command(before_help = DICT_REMOVE_EXAMPLES)]
     Remove {
         #[command(flatten)]
         place: DictPlace,
@@ -171,6 +208,7 @@ pub(crate) enum DictCommand {
         write: WriteArguments,
     },
     /// Prints the values of a key, and then each change of them. Ctrl-C ends the command.
+    #[command(before_help = DICT_WATCH_EXAMPLES)]
     Watch {
         #[command(flatten)]
         place: DictPlace,
@@ -187,6 +225,7 @@ pub(crate) enum DictCommand {
         format: FormatArguments,
     },
     /// Lists the keys and their values.
+    #[command(before_help = DICT_KEYS_EXAMPLES)]
     Keys {
         #[command(flatten)]
         place: DictPlace,

@@ -17,7 +17,8 @@ Examples:
   dflat man . && man ./dflat-query.1
 ";
 
-/// Prints a script that completes this command line in a shell.
+/// Prints a script that completes this command line in a shell, with the types, fields, values and
+/// keys of the file.
 #[derive(Debug, Args)]
 #[command(before_help = COMPLETIONS_EXAMPLES)]
 pub(crate) struct CompletionsArguments {

@@ -3,6 +3,7 @@
 mod change;
 mod generate;
 mod see;
+mod shell;
 mod transfer;
 mod upkeep;
 
@@ -22,12 +23,13 @@ pub(crate) use see::{
     WindowArguments,
 };
 
+pub(crate) use shell::ShellArguments;
 pub(crate) use transfer::{
     CopyArguments, DiffArguments, ExportArguments, ImportArguments, MoveFormat, OnConflict,
 };
 pub(crate) use upkeep::{
-    BackupArguments, CheckArguments, CompactArguments, PurgeArguments, RepairArguments,
-    SalvageArguments,
+    BackupArguments, CheckArguments, CompactArguments, CopyOnlyArguments, PurgeArguments,
+    RepairArguments, SalvageArguments,
 };
 
 const EXAMPLES: &str = "\
@@ -76,6 +78,7 @@ pub(crate) enum Command {
     Repair(RepairArguments),
     Salvage(SalvageArguments),
     Purge(PurgeArguments),
+    Shell(ShellArguments),
     Completions(CompletionsArguments),
     Man(ManArguments),
 }

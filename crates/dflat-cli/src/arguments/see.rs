@@ -188,8 +188,8 @@ pub(crate) struct ExplainArguments {
 /// Prints the objects that meet a condition, and then each change of this result.
 ///
 /// The marks are `+` for an object that is new in the result, `-` for one that left it, `~` for new
-/// values, and `>` for a new place alone. Commits of other processes are shown, too. Ctrl-C ends
-/// the command.
+/// values, and `>` for new values that give it another place. Commits of other processes are shown,
+/// too. Ctrl-C ends the command.
 #[derive(Debug, Args)]
 #[command(before_help = WATCH_EXAMPLES)]
 pub(crate) struct WatchArguments {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{FileArguments, FormatArguments};
+use super::{FileArguments, FormatArguments, WriteArguments};
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:
@@ -68,6 +68,7 @@ pub(crate) enum OnConflict {
     /// Leaves the stored object as it is.
     Skip,
     /// Replaces the object with the same key. A unique value of another object is rejected.
+    /// The command asks before it begins.
     Replace,
 }
 
@@ -93,11 +94,12 @@ pub(crate) struct ImportArguments {
     #[arg(long, value_enum, value_name = "REACTION", default_value = "fail")]
     pub(crate) on_conflict: OnConflict,
     /// Writes the lines that are no objects of their type to this file, as JSON lines with their
-    /// numbers and reasons, and goes on. Without it, such a line ends the import.
+    /// numbers and reasons, and goes on. Without it, such a line ends the import. A new import
+    /// refuses a file that is not empty.
     #[arg(long, value_name = "PATH")]
     pub(crate) rejects: Option<PathBuf>,
     /// The number of objects in a batch.
-    #[arg(long, value_name = "COUNT", default_value = "2000")]
+    #[arg(long, value_name = "COUNT", default_value = "10000")]
     pub(crate) batch: NonZeroUsize,
     /// Forgets the position of an interrupted import, and begins at the first line.
     #[arg(long)]
@@ -105,6 +107,9 @@ pub(crate) struct ImportArguments {
     /// Short for `--format jsonl`.
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
+    /// Does not ask.
+    #[arg(long)]
+    pub(crate) yes: bool,
     /// Changes nothing: carries the command out on a temporary copy of the file, and reports. A
     /// file of rejects is written nevertheless.
     #[arg(long)]
@@ -129,18 +134,18 @@ pub(crate) struct CopyArguments {
     /// The reaction to a key or a unique value that exists already.
     #[arg(long, value_enum, value_name = "REACTION", default_value = "fail")]
     pub(crate) on_conflict: OnConflict,
-    /// Changes nothing: carries the command out on a temporary copy of the file, and reports.
+    /// Does not ask.
     #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Reports the counts as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) write: WriteArguments,
 }
 
 /// Prints the objects in which two files differ. Exits with 1 if there is one.
 ///
 /// `-` marks an object of the first file alone, `+` one of the second, and `~` one with other
-/// values, with the fields that differ.
+/// values, with the fields that differ. A field that only one of the schemas has counts as absent
+/// in the other file. In CSV, each field that differs is a line.
 #[derive(Debug, Args)]
 #[command(before_help = DIFF_EXAMPLES)]
 pub(crate) struct DiffArguments {

@@ -14,13 +14,13 @@ Examples:
 
 const COMPACT_EXAMPLES: &str = "\
 Examples:
-  dflat compact tasks.db
+  dflat compact tasks.db --yes
   dflat compact tasks.db --dry-run
 ";
 
 const PURGE_EXAMPLES: &str = "\
 Examples:
-  dflat purge tasks.db
+  dflat purge tasks.db --yes
   dflat purge tasks.db --dry-run
 ";
 
@@ -42,7 +42,9 @@ Examples:
   dflat salvage damaged.db saved.db --schema tasks.fbs
 ";
 
-/// Copies a file into a new one, while other programs use the file.
+/// Writes: copies a file into a new one, while other programs use the file.
+///
+/// The file itself is only read.
 #[derive(Debug, Args)]
 #[command(before_help = BACKUP_EXAMPLES)]
 pub(crate) struct BackupArguments {
@@ -51,24 +53,46 @@ pub(crate) struct BackupArguments {
     /// The new file, which must not exist.
     #[arg(value_name = "TO")]
     pub(crate) to: PathBuf,
+    #[command(flatten)]
+    pub(crate) copy: CopyOnlyArguments,
+}
+
+/// How a command that writes a new file goes about it.
+#[derive(Debug, Args)]
+pub(crate) struct CopyOnlyArguments {
+    /// Keeps nothing: writes the new file into a temporary folder, and reports.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArguments,
 }
 
 /// Writes: writes the whole file anew, without unused space and without bytes of deleted objects.
+///
+/// Asks before it begins, because a deleted object can be recovered from the old bytes alone.
 #[derive(Debug, Args)]
 #[command(before_help = COMPACT_EXAMPLES)]
 pub(crate) struct CompactArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
+    /// Does not ask.
+    #[arg(long)]
+    pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) write: WriteArguments,
 }
 
 /// Writes: removes the bytes of deleted objects from the file and its write-ahead log.
+///
+/// Asks before it begins, because nothing brings these bytes back.
 #[derive(Debug, Args)]
 #[command(before_help = PURGE_EXAMPLES)]
 pub(crate) struct PurgeArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
+    /// Does not ask.
+    #[arg(long)]
+    pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) write: WriteArguments,
 }
@@ -95,7 +119,9 @@ pub(crate) struct RepairArguments {
     pub(crate) write: WriteArguments,
 }
 
-/// Saves the readable objects of a damaged file, which no program may use, into a new file.
+/// Writes: saves the readable objects of a damaged file, which no program may use, into a new file.
+///
+/// The damaged file itself is only read.
 #[derive(Debug, Args)]
 #[command(before_help = SALVAGE_EXAMPLES)]
 pub(crate) struct SalvageArguments {
@@ -105,5 +131,5 @@ pub(crate) struct SalvageArguments {
     #[arg(value_name = "TO")]
     pub(crate) to: PathBuf,
     #[command(flatten)]
-    pub(crate) format: FormatArguments,
+    pub(crate) copy: CopyOnlyArguments,
 }

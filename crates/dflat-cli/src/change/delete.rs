@@ -3,22 +3,26 @@
 use dflat_condition::{Parameters, predicate};
 use dflat_engine::fetch::KeyParts;
 use dflat_model::{Query, Value};
-use dflat_workspace::{Fetch, Operation};
+use dflat_workspace::Operation;
 
-use super::confirm::confirm;
 use super::{perform, report};
 use crate::arguments::DeleteArguments;
+use crate::confirm::confirm;
 use crate::failure::{Failure, Found, Outcome, note};
 use crate::file::{FileType, OpenFile};
 use crate::object::keys;
+use crate::session::Session;
 
 /// Deletes objects.
-pub(crate) fn delete(arguments: &DeleteArguments) -> Outcome {
+pub(crate) fn delete(arguments: &DeleteArguments, session: &Session) -> Outcome {
     let file = OpenFile::write(&arguments.file, arguments.write.dry_run)?;
     let known = file.types.to_write(&arguments.type_name)?;
     let (deleted, missing) = match &arguments.condition {
-        Some(condition) => (by_condition(arguments, &file, known, condition)?, 0),
-        None => by_key(arguments, &file, known)?,
+        Some(condition) => (
+            by_condition((arguments, session), &file, known, condition)?,
+            0,
+        ),
+        None => by_key((arguments, session), &file, known)?,
     };
     file.close()?;
     report(&arguments.write, &[("deleted", deleted)])?;
@@ -30,7 +34,7 @@ pub(crate) fn delete(arguments: &DeleteArguments) -> Outcome {
 
 /// Deletes the objects that meet a condition, and returns their number.
 fn by_condition(
-    arguments: &DeleteArguments,
+    (arguments, session): (&DeleteArguments, &Session),
     file: &OpenFile,
     known: &FileType,
     condition: &str,
@@ -42,10 +46,10 @@ fn by_condition(
         predicate: Some(predicate),
         ..Query::default()
     };
-    let mut fetch = Fetch::new(file.source(), table.clone());
+    let mut fetch = session.fetch(file.source(), table);
     fetch.query = query.clone();
     let count = fetch.count()? as u64;
-    if count == 0 || !asked(arguments, known, count)? {
+    if count == 0 || !asked((arguments, session), known, count)? {
         return Ok(0);
     }
     let deleted = perform(&file.workspace, table, |context| {
@@ -56,7 +60,7 @@ fn by_condition(
 
 /// Deletes objects, and returns their number and that of the keys without an object.
 fn by_key(
-    arguments: &DeleteArguments,
+    (arguments, session): (&DeleteArguments, &Session),
     file: &OpenFile,
     known: &FileType,
 ) -> Result<(u64, u64), Failure> {
@@ -74,7 +78,7 @@ fn by_key(
     }
     let count = found.iter().flatten().count() as u64;
     let missing = found.len() as u64 - count;
-    if count == 0 || !asked(arguments, known, count)? {
+    if count == 0 || !asked((arguments, session), known, count)? {
         return Ok((0, missing));
     }
     let deleted = perform(&file.workspace, table, |context| {
@@ -90,9 +94,13 @@ fn by_key(
     Ok((deleted, missing))
 }
 
-fn asked(arguments: &DeleteArguments, known: &FileType, count: u64) -> Result<bool, Failure> {
+fn asked(
+    (arguments, session): (&DeleteArguments, &Session),
+    known: &FileType,
+    count: u64,
+) -> Result<bool, Failure> {
     let objects = if count == 1 { "object" } else { "objects" };
     let name = &known.table.type_name;
     let question = format!("delete {count} {objects} of {name}?");
-    confirm(&question, arguments.yes || arguments.write.dry_run)
+    confirm(session, &question, arguments.yes || arguments.write.dry_run)
 }

@@ -1,26 +1,32 @@
 //! The dictionary: small values by key.
 
 use std::fmt::Write as _;
-use std::io::{Write as _, stdout};
+use std::io::Write as _;
 use std::sync::mpsc::sync_channel;
 
+use dflat_condition::suggestion;
 use dflat_engine::dictionary::{Dictionary, Event, Pattern, TABLE, Value};
 use serde_json::json;
 
-use super::confirm::confirm;
 use super::{perform, report};
 use crate::arguments::{
-    DictArguments, DictCommand, DictPlace, FileArguments, FormatArguments, WriteArguments,
+    DictArguments, DictCommand, DictPlace, FileArguments, Format, FormatArguments, WriteArguments,
 };
+use crate::confirm::confirm;
 use crate::display::{Alignment, write_json};
-use crate::failure::{Found, Outcome, note};
+use crate::failure::{Failure, Found, Outcome, note};
 use crate::file::OpenFile;
 use crate::record::{Cell, RecordWriter, json_failure};
+use crate::session::Session;
 
 /// Carries out a command on the dictionary.
-pub(crate) fn dict(arguments: &DictArguments) -> Outcome {
+pub(crate) fn dict(arguments: &DictArguments, session: &Session) -> Outcome {
     match &arguments.command {
-        DictCommand::Get { place, keys } => get(place, keys),
+        DictCommand::Get {
+            place,
+            keys,
+            format,
+        } => get((place, session), keys, format.get()),
         DictCommand::Set {
             place,
             key,
@@ -32,7 +38,7 @@ pub(crate) fn dict(arguments: &DictArguments) -> Outcome {
             keys,
             yes,
             write,
-        } => remove(place, keys, *yes, write),
+        } => remove((place, session), keys, *yes, write),
         DictCommand::Watch {
             place,
             key,
@@ -44,17 +50,17 @@ pub(crate) fn dict(arguments: &DictArguments) -> Outcome {
                 true => Pattern::Prefix(key.as_str().into()),
                 false => Pattern::Key(key.as_str().into()),
             };
-            watch(place, pattern, *deliveries, format)
+            watch((place, session), pattern, *deliveries, format)
         }
         DictCommand::Keys {
             place,
             prefix,
             format,
         } => {
-            let file = OpenFile::read(&file_of(place))?;
+            let file = session.read(&file_of(place))?;
             let columns = ["key", "kind", "value"];
             let columns = columns.map(|name| (name.to_owned(), Alignment::Left));
-            let mut writer = RecordWriter::new(format.get(), stdout().lock(), columns.to_vec())?;
+            let mut writer = RecordWriter::new(format.get(), session.out(), columns.to_vec())?;
             for (key, value) in space(&file, place).entries(prefix)? {
                 writer.row(&[
                     Cell::Text(key.to_string()),
@@ -70,7 +76,7 @@ pub(crate) fn dict(arguments: &DictArguments) -> Outcome {
 }
 
 fn watch(
-    place: &DictPlace,
+    (place, session): (&DictPlace, &Session),
     pattern: Pattern,
     mut left: Option<u64>,
     format: &FormatArguments,
@@ -83,9 +89,9 @@ fn watch(
     };
     let subscription = space(&file, place).subscribe(pattern, Box::new(function))?;
     let columns = ["key", "value"].map(|name| (name.to_owned(), Alignment::Left));
-    let mut writer = RecordWriter::new(format.get(), stdout().lock(), columns.to_vec())?;
+    let mut writer = RecordWriter::new(format.get(), session.stream(), columns.to_vec())?;
     while left != Some(0) {
-        let Ok(event) = events.recv() else {
+        let Some(event) = session.next(&events) else {
             break;
         };
         let value = event.value.as_ref().map_or(Cell::Missing, cell);
@@ -117,22 +123,46 @@ fn space(file: &OpenFile, place: &DictPlace) -> Dictionary {
     }
 }
 
-fn get(place: &DictPlace, keys: &[String]) -> Outcome {
-    let file = OpenFile::read(&file_of(place))?;
+fn get((place, session): (&DictPlace, &Session), keys: &[String], format: Format) -> Outcome {
+    let file = session.read(&file_of(place))?;
     let space = space(&file, place);
-    let mut found = Found::Yes;
-    let mut out = stdout().lock();
+    let mut found = Vec::new();
     for key in keys {
-        let Some(value) = space.get(key)? else {
-            note(&format!("the dictionary has no key {key}"));
-            found = Found::No;
-            continue;
-        };
-        write_json(&mut out, &cell(&value)).map_err(|error| json_failure(&error))?;
-        writeln!(out)?;
+        match space.get(key)? {
+            Some(value) => found.push((key, cell(&value))),
+            None => note_missing(&space, key)?,
+        }
     }
+    let mut out = session.out();
+    if format == Format::Table {
+        for (_, value) in &found {
+            write_json(&mut out, value).map_err(json_failure)?;
+            writeln!(out)?;
+        }
+    } else {
+        let columns = ["key", "value"].map(|name| (name.to_owned(), Alignment::Left));
+        let mut writer = RecordWriter::new(format, &mut out, columns.to_vec())?;
+        for (key, value) in &found {
+            writer.row(&[Cell::Text((*key).clone()), value.clone()])?;
+        }
+        writer.end()?;
+    }
+    out.flush()?;
     file.close()?;
-    Ok(found)
+    Ok(match found.len() == keys.len() {
+        true => Found::Yes,
+        false => Found::No,
+    })
+}
+
+/// Says that a key is missing, and which key is the nearest.
+fn note_missing(space: &Dictionary, key: &str) -> Result<(), Failure> {
+    let entries = space.entries("")?;
+    let names: Vec<&str> = entries.keys().map(|name| &**name).collect();
+    let help = suggestion(key, "the keys are", &names);
+    let help = help.map_or_else(String::new, |help| format!("; {help}"));
+    note(&format!("the dictionary has no key {key}{help}"));
+    Ok(())
 }
 
 fn set(place: &DictPlace, key: &str, text: &str, write: &WriteArguments) -> Outcome {
@@ -147,20 +177,25 @@ fn set(place: &DictPlace, key: &str, text: &str, write: &WriteArguments) -> Outc
     Ok(Found::Yes)
 }
 
-fn remove(place: &DictPlace, keys: &[String], yes: bool, write: &WriteArguments) -> Outcome {
+fn remove(
+    (place, session): (&DictPlace, &Session),
+    keys: &[String],
+    yes: bool,
+    write: &WriteArguments,
+) -> Outcome {
     let file = OpenFile::write(&file_of(place), write.dry_run)?;
     let space = space(&file, place);
     let mut known = Vec::new();
     for key in keys {
         match space.get(key)? {
             Some(_) => known.push(key),
-            None => note(&format!("the dictionary has no key {key}")),
+            None => note_missing(&space, key)?,
         }
     }
     let noun = if known.len() == 1 { "key" } else { "keys" };
     let question = format!("remove {} {noun} of the dictionary?", known.len());
     let mut removed = 0;
-    if !known.is_empty() && confirm(&question, yes || write.dry_run)? {
+    if !known.is_empty() && confirm(session, &question, yes || write.dry_run)? {
         perform(&file.workspace, &TABLE, |context| {
             let inside = context.keys(&space);
             known.iter().try_for_each(|key| inside.set(key, None))

@@ -8,22 +8,31 @@ use super::{perform, report};
 use crate::arguments::{InputArguments, InsertArguments, UpsertArguments};
 use crate::failure::{Found, Outcome};
 use crate::file::OpenFile;
+use crate::session::Session;
 
 /// Inserts objects.
-pub(crate) fn insert(arguments: &InsertArguments) -> Outcome {
-    submit(&arguments.input, |payload| Operation::Create { payload })
+pub(crate) fn insert(arguments: &InsertArguments, session: &Session) -> Outcome {
+    submit(&arguments.input, session, |payload| Operation::Create {
+        payload,
+    })
 }
 
 /// Inserts objects, or replaces them.
-pub(crate) fn upsert(arguments: &UpsertArguments) -> Outcome {
-    submit(&arguments.input, |payload| Operation::Upsert { payload })
+pub(crate) fn upsert(arguments: &UpsertArguments, session: &Session) -> Outcome {
+    submit(&arguments.input, session, |payload| Operation::Upsert {
+        payload,
+    })
 }
 
-fn submit(arguments: &InputArguments, operation: fn(&[u8]) -> Operation<'_>) -> Outcome {
+fn submit(
+    arguments: &InputArguments,
+    session: &Session,
+    operation: fn(&[u8]) -> Operation<'_>,
+) -> Outcome {
     let file = OpenFile::write(&arguments.file, arguments.write.dry_run)?;
     let known = file.types.to_write(&arguments.type_name)?;
     let table = &known.table;
-    let payloads = payloads(arguments, table)?;
+    let payloads = payloads(arguments, table, session)?;
     let counts = perform(&file.workspace, table, |context| {
         let (mut inserted, mut updated, mut unchanged) = (0, 0, 0);
         for payload in &payloads {

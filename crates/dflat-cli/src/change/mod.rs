@@ -1,7 +1,6 @@
 //! Commands that change objects and values, each in one transaction.
 
 mod assign;
-mod confirm;
 mod delete;
 mod dict;
 mod input;

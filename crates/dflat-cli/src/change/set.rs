@@ -11,6 +11,7 @@ use super::{perform, report};
 use crate::arguments::SetArguments;
 use crate::failure::{Failure, Found, Outcome, note};
 use crate::file::OpenFile;
+use crate::mistake::nearest;
 use crate::object::keys;
 
 /// Sets fields.
@@ -65,7 +66,12 @@ fn with_assignments(
     assignments: &[String],
 ) -> Result<Vec<u8>, Failure> {
     let ty = JsonType::of(table);
-    let wrong = |error: serde_json::Error| Failure::usage(error.to_string());
+    let wrong = |error: serde_json::Error| {
+        let error = error.to_string();
+        let help =
+            nearest(table, &error).map_or_else(String::new, |help| format!("\nhelp: {help}"));
+        Failure::usage(format!("{error}{help}"))
+    };
     let mut json = serde_json::to_value(ty.value(payload)).map_err(wrong)?;
     for assignment in assignments {
         let Some((path, value)) = assignment.split_once('=') else {

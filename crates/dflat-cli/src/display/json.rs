@@ -26,6 +26,10 @@ impl Formatter for Harmless {
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
+        // Most text is plain, and bytes are looked at faster than characters.
+        if fragment.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            return writer.write_all(fragment.as_bytes());
+        }
         let mut rest = fragment;
         while let Some(position) = rest.find(controls_terminal) {
             let (before, after) = rest.split_at(position);

@@ -4,7 +4,8 @@ use std::io::{self, IsTerminal, Write};
 
 use anstream::ColorChoice;
 use anstyle::Style;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
 
 /// The number of rows from which the widths of columns are computed. Later rows may be wider.
 const ROWS_MEASURED: usize = 1000;
@@ -129,19 +130,20 @@ fn narrow(widths: &mut [usize], limit: usize) {
     }
 }
 
-/// The beginning of a text that is too wide, with a mark at its end.
+/// The beginning of a text that is too wide, with a mark at its end. A character that consists of
+/// several code points stays whole.
 fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
     let mut out = String::new();
     let mut taken = 1;
-    for c in text.chars() {
-        taken += c.width().unwrap_or(0);
+    for character in text.graphemes(true) {
+        taken += character.width();
         if taken > width {
             break;
         }
-        out.push(c);
+        out.push_str(character);
     }
     out.push('…');
     out
@@ -190,6 +192,15 @@ mod tests {
             written(&rows, None),
             "word   n\n日本   1\ne\u{301}     20\n       3\n"
         );
+        let family = "👨\u{200d}👩\u{200d}👧";
+        let rows = [[family, "1"], ["❤\u{fe0f}", "2"], ["می\u{200c}خواهم", "3"]];
+        let expected = [
+            "word     n".to_owned(),
+            format!("{family}       1"),
+            "❤\u{fe0f}       2".to_owned(),
+            "می\u{200c}خواهم  3\n".to_owned(),
+        ];
+        assert_eq!(written(&rows, None), expected.join("\n"));
         assert_eq!(written(&[], None), "");
     }
 
@@ -198,6 +209,17 @@ mod tests {
         let rows = [["a long text with 日本 in it", "1"]];
         assert_eq!(written(&rows, Some(14)), "word         n\na long tex…  1\n");
         assert_eq!(cut("日本語", 4), "日…");
+        let family = "👨\u{200d}👩\u{200d}👧";
+        assert_eq!(
+            cut(&format!("{family}{family}abc"), 6),
+            format!("{family}{family}a…")
+        );
+        assert_eq!(
+            cut(&format!("{family}{family}abc"), 4),
+            format!("{family}…")
+        );
+        assert_eq!(cut("❤\u{fe0f}❤\u{fe0f}ab", 5), "❤\u{fe0f}❤\u{fe0f}…");
+        assert_eq!(cut("می\u{200c}خواهم", 4), "می\u{200c}خ…");
         let mut widths = [4, 100, 9];
         narrow(&mut widths, 10);
         assert_eq!(widths, [4, 8, 8]);

@@ -12,7 +12,7 @@ use dflat_workspace::{FileOptions, Source, Workspace};
 use tempfile::TempDir;
 
 use crate::arguments::FileArguments;
-use crate::failure::Failure;
+use crate::failure::{Failure, note};
 pub(crate) use types::{FileType, Origin, Types};
 pub(crate) use unknown::slots;
 
@@ -32,6 +32,14 @@ impl OpenFile {
         options.read_only(true);
         options.follow_processes(false);
         Self::open(arguments, &options)
+    }
+
+    /// The same, without notes about the types.
+    pub(crate) fn read_quietly(arguments: &FileArguments) -> Result<Self, Failure> {
+        let mut options = FileOptions::default();
+        options.read_only(true);
+        options.follow_processes(false);
+        Self::open_with(arguments, &options, &mut |_| {})
     }
 
     /// Opens the file for reading only, and follows the commits of other processes.
@@ -59,7 +67,7 @@ impl OpenFile {
             original.close()?;
         }
         let workspace = Workspace::open(&copy, &options)?;
-        let types = Types::find(&workspace, &arguments.path, &arguments.schemas)?;
+        let types = Types::find(&workspace, arguments, &mut note)?;
         Ok(Self {
             path: arguments.path.clone(),
             workspace,
@@ -69,13 +77,21 @@ impl OpenFile {
     }
 
     fn open(arguments: &FileArguments, options: &FileOptions) -> Result<Self, Failure> {
+        Self::open_with(arguments, options, &mut note)
+    }
+
+    fn open_with(
+        arguments: &FileArguments,
+        options: &FileOptions,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Self, Failure> {
         let path = arguments.path.clone();
         if path.is_dir() {
             let path = path.display();
             return Err(Failure::file(format!("cannot open {path}: it is a folder")));
         }
         let workspace = Workspace::open(&path, options)?;
-        let types = Types::find(&workspace, &path, &arguments.schemas)?;
+        let types = Types::find(&workspace, arguments, say)?;
         Ok(Self {
             path,
             workspace,
@@ -105,7 +121,12 @@ impl OpenFile {
 
     /// The path of the write-ahead log.
     pub(crate) fn log_path(&self) -> PathBuf {
-        beside(&self.path, "-wal")
+        Self::log_of(&self.path)
+    }
+
+    /// The path of the write-ahead log of a file.
+    pub(crate) fn log_of(path: &Path) -> PathBuf {
+        beside(path, "-wal")
     }
 }
 

@@ -1,7 +1,7 @@
 //! The types of a file, wherever their descriptions come from.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use dflat_condition::suggestion;
 use dflat_engine::dictionary;
@@ -10,7 +10,8 @@ use dflat_workspace::Workspace;
 
 use super::schemas::{Schemas, beside};
 use super::unknown::bare;
-use crate::failure::{Failure, note};
+use crate::arguments::FileArguments;
+use crate::failure::Failure;
 
 /// The source of the description of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,11 +45,11 @@ pub(crate) struct Types(Vec<FileType>);
 
 impl Types {
     /// Finds the types: by the descriptors of the file, by the given schemas, or by the schemas
-    /// beside the file.
+    /// beside the file, which `say` is told.
     pub(crate) fn find(
         workspace: &Workspace,
-        path: &Path,
-        schemas: &[PathBuf],
+        arguments: &FileArguments,
+        say: &mut dyn FnMut(&str),
     ) -> Result<Self, Failure> {
         let mut found: BTreeMap<String, FileType> = BTreeMap::new();
         for stored in workspace.stored_tables()? {
@@ -64,7 +65,7 @@ impl Types {
             };
             found.insert(stored.name, described);
         }
-        let given = Schemas::read(schemas)?;
+        let given = Schemas::read(&arguments.schemas)?;
         let mut missing = Vec::new();
         for object_table in workspace.object_tables()? {
             let name = &object_table.name;
@@ -79,7 +80,7 @@ impl Types {
         }
         missing.retain(|table| table.name != dictionary::TABLE.name);
         if !missing.is_empty() {
-            found.extend(noted(beside(path, &missing)));
+            found.extend(noted(beside(&arguments.path, &missing), say));
         }
         for table in missing {
             let key = &table.key;
@@ -180,7 +181,7 @@ fn assign_keys(known: &mut FileType, schema: &Table) {
 }
 
 /// Says which schemas beside the file are used.
-fn noted(found: Vec<(String, FileType)>) -> Vec<(String, FileType)> {
+fn noted(found: Vec<(String, FileType)>, say: &mut dyn FnMut(&str)) -> Vec<(String, FileType)> {
     let mut used: Vec<String> = Vec::new();
     for (_, known) in &found {
         if let Origin::Schema(schema) = &known.origin {
@@ -191,7 +192,7 @@ fn noted(found: Vec<(String, FileType)>) -> Vec<(String, FileType)> {
         }
     }
     if !used.is_empty() {
-        note(&format!("types are read from {}", used.join(", ")));
+        say(&format!("types are read from {}", used.join(", ")));
     }
     found
 }

@@ -2,24 +2,21 @@
 
 use std::io::Write;
 
-use dflat_workspace::Fetch;
-
-use super::output;
 use super::result::query_of;
 use crate::arguments::{ExplainArguments, Format};
 use crate::display::{Alignment, escaped};
 use crate::failure::{Found, Outcome};
-use crate::file::OpenFile;
 use crate::record::{Cell, RecordWriter};
+use crate::session::Session;
 
 /// Prints the plan of a query.
-pub(crate) fn explain(arguments: &ExplainArguments) -> Outcome {
-    let file = OpenFile::read(&arguments.condition.file)?;
+pub(crate) fn explain(arguments: &ExplainArguments, session: &Session) -> Outcome {
+    let file = session.read(&arguments.condition.file)?;
     let known = file.types.get(&arguments.condition.type_name)?;
-    let mut fetch = Fetch::new(file.source(), known.table.clone());
+    let mut fetch = session.fetch(file.source(), &known.table);
     fetch.query = query_of(known, &arguments.condition, Some(&arguments.window))?;
     let plan = fetch.explain()?;
-    let mut out = output();
+    let mut out = session.out();
     match arguments.format.get() {
         Format::Table => writeln!(out, "{}", escaped(&plan.to_string()))?,
         format => {

@@ -5,18 +5,18 @@ use std::io::Write;
 use dflat_engine::fetch::KeyParts;
 use dflat_model::Value;
 
+use super::note_bare;
 use super::result::{bare_columns, bare_row, write_object};
-use super::{note_bare, output};
 use crate::arguments::{Format, GetArguments};
 use crate::display::Alignment;
 use crate::failure::{Found, Outcome, note};
-use crate::file::OpenFile;
 use crate::object::{Column, columns, keys, row};
 use crate::record::{Cell, RecordWriter};
+use crate::session::Session;
 
 /// Prints objects.
-pub(crate) fn get(arguments: &GetArguments) -> Outcome {
-    let file = OpenFile::read(&arguments.file)?;
+pub(crate) fn get(arguments: &GetArguments, session: &Session) -> Outcome {
+    let file = session.read(&arguments.file)?;
     let known = file.types.get(&arguments.type_name)?;
     let table = &known.table;
     let keys = keys(table, &arguments.keys)?;
@@ -35,7 +35,7 @@ pub(crate) fn get(arguments: &GetArguments) -> Outcome {
     if known.is_bare() {
         note_bare(known);
     }
-    let mut out = output();
+    let mut out = session.out();
     let format = arguments.format.get();
     let objects: Vec<_> = found.into_iter().flatten().collect();
     let columns = columns(table);

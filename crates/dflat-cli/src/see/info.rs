@@ -9,21 +9,23 @@ use dflat_model::IndexDescriptor;
 use serde_json::{Value, json};
 
 use super::measure::Sizes;
-use super::output;
+use super::note_types;
 use crate::arguments::{Format, InfoArguments, TypesArguments};
 use crate::display::{Alignment, Entries, bytes, escaped, time, write_json};
 use crate::failure::{Failure, Found, Outcome};
 use crate::file::{FileType, OpenFile, Origin};
 use crate::record::{Cell, RecordWriter, json_failure};
+use crate::session::Session;
 
 /// Prints the summary of a file.
-pub(crate) fn info(arguments: &InfoArguments) -> Outcome {
-    let file = OpenFile::read(&arguments.file)?;
-    let mut out = output();
+pub(crate) fn info(arguments: &InfoArguments, session: &Session) -> Outcome {
+    let file = session.read(&arguments.file)?;
+    note_types(&file.types);
+    let mut out = session.out();
     match arguments.format.get() {
         Format::Jsonl => {
-            let entries = summary(&file)?;
-            write_json(&mut out, &Entries(&entries)).map_err(|error| json_failure(&error))?;
+            let entries = summary(&file, session)?;
+            write_json(&mut out, &Entries(&entries)).map_err(json_failure)?;
             writeln!(out)?;
         }
         Format::Table => {
@@ -31,11 +33,11 @@ pub(crate) fn info(arguments: &InfoArguments) -> Outcome {
             let types: Vec<&FileType> = file.types.iter().collect();
             if !types.is_empty() {
                 writeln!(out)?;
-                print_types(&file, Format::Table, &mut out)?;
+                print_types((&file, session), Format::Table, &mut out)?;
                 print_indexes(&file, &mut out)?;
             }
         }
-        Format::Csv => print_types(&file, Format::Csv, &mut out)?,
+        Format::Csv => print_types((&file, session), Format::Csv, &mut out)?,
     }
     out.flush()?;
     file.close()?;
@@ -43,10 +45,11 @@ pub(crate) fn info(arguments: &InfoArguments) -> Outcome {
 }
 
 /// Prints the types of a file.
-pub(crate) fn types(arguments: &TypesArguments) -> Outcome {
-    let file = OpenFile::read(&arguments.file)?;
-    let mut out = output();
-    print_types(&file, arguments.format.get(), &mut out)?;
+pub(crate) fn types(arguments: &TypesArguments, session: &Session) -> Outcome {
+    let file = session.read(&arguments.file)?;
+    note_types(&file.types);
+    let mut out = session.out();
+    print_types((&file, session), arguments.format.get(), &mut out)?;
     out.flush()?;
     file.close()?;
     Ok(Found::Yes)
@@ -110,7 +113,11 @@ fn print_file(file: &OpenFile, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-fn print_types(file: &OpenFile, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
+fn print_types(
+    (file, session): (&OpenFile, &Session),
+    format: Format,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let columns = [
         ("type", Alignment::Left),
         ("table", Alignment::Left),
@@ -123,7 +130,7 @@ fn print_types(file: &OpenFile, format: Format, out: &mut dyn Write) -> Result<(
     let mut writer = RecordWriter::new(format, out, columns.to_vec())?;
     for known in file.types.iter() {
         let table = &known.table;
-        let sizes = Sizes::of(file, table)?;
+        let sizes = Sizes::of((file, session), table)?;
         let keys: Vec<&str> = table.primary_key.iter().map(|key| &*key.name).collect();
         writer.row(&[
             Cell::Text(table.type_name.to_string()),
@@ -142,7 +149,7 @@ fn origin(known: &FileType) -> String {
         Origin::File => "the file".to_owned(),
         Origin::Schema(path) => path.display().to_string(),
         Origin::Nothing => "nothing".to_owned(),
-        Origin::Unusable(why) => why.clone(),
+        Origin::Unusable(_) => "nothing that can be used".to_owned(),
     }
 }
 
@@ -198,12 +205,12 @@ fn indexes<'f>(
 }
 
 /// The summary as JSON.
-fn summary(file: &OpenFile) -> Result<Vec<(&'static str, Value)>, Failure> {
+fn summary(file: &OpenFile, session: &Session) -> Result<Vec<(&'static str, Value)>, Failure> {
     let pages = file.workspace.pages()?;
     let (log_bytes, change) = log_and_change(file);
     let mut types = Vec::new();
     for known in file.types.iter() {
-        let sizes = Sizes::of(file, &known.table)?;
+        let sizes = Sizes::of((file, session), &known.table)?;
         let indexes = indexes(file, known)?.into_iter().map(|(index, state)| {
             json!({"index": index.to_string(), "unique": index.unique, "state": state})
         });

@@ -7,6 +7,7 @@ use dflat_model::Table;
 
 use crate::failure::Failure;
 use crate::file::OpenFile;
+use crate::session::Session;
 
 /// The number of powers of two that a size can reach.
 const POWERS: usize = 40;
@@ -23,7 +24,10 @@ pub(super) struct Sizes {
 
 impl Sizes {
     /// Reads every row of a table, without verifying it.
-    pub(super) fn of(file: &OpenFile, table: &Table) -> Result<Self, Failure> {
+    pub(super) fn of(
+        (file, session): (&OpenFile, &Session),
+        table: &Table,
+    ) -> Result<Self, Failure> {
         let mut sizes = Self {
             objects: 0,
             bytes: 0,
@@ -38,9 +42,13 @@ impl Sizes {
         file.source().read(table, View::Latest, |snapshot, _| {
             snapshot.scan(&plan, &mut |row| {
                 sizes.add(row.payload.len() as u64);
-                ControlFlow::Continue(())
+                match session.is_interrupted() {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
             })
         })?;
+        session.check()?;
         Ok(sizes)
     }
 

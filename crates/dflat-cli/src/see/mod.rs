@@ -10,8 +10,6 @@ mod schema;
 mod stats;
 mod watch;
 
-use std::io::{self, BufWriter, StdoutLock};
-
 pub(crate) use explain::explain;
 pub(crate) use get::get;
 pub(crate) use info::{info, types};
@@ -21,11 +19,27 @@ pub(crate) use stats::stats;
 pub(crate) use watch::watch;
 
 use crate::failure::note;
-use crate::file::FileType;
+use crate::file::{FileType, Origin, Types};
 
-/// Standard output, with a buffer.
-fn output() -> BufWriter<StdoutLock<'static>> {
-    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+/// Says which types nothing describes, and why descriptions in the file cannot be used.
+fn note_types(types: &Types) {
+    let mut bare = Vec::new();
+    for known in types.iter() {
+        let name = &known.table.name;
+        match &known.origin {
+            Origin::Unusable(why) => note(&format!(
+                "the description of {name} in the file cannot be used: {why}"
+            )),
+            Origin::Nothing => bare.push(name.to_string()),
+            Origin::File | Origin::Schema(_) => {}
+        }
+    }
+    if !bare.is_empty() {
+        let names = bare.join(", ");
+        note(&format!(
+            "nothing describes {names}: pass a schema with --schema"
+        ));
+    }
 }
 
 /// Says why the fields of a type have no names.

@@ -6,7 +6,7 @@ use dflat_condition::{Parameters, fields, orders, predicate};
 use dflat_engine::fetch::find_many;
 use dflat_engine::object::Object;
 use dflat_model::{Query, Table};
-use dflat_workspace::{Fetch, JsonType, Source};
+use dflat_workspace::{JsonType, Source};
 
 use crate::arguments::{ConditionArguments, WindowArguments};
 use crate::display::{Alignment, write_json};
@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::file::{FileType, OpenFile, slots};
 use crate::object::{Column, of_field, root_fields};
 use crate::record::{Cell, json_failure};
+use crate::session::Session;
 
 /// The number of objects in memory at a time.
 const BATCH: usize = 256;
@@ -91,13 +92,13 @@ fn separated(text: &str) -> Vec<&str> {
 /// Calls `visit` with each object of a query, in order. If no key has the order of the query, the
 /// row ids and the values of the order are in memory; otherwise only a batch of objects is.
 pub(super) fn for_each(
-    file: &OpenFile,
+    (file, session): (&OpenFile, &Session),
     table: &Table,
     query: Query,
     visit: &mut dyn FnMut(&Object) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let snapshot = file.workspace.engine().snapshot()?;
-    let mut fetch = Fetch::new(Source::Snapshot(&snapshot), table.clone());
+    let mut fetch = session.fetch(Source::Snapshot(&snapshot), table);
     fetch.query = query;
     if !fetch.explain()?.sorts {
         for object in fetch.rows()? {
@@ -120,9 +121,11 @@ pub(super) fn write_object(
     table: &Table,
     object: &Object,
 ) -> Result<(), Failure> {
+    let mut line = Vec::new();
     let value = JsonType::of(table).value(object.payload());
-    write_json(&mut *out, &value).map_err(|error| json_failure(&error))?;
-    Ok(out.write_all(b"\n")?)
+    write_json(&mut line, &value).map_err(json_failure)?;
+    line.push(b'\n');
+    Ok(out.write_all(&line)?)
 }
 
 /// The columns of objects of a type that nothing describes.

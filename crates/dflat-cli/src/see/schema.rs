@@ -4,14 +4,15 @@ use std::io::Write;
 
 use dflat_schema::schema_text;
 
-use super::{note_bare, output};
+use super::note_bare;
 use crate::arguments::SchemaArguments;
 use crate::failure::{Failure, Found, Outcome};
-use crate::file::{FileType, OpenFile};
+use crate::file::FileType;
+use crate::session::Session;
 
 /// Prints the text of a schema.
-pub(crate) fn schema(arguments: &SchemaArguments) -> Outcome {
-    let file = OpenFile::read(&arguments.file)?;
+pub(crate) fn schema(arguments: &SchemaArguments, session: &Session) -> Outcome {
+    let file = session.read(&arguments.file)?;
     let chosen = file.types.chosen(&arguments.types)?;
     let (bare, described): (Vec<&FileType>, Vec<&FileType>) =
         chosen.into_iter().partition(|known| known.is_bare());
@@ -27,7 +28,7 @@ pub(crate) fn schema(arguments: &SchemaArguments) -> Outcome {
         };
         Failure::file(format!("cannot write a schema: {why}{help}"))
     })?;
-    let mut out = output();
+    let mut out = session.out();
     out.write_all(text.as_bytes())?;
     out.flush()?;
     file.close()?;

@@ -5,25 +5,25 @@ use std::io::Write;
 use serde_json::json;
 
 use super::measure::Sizes;
-use super::output;
 use crate::arguments::{Format, StatsArguments};
 use crate::display::{Alignment, bar, bytes, escaped};
 use crate::failure::{Failure, Found, Outcome};
-use crate::file::{FileType, OpenFile};
+use crate::file::FileType;
 use crate::record::{Cell, RecordWriter};
+use crate::session::Session;
 
 /// The width of a bar.
 const BAR: usize = 40;
 
 /// Prints the sizes of objects.
-pub(crate) fn stats(arguments: &StatsArguments) -> Outcome {
-    let file = OpenFile::read(&arguments.file)?;
+pub(crate) fn stats(arguments: &StatsArguments, session: &Session) -> Outcome {
+    let file = session.read(&arguments.file)?;
     let chosen = file.types.chosen(&arguments.types)?;
     let mut measured = Vec::new();
     for known in chosen {
-        measured.push((known, Sizes::of(&file, &known.table)?));
+        measured.push((known, Sizes::of((&file, session), &known.table)?));
     }
-    let mut out = output();
+    let mut out = session.out();
     match arguments.format.get() {
         Format::Table => print(&measured, &mut out)?,
         format => records(&measured, format, &mut out)?,

@@ -9,7 +9,6 @@ use dflat_engine::object::Object;
 use dflat_engine::observe::{DeliveryOptions, Event, ResultUpdate, Subscription};
 use dflat_workspace::Result as EngineResult;
 
-use super::output;
 use super::result::{query_of, selected};
 use crate::arguments::{Format, WatchArguments};
 use crate::display::{Alignment, has_colours};
@@ -17,6 +16,7 @@ use crate::failure::{Failure, Found, Outcome, note};
 use crate::file::{FileType, OpenFile};
 use crate::object::{Column, columns, row};
 use crate::record::{Cell, RecordWriter};
+use crate::session::Session;
 
 /// A kind of change, its mark for people, and its colour.
 #[derive(Clone, Copy)]
@@ -37,7 +37,7 @@ const fn kind(name: &'static str, mark: &'static str, colour: Option<AnsiColor>)
 }
 
 /// Prints the result of a query, and its changes with each commit.
-pub(crate) fn watch(arguments: &WatchArguments) -> Outcome {
+pub(crate) fn watch(arguments: &WatchArguments, session: &Session) -> Outcome {
     let file = OpenFile::follow(&arguments.condition.file)?;
     let known = file.types.to_write(&arguments.condition.type_name)?;
     let query = query_of(known, &arguments.condition, Some(&arguments.window))?;
@@ -51,7 +51,7 @@ pub(crate) fn watch(arguments: &WatchArguments) -> Outcome {
         known: None,
     };
     let (subscription, deliveries) = subscribe(&file, known, subject)?;
-    let printed = print(arguments, known, &columns, &deliveries);
+    let printed = print((arguments, session), known, (&columns, &deliveries));
     // Order: a callback that waits for the receiver would make the cancellation wait.
     drop(deliveries);
     subscription.cancel();
@@ -87,10 +87,9 @@ fn subscribe(
 }
 
 fn print(
-    arguments: &WatchArguments,
+    (arguments, session): (&WatchArguments, &Session),
     known: &FileType,
-    columns: &[Column],
-    deliveries: &Receiver<Delivery>,
+    (columns, deliveries): (&[Column], &Receiver<Delivery>),
 ) -> Result<(), Failure> {
     let format = arguments.format.get();
     let first = match format {
@@ -102,11 +101,11 @@ fn print(
         .iter()
         .map(|column| (column.name(), column.alignment()));
     let names = std::iter::once(first).chain(names).collect();
-    let mut writer = RecordWriter::new(format, output(), names)?;
+    let mut writer = RecordWriter::new(format, session.stream(), names)?;
     let mut before: Option<Arc<Vec<Object>>> = None;
     let mut left = arguments.deliveries;
     while left != Some(0) {
-        let Ok(delivery) = deliveries.recv() else {
+        let Some(delivery) = session.next(deliveries) else {
             break;
         };
         let update = match delivery {
@@ -148,9 +147,17 @@ fn changes(update: &ResultUpdate, before: Option<&Vec<Object>>) -> Vec<(Kind, Ob
     let deleted = deleted.filter_map(|position| Some((DELETED, at(before, position)?)));
     let inserted = difference.inserted().iter();
     let inserted = inserted.filter_map(|position| Some((INSERTED, at(after, position)?)));
+    let places: Vec<usize> = difference.moved().iter().map(|moved| moved.to).collect();
     let updated = difference.updated().iter();
-    let updated = updated.filter_map(|position| Some((UPDATED, at(after, position)?)));
-    let moved = difference.moved().iter().map(|moved| moved.to);
+    let updated = updated.filter_map(|position| {
+        let kind = if places.contains(&position) {
+            MOVED
+        } else {
+            UPDATED
+        };
+        Some((kind, at(after, position)?))
+    });
+    let moved = places.iter().copied();
     let moved = moved
         .filter(|position| !difference.updated().contains(*position))
         .filter_map(|position| Some((MOVED, at(after, position)?)));

@@ -10,7 +10,7 @@ use dflat_workspace::JsonType;
 use serde::de::DeserializeSeed;
 use serde_json::{Map, Value};
 
-use super::lines::Line;
+use super::lines::{Line, explained};
 use crate::failure::Failure;
 use crate::object::root_fields;
 
@@ -128,7 +128,7 @@ impl CommaSeparated {
         }
         let ty = JsonType::of(&self.table);
         let payload = ty.deserialize(Value::Object(map));
-        payload.map_err(|error| error.to_string())
+        payload.map_err(|error| explained(&self.table, &error))
     }
 
     /// The value of a cell that is not empty.

@@ -5,28 +5,36 @@ use dflat_workspace::{Fetch, Source};
 use super::batch::{Importer, Item};
 use super::position::Position;
 use super::progress;
-use crate::arguments::{CopyArguments, FileArguments, Format};
+use crate::arguments::{CopyArguments, FileArguments, OnConflict};
+use crate::confirm::confirm;
 use crate::failure::{Failure, Found, Outcome};
 use crate::file::OpenFile;
 use crate::record::report;
+use crate::session::Session;
 
 /// The number of objects of a batch, and of bytes.
-const BATCH: (usize, usize) = (2000, 8 << 20);
+const BATCH: (usize, usize) = (10_000, 8 << 20);
 
 /// Copies objects.
-pub(crate) fn copy(arguments: &CopyArguments) -> Outcome {
-    let from = OpenFile::read(&arguments.file)?;
+pub(crate) fn copy(arguments: &CopyArguments, session: &Session) -> Outcome {
+    let from = session.read(&arguments.file)?;
     let chosen = from.types.chosen(&arguments.types)?;
     let mut tables = Vec::new();
     for known in chosen {
         tables.push(from.types.to_write(&known.table.name)?.table.clone());
+    }
+    let (path, write) = (arguments.to.display(), &arguments.write);
+    let question = format!("replace objects of {path} that have the same keys?");
+    let destroys = arguments.on_conflict == OnConflict::Replace && arguments.to.exists();
+    if destroys && !confirm(session, &question, arguments.yes || write.dry_run)? {
+        return Ok(Found::Yes);
     }
     let to = OpenFile::write(
         &FileArguments {
             path: arguments.to.clone(),
             schemas: Vec::new(),
         },
-        arguments.dry_run,
+        write.dry_run,
     )?;
     let importer = Importer {
         file: &to,
@@ -37,15 +45,16 @@ pub(crate) fn copy(arguments: &CopyArguments) -> Outcome {
     };
     let snapshot = from.workspace.engine().snapshot()?;
     let fetch = |table| Fetch::new(Source::Snapshot(&snapshot), table);
-    let mut count = 0;
-    for table in &tables {
-        count += fetch(table.clone()).count()? as u64;
-    }
-    let bar = progress::of_objects(count);
+    let bar = progress::of_objects(|| {
+        let counts = tables.iter();
+        let counts = counts.map(|table| Ok(fetch(table.clone()).count()? as u64));
+        counts.sum()
+    })?;
     let mut position = Position::default();
     for table in &tables {
         let (mut items, mut bytes) = (Vec::new(), 0);
         for object in fetch(table.clone()).rows()? {
+            session.check()?;
             let payload = object?.payload().to_vec();
             bytes += payload.len();
             items.push(Item {
@@ -74,12 +83,7 @@ pub(crate) fn copy(arguments: &CopyArguments) -> Outcome {
         ("unchanged", position.unchanged),
         ("skipped", position.skipped),
     ];
-    let format = if arguments.json {
-        Format::Jsonl
-    } else {
-        Format::Table
-    };
-    report(format, arguments.dry_run, &counts)?;
+    report(write.format.get(), write.dry_run, &counts)?;
     Ok(Found::Yes)
 }
 

@@ -1,7 +1,7 @@
 //! The differences between two files, object by object.
 
 use std::cmp::Ordering;
-use std::io::{BufWriter, Write, stdout};
+use std::io::Write;
 use std::iter::Peekable;
 
 use dflat_engine::fetch::key_of;
@@ -10,16 +10,17 @@ use dflat_model::{Direction, Expression, Nulls, Order, Table, Value};
 use dflat_workspace::{Fetch, Rows};
 use serde_json::json;
 
-use crate::arguments::{DiffArguments, FileArguments, Format};
-use crate::display::{Entries, escaped, write_json};
+use super::difference::{Fields, Printer};
+use crate::arguments::{DiffArguments, FileArguments};
 use crate::failure::{Failure, Found, Outcome};
 use crate::file::{FileType, OpenFile};
 use crate::object::{Column, columns, row};
-use crate::record::{Cell, json_failure};
+use crate::record::Cell;
+use crate::session::Session;
 
 /// Prints the differences.
-pub(crate) fn diff(arguments: &DiffArguments) -> Outcome {
-    let left = OpenFile::read(&arguments.file)?;
+pub(crate) fn diff(arguments: &DiffArguments, session: &Session) -> Outcome {
+    let left = session.read(&arguments.file)?;
     let right = OpenFile::read(&FileArguments {
         path: arguments.other.clone(),
         schemas: arguments.file.schemas.clone(),
@@ -39,23 +40,14 @@ pub(crate) fn diff(arguments: &DiffArguments) -> Outcome {
         left.types.chosen(&arguments.types)?;
     }
     names.sort();
-    let mut printer = Printer {
-        out: BufWriter::new(stdout().lock()),
-        format: arguments.format.get(),
-        differences: 0,
-    };
+    let out = session.out();
+    let mut printer = Printer::new(arguments.format.get(), out)?;
     for name in names {
-        let known = left.types.get(&name).or_else(|_| right.types.get(&name))?;
-        if known.is_bare() {
-            let table = &known.table.name;
-            return Err(Failure::usage(format!(
-                "nothing describes the type of the table {table}\nhelp: pass its schema with --schema"
-            )));
-        }
-        compare((&left, &right), &known.table, &mut printer)?;
+        let (left_table, right_table) = tables(&left, &right, &name)?;
+        let sides = sides((&left, left_table), (&right, right_table))?;
+        compare(&sides, session, &mut printer)?;
     }
-    printer.out.flush()?;
-    let differs = printer.differences > 0;
+    let differs = printer.end()?;
     left.close()?;
     right.close()?;
     Ok(match differs {
@@ -75,31 +67,143 @@ fn chosen<'f>(file: &'f OpenFile, names: &[String]) -> Vec<&'f FileType> {
     }
 }
 
-/// The objects of a table in the order of their keys.
-fn ordered<'f>(file: &'f OpenFile, table: &Table) -> Result<Peekable<Rows<'f>>, Failure> {
-    let mut fetch = Fetch::new(file.source(), table.clone());
-    let keys = table.primary_key.iter();
-    fetch.query.order = keys
-        .map(|key| Order {
-            key: Expression::Field(key.clone()),
-            direction: Direction::Ascending,
-            nulls: Nulls::Smallest,
-        })
-        .collect();
-    Ok(fetch.rows()?.peekable())
+/// The descriptions of a table in both files. If only one of them describes it, the description is
+/// that of both.
+fn tables<'f>(
+    left: &'f OpenFile,
+    right: &'f OpenFile,
+    name: &str,
+) -> Result<(&'f Table, &'f Table), Failure> {
+    let described = |file: &'f OpenFile| {
+        let known = file.types.iter().find(|known| known.table.name == name);
+        known.filter(|known| !known.is_bare())
+    };
+    let (left, right) = match (described(left), described(right)) {
+        (Some(left), Some(right)) => (&left.table, &right.table),
+        (Some(known), None) | (None, Some(known)) => (&known.table, &known.table),
+        (None, None) => {
+            return Err(Failure::usage(format!(
+                "nothing describes the type of the table {name}\nhelp: pass its schema with --schema"
+            )));
+        }
+    };
+    let keys = |table: &Table| -> Vec<_> {
+        let keys = table.primary_key.iter();
+        keys.map(|key| (key.name.to_string(), key.kind)).collect()
+    };
+    match keys(left) == keys(right) {
+        true => Ok((left, right)),
+        false => Err(Failure::usage(format!(
+            "cannot compare {name}: the files have different primary keys of it"
+        ))),
+    }
+}
+
+/// One of the files, as the owner of the objects of a table.
+struct Side<'f> {
+    file: &'f OpenFile,
+    table: &'f Table,
+    columns: Vec<Column>,
+    /// The places of all columns of both sides among those of this side, or else the value that
+    /// stands for the absent field.
+    places: Vec<Result<usize, Cell>>,
+}
+
+impl Side<'_> {
+    /// The values of an object in all columns of both sides.
+    fn cells(&self, object: &Object) -> Result<Vec<Cell>, Failure> {
+        let own = row(self.table, object, &self.columns)?;
+        let cells = self.places.iter().map(|place| match place {
+            Ok(place) => own.get(*place).cloned().unwrap_or(Cell::Missing),
+            Err(absent) => absent.clone(),
+        });
+        Ok(cells.collect())
+    }
+
+    /// The names and the values of an object that has no counterpart.
+    fn fields(&self, object: &Object) -> Result<Vec<(String, Cell)>, Failure> {
+        let cells = row(self.table, object, &self.columns)?;
+        Ok(self.columns.iter().map(Column::name).zip(cells).collect())
+    }
+
+    /// The objects in the order of their keys.
+    fn objects(&self) -> Result<Peekable<Rows<'_>>, Failure> {
+        let mut fetch = Fetch::new(self.file.source(), self.table.clone());
+        let keys = self.table.primary_key.iter();
+        fetch.query.order = keys
+            .map(|key| Order {
+                key: Expression::Field(key.clone()),
+                direction: Direction::Ascending,
+                nulls: Nulls::Smallest,
+            })
+            .collect();
+        Ok(fetch.rows()?.peekable())
+    }
+}
+
+/// Both files, and the columns of both.
+struct Sides<'f> {
+    left: Side<'f>,
+    right: Side<'f>,
+    names: Vec<String>,
+    /// Whether both describe the type in the same way, so that equal bytes are equal objects.
+    alike: bool,
+}
+
+fn sides<'f>(
+    (left, left_table): (&'f OpenFile, &'f Table),
+    (right, right_table): (&'f OpenFile, &'f Table),
+) -> Result<Sides<'f>, Failure> {
+    let (of_left, of_right) = (columns(left_table), columns(right_table));
+    let mut names: Vec<String> = of_left.iter().map(Column::name).collect();
+    for column in &of_right {
+        if !names.contains(&column.name()) {
+            names.push(column.name());
+        }
+    }
+    let places = |own: &[Column], other: &[Column]| -> Vec<Result<usize, Cell>> {
+        let place = |name: &String| {
+            let at = |columns: &[Column]| columns.iter().position(|column| column.name() == *name);
+            let absent = || at(other).map_or(Cell::Missing, |place| other[place].absent());
+            at(own).ok_or_else(absent)
+        };
+        names.iter().map(place).collect()
+    };
+    let left_places = places(&of_left, &of_right);
+    let right_places = places(&of_right, &of_left);
+    Ok(Sides {
+        alike: left_table.types == right_table.types,
+        left: Side {
+            file: left,
+            table: left_table,
+            columns: of_left,
+            places: left_places,
+        },
+        right: Side {
+            file: right,
+            table: right_table,
+            columns: of_right,
+            places: right_places,
+        },
+        names,
+    })
 }
 
 /// Prints the differences of the objects of a table. Both lists are in the order of the keys, so
 /// that only a batch of each is in memory.
 fn compare<W: Write>(
-    (left, right): (&OpenFile, &OpenFile),
-    table: &Table,
+    sides: &Sides<'_>,
+    session: &Session,
     printer: &mut Printer<W>,
 ) -> Result<(), Failure> {
-    let (mut left, mut right) = (ordered(left, table)?, ordered(right, table)?);
-    let columns = columns(table);
+    let table = sides.left.table;
+    let (mut left, mut right) = (sides.left.objects()?, sides.right.objects()?);
     loop {
-        let order = match (next_key(&mut left, table)?, next_key(&mut right, table)?) {
+        session.check()?;
+        let order = match (
+            next_key(&mut left, table)?,
+            next_key(&mut right, sides.right.table)?,
+        ) {
             (None, None) => return Ok(()),
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
@@ -107,25 +211,40 @@ fn compare<W: Write>(
         };
         match order {
             Ordering::Less => {
-                if let Some(object) = left.next() {
-                    printer.one("removed", table, &object?, &columns)?;
+                if let Some(object) = left.next().transpose()? {
+                    printer.removed((table, &object), sides.left.fields(&object)?)?;
                 }
             }
             Ordering::Greater => {
-                if let Some(object) = right.next() {
-                    printer.one("added", table, &object?, &columns)?;
+                if let Some(object) = right.next().transpose()? {
+                    let fields = sides.right.fields(&object)?;
+                    printer.added((sides.right.table, &object), fields)?;
                 }
             }
             Ordering::Equal => {
                 if let (Some(before), Some(after)) = (left.next(), right.next()) {
                     let (before, after) = (before?, after?);
-                    if before.payload() != after.payload() {
-                        printer.changed(table, (&before, &after), &columns)?;
+                    if !sides.alike || before.payload() != after.payload() {
+                        changed(sides, (&before, &after), printer)?;
                     }
                 }
             }
         }
     }
+}
+
+/// Prints the fields in which two objects differ. The same values can have other bytes.
+fn changed<W: Write>(
+    sides: &Sides<'_>,
+    (before, after): (&Object, &Object),
+    printer: &mut Printer<W>,
+) -> Result<(), Failure> {
+    let (left, right) = (sides.left.cells(before)?, sides.right.cells(after)?);
+    let fields = sides.names.iter().zip(left.into_iter().zip(right));
+    let fields = fields
+        .filter(|(_, (left, right))| json!(left) != json!(right))
+        .map(|(name, values)| (name.clone(), values));
+    printer.changed((sides.right.table, after), &fields.collect::<Fields>())
 }
 
 /// The key of the next object.
@@ -143,108 +262,4 @@ fn order_of(left: &[Value], right: &[Value]) -> Ordering {
     orders
         .find(|order| order.is_ne())
         .unwrap_or(Ordering::Equal)
-}
-
-/// A value for people.
-fn shown(cell: &Cell) -> String {
-    match cell {
-        Cell::Missing => "no value".to_owned(),
-        cell => cell.shown(),
-    }
-}
-
-/// Prints differences.
-struct Printer<W: Write> {
-    out: W,
-    format: Format,
-    differences: u64,
-}
-
-impl<W: Write> Printer<W> {
-    /// An object that only one of the files has.
-    fn one(
-        &mut self,
-        change: &str,
-        table: &Table,
-        object: &Object,
-        columns: &[Column],
-    ) -> Result<(), Failure> {
-        let cells = row(table, object, columns)?;
-        let cells = columns.iter().map(Column::name).zip(cells);
-        let given: Vec<(String, Cell)> = cells
-            .filter(|(_, cell)| !matches!(cell, Cell::Missing))
-            .collect();
-        let fields = given.iter().map(|(name, cell)| {
-            let value = match change {
-                "added" => json!([null, cell]),
-                _ => json!([cell, null]),
-            };
-            (name.clone(), value)
-        });
-        let mark = if change == "added" { "+" } else { "-" };
-        let fields = fields.collect();
-        let lines = given
-            .into_iter()
-            .map(|(name, cell)| format!("{name}: {}", cell.shown()));
-        self.print((change, mark), table, object, (fields, lines.collect()))
-    }
-
-    /// An object that differs.
-    fn changed(
-        &mut self,
-        table: &Table,
-        (before, after): (&Object, &Object),
-        columns: &[Column],
-    ) -> Result<(), Failure> {
-        let (left, right) = (row(table, before, columns)?, row(table, after, columns)?);
-        let mut fields = serde_json::Map::new();
-        let mut lines = Vec::new();
-        for ((column, left), right) in columns.iter().zip(left).zip(right) {
-            if json!(left) != json!(right) {
-                let name = column.name();
-                lines.push(format!("{name}: {} -> {}", shown(&left), shown(&right)));
-                fields.insert(name, json!([left, right]));
-            }
-        }
-        // The same values can have other bytes.
-        match fields.is_empty() {
-            true => Ok(()),
-            false => self.print(("changed", "~"), table, after, (fields, lines)),
-        }
-    }
-
-    fn print(
-        &mut self,
-        (change, mark): (&str, &str),
-        table: &Table,
-        object: &Object,
-        (fields, lines): (serde_json::Map<String, serde_json::Value>, Vec<String>),
-    ) -> Result<(), Failure> {
-        self.differences += 1;
-        let key = key_of(table, object)?;
-        let key: Vec<String> = key
-            .iter()
-            .map(|part| match part {
-                Value::Text(text) => text.to_string(),
-                part => part.to_string(),
-            })
-            .collect();
-        if self.format == Format::Jsonl {
-            let entries = [
-                ("change", json!(change)),
-                ("type", json!(table.type_name)),
-                ("key", json!(key)),
-                ("fields", json!(fields)),
-            ];
-            write_json(&mut self.out, &Entries(&entries)).map_err(|error| json_failure(&error))?;
-            return Ok(self.out.write_all(b"\n")?);
-        }
-        let key = key.join(", ");
-        let (name, key) = (escaped(&table.type_name), escaped(&key));
-        writeln!(self.out, "{mark} {name} {key}")?;
-        for line in lines {
-            writeln!(self.out, "    {line}")?;
-        }
-        Ok(())
-    }
 }

@@ -1,11 +1,11 @@
 //! Objects to JSON lines and CSV.
 
-use std::io::{BufWriter, Write, stdout};
+use std::io::Write;
 
 use dflat_engine::engine::EngineSnapshot;
 use dflat_engine::object::Object;
 use dflat_model::Table;
-use dflat_workspace::{Fetch, JsonType, Source};
+use dflat_workspace::{JsonType, Source};
 use indicatif::ProgressBar;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -13,16 +13,16 @@ use super::progress;
 use crate::arguments::{ExportArguments, Format, MoveFormat};
 use crate::display::write_json;
 use crate::failure::{Failure, Found, Outcome};
-use crate::file::OpenFile;
 use crate::object::{columns, row};
 use crate::record::{RecordWriter, json_failure};
+use crate::session::Session;
 
 /// The number of objects between two steps of the progress.
 const STEP: u64 = 256;
 
 /// Prints objects.
-pub(crate) fn export(arguments: &ExportArguments) -> Outcome {
-    let file = OpenFile::read(&arguments.file)?;
+pub(crate) fn export(arguments: &ExportArguments, session: &Session) -> Outcome {
+    let file = session.read(&arguments.file)?;
     let mut tables = Vec::new();
     let chosen = match arguments.types.is_empty() {
         true => file.types.iter().collect(),
@@ -32,23 +32,25 @@ pub(crate) fn export(arguments: &ExportArguments) -> Outcome {
         tables.push(file.types.to_write(&known.table.name)?.table.clone());
     }
     let snapshot = file.workspace.engine().snapshot()?;
-    let mut count = 0;
-    for table in &tables {
-        count += Fetch::new(Source::Snapshot(&snapshot), table.clone()).count()? as u64;
-    }
-    let bar = progress::of_objects(count);
-    let mut out = BufWriter::with_capacity(1 << 16, stdout().lock());
+    let bar = progress::of_objects(|| {
+        let counts = tables.iter().map(|table| {
+            let fetch = session.fetch(Source::Snapshot(&snapshot), table);
+            Ok(fetch.count()? as u64)
+        });
+        counts.sum()
+    })?;
+    let mut out = session.out();
     match arguments.format {
         MoveFormat::Csv => {
             let [table] = tables.as_slice() else {
                 return Err(Failure::usage("comma-separated values need one type"));
             };
-            comma_separated(&snapshot, table, &mut out, &bar)?;
+            comma_separated((&snapshot, session), table, &mut out, &bar)?;
         }
         MoveFormat::Jsonl => {
             let is_one = arguments.types.len() == 1;
             for table in &tables {
-                lines(&snapshot, table, is_one, &mut out, &bar)?;
+                lines((&snapshot, session), table, is_one, &mut out, &bar)?;
             }
         }
     }
@@ -61,12 +63,12 @@ pub(crate) fn export(arguments: &ExportArguments) -> Outcome {
 
 /// Calls `visit` with each object of a table.
 fn for_each(
-    snapshot: &EngineSnapshot,
+    (snapshot, session): (&EngineSnapshot, &Session),
     table: &Table,
     bar: &ProgressBar,
     visit: &mut dyn FnMut(&Object) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let rows = Fetch::new(Source::Snapshot(snapshot), table.clone()).rows()?;
+    let rows = session.fetch(Source::Snapshot(snapshot), table).rows()?;
     for (number, object) in (1_u64..).zip(rows) {
         visit(&object?)?;
         if number % STEP == 0 {
@@ -77,25 +79,29 @@ fn for_each(
 }
 
 fn lines(
-    snapshot: &EngineSnapshot,
+    (snapshot, session): (&EngineSnapshot, &Session),
     table: &Table,
     is_one: bool,
     out: &mut dyn Write,
     bar: &ProgressBar,
 ) -> Result<(), Failure> {
-    for_each(snapshot, table, bar, &mut |object| {
+    let mut line = Vec::new();
+    for_each((snapshot, session), table, bar, &mut |object| {
+        // JSON is written in small parts, which cost least in memory.
+        line.clear();
         let value = JsonType::of(table).value(object.payload());
         let written = match is_one {
-            true => write_json(&mut *out, &value),
-            false => write_json(&mut *out, &Typed(&table.type_name, value)),
+            true => write_json(&mut line, &value),
+            false => write_json(&mut line, &Typed(&table.type_name, value)),
         };
-        written.map_err(|error| json_failure(&error))?;
-        Ok(out.write_all(b"\n")?)
+        written.map_err(json_failure)?;
+        line.push(b'\n');
+        Ok(out.write_all(&line)?)
     })
 }
 
 fn comma_separated(
-    snapshot: &EngineSnapshot,
+    (snapshot, session): (&EngineSnapshot, &Session),
     table: &Table,
     out: &mut dyn Write,
     bar: &ProgressBar,
@@ -105,7 +111,7 @@ fn comma_separated(
         .iter()
         .map(|column| (column.name(), column.alignment()));
     let mut writer = RecordWriter::new(Format::Csv, out, names.collect())?;
-    for_each(snapshot, table, bar, &mut |object| {
+    for_each((snapshot, session), table, bar, &mut |object| {
         writer.row(&row(table, object, &columns)?)
     })?;
     writer.end()

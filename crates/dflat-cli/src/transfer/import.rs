@@ -1,7 +1,7 @@
 //! Objects from JSON lines and CSV.
 
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom, stdin};
+use std::io::{BufReader, Seek, SeekFrom};
 use std::path::Path;
 
 use indicatif::ProgressBar;
@@ -12,30 +12,38 @@ use super::lines::{Input, Line};
 use super::position::{Position, Stored, cannot_read};
 use super::progress;
 use super::rejects::Rejects;
-use crate::arguments::{Format, ImportArguments, MoveFormat};
+use crate::arguments::{Format, ImportArguments, MoveFormat, OnConflict};
+use crate::confirm::confirm;
 use crate::failure::{Failure, Found, Outcome, note};
 use crate::file::OpenFile;
 use crate::record::report;
+use crate::session::Session;
 
 /// The bytes of the payloads of a batch; a batch with more is committed early.
 const BATCH_BYTES: usize = 8 << 20;
 
 /// Inserts the objects of an input.
-pub(crate) fn import(arguments: &ImportArguments) -> Outcome {
+pub(crate) fn import(arguments: &ImportArguments, session: &Session) -> Outcome {
+    if !may_replace(arguments, session)? {
+        return Ok(Found::Yes);
+    }
     let file = OpenFile::write(&arguments.file, arguments.dry_run)?;
     let mut source = match &arguments.from {
         Some(path) => Some(File::open(path).map_err(|error| cannot_read(path, &error))?),
         None => None,
     };
     let mut position = Position::default();
-    let mut stored = None;
+    let (mut stored, mut is_new) = (None, true);
     if let (Some(path), Some(source)) = (&arguments.from, &mut source) {
         let place = Stored::of(&file.workspace, path, arguments.type_name.as_deref())?;
         if !arguments.restart
             && let Some(found) = place.find(source)?
         {
-            note(&format!("the import continues after line {}", found.line));
+            if found.line > 0 {
+                note(&format!("the import continues after line {}", found.line));
+            }
             position = found;
+            is_new = false;
         }
         stored = Some(place);
     }
@@ -43,13 +51,16 @@ pub(crate) fn import(arguments: &ImportArguments) -> Outcome {
         Some(source) => source.metadata().ok().map(|found| found.len()),
         None => None,
     });
+    if let (true, Some(path)) = (is_new, &arguments.rejects) {
+        Rejects::check_new(path)?;
+    }
     let mut run = Run {
-        input: open_input(arguments, &file, source.as_ref(), &position)?,
+        input: open_input((arguments, session), &file, source.as_ref(), &position)?,
         source,
-        rejects: match &arguments.rejects {
-            Some(path) => Some(Rejects::open(path, position.rejects_bytes)?),
-            None => None,
-        },
+        rejects: arguments
+            .rejects
+            .as_ref()
+            .map(|path| Rejects::new(path, position.rejects_bytes)),
         importer: Importer {
             file: &file,
             tables: tables(arguments, &file)?,
@@ -60,8 +71,13 @@ pub(crate) fn import(arguments: &ImportArguments) -> Outcome {
         position,
         bar,
     };
+    if is_new {
+        run.begin()?;
+    }
     let batch = arguments.batch.get();
-    while run.batch(batch)? {}
+    while run.batch(batch)? {
+        session.check()?;
+    }
     run.bar.finish_and_clear();
     let counts = run.position.clone();
     drop(run);
@@ -80,6 +96,17 @@ pub(crate) fn import(arguments: &ImportArguments) -> Outcome {
     Ok(Found::Yes)
 }
 
+/// Whether the import may go on: whether it replaces nothing, or the user agrees.
+fn may_replace(arguments: &ImportArguments, session: &Session) -> Result<bool, Failure> {
+    let path = &arguments.file.path;
+    if arguments.on_conflict != OnConflict::Replace || !path.exists() {
+        return Ok(true);
+    }
+    let path = path.display();
+    let question = format!("replace objects of {path} that have the same keys?");
+    confirm(session, &question, arguments.yes || arguments.dry_run)
+}
+
 /// The tables of the objects.
 fn tables(
     arguments: &ImportArguments,
@@ -95,7 +122,7 @@ fn tables(
 }
 
 fn open_input(
-    arguments: &ImportArguments,
+    (arguments, session): (&ImportArguments, &Session),
     file: &OpenFile,
     source: Option<&File>,
     position: &Position,
@@ -108,6 +135,7 @@ fn open_input(
         }
     });
     let failed = |error: std::io::Error| Failure::file(format!("cannot read the input: {error}"));
+    let stdin = || session.stdin("pass a file with --from");
     let source = source.map(File::try_clone).transpose().map_err(failed)?;
     let table = match &arguments.type_name {
         Some(name) => Some(file.types.to_write(name)?.table.clone()),
@@ -118,7 +146,7 @@ fn open_input(
         (MoveFormat::Csv, Some(table)) => {
             let input = match source {
                 Some(source) => comma_separated::Input::File(source),
-                None => comma_separated::Input::Stream(Box::new(stdin())),
+                None => comma_separated::Input::Stream(Box::new(stdin()?)),
             };
             let place = (position.byte, position.line);
             CommaSeparated::open(input, table, place).map(Input::CommaSeparated)
@@ -131,7 +159,7 @@ fn open_input(
                         .map_err(failed)?;
                     Box::new(BufReader::with_capacity(1 << 16, source))
                 }
-                None => Box::new(BufReader::new(stdin())),
+                None => Box::new(BufReader::new(stdin()?)),
             },
             table,
             byte: position.byte,
@@ -152,6 +180,24 @@ struct Run<'f> {
 }
 
 impl Run<'_> {
+    /// Stores the position before the first line, so that the file of rejects that the first batch
+    /// writes is known to be that of this import.
+    fn begin(&mut self) -> Result<(), Failure> {
+        if self.rejects.is_none() || self.importer.stored.is_none() {
+            return Ok(());
+        }
+        let source = &mut self.source;
+        let begun = self
+            .importer
+            .commit(&[], &Position::default(), false, &mut |committed| {
+                source
+                    .as_mut()
+                    .map_or(Ok(()), |source| committed.position.recognize(source))
+            })?;
+        self.position = begun.position;
+        Ok(())
+    }
+
     /// Imports a batch. Returns false after the last one.
     fn batch(&mut self, count: usize) -> Result<bool, Failure> {
         let mut items: Vec<Item> = Vec::new();

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use super::comma_separated::CommaSeparated;
 use crate::failure::Failure;
 use crate::file::Types;
+use crate::mistake::nearest;
 
 /// The longest line. A longer one is refused, so that it does not fill the memory.
 const LINE_MAX: u64 = 64 << 20;
@@ -93,22 +94,33 @@ fn object(text: &str, table: Option<&Table>, types: &Types) -> Result<(Table, Ve
     if let Some(table) = table {
         return Ok((table.clone(), payload(text, table)?));
     }
-    let named: HashMap<&str, &RawValue> =
+    let named: HashMap<String, &RawValue> =
         serde_json::from_str(text).map_err(|error| error.to_string())?;
     let (Some(name), Some(object)) = (named.get("type"), named.get("object")) else {
         return Err("the line has no \"type\" and \"object\"".to_owned());
     };
     let name: String = serde_json::from_str(name.get()).map_err(|error| error.to_string())?;
-    let known = types
-        .to_write(&name)
-        .map_err(|_| format!("there is no type `{name}`"))?;
+    let known = types.to_write(&name).map_err(|failure| match failure {
+        // The help is the last line.
+        Failure::Message { message, .. } => message.replace('\n', "; "),
+        Failure::OutputClosed | Failure::Interrupted => format!("the file has no type `{name}`"),
+    })?;
     Ok((known.table.clone(), payload(object.get(), &known.table)?))
+}
+
+/// An error on one line, with the nearest known name.
+pub(super) fn explained(table: &Table, error: &serde_json::Error) -> String {
+    let error = error.to_string();
+    match nearest(table, &error) {
+        Some(help) => format!("{error}; help: {help}"),
+        None => error,
+    }
 }
 
 fn payload(text: &str, table: &Table) -> Result<Vec<u8>, String> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let payload = JsonType::of(table).deserialize(&mut reader);
-    let payload = payload.map_err(|error| error.to_string())?;
+    let payload = payload.map_err(|error| explained(table, &error))?;
     reader.end().map_err(|error| error.to_string())?;
     Ok(payload)
 }

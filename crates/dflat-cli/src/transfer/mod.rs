@@ -4,6 +4,7 @@ mod batch;
 mod comma_separated;
 mod copy;
 mod diff;
+mod difference;
 mod export;
 mod import;
 mod lines;

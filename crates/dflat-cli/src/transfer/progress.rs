@@ -2,12 +2,21 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar with a rate and the time left, for a number of objects.
-pub(super) fn of_objects(count: u64) -> ProgressBar {
-    styled(
-        ProgressBar::new(count),
+use crate::failure::Failure;
+
+/// A bar with a rate and the time left, for a number of objects. They are counted only if the bar
+/// is shown.
+pub(super) fn of_objects(
+    count: impl FnOnce() -> Result<u64, Failure>,
+) -> Result<ProgressBar, Failure> {
+    let bar = ProgressBar::new(0);
+    if !bar.is_hidden() {
+        bar.set_length(count()?);
+    }
+    Ok(styled(
+        bar,
         "{bar:30} {human_pos} of {human_len}, {per_sec}, {eta} left",
-    )
+    ))
 }
 
 /// The same for a number of bytes; without a number, a count of bytes.

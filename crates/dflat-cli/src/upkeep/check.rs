@@ -1,7 +1,5 @@
 //! Damage, found and repaired.
 
-use std::io::stdout;
-
 use dflat_sqlite::{Problem, ProblemKind};
 use dflat_workspace::CheckReport;
 
@@ -11,15 +9,18 @@ use crate::display::Alignment;
 use crate::failure::{Failure, Found, Outcome};
 use crate::file::OpenFile;
 use crate::record::{Cell, RecordWriter, report};
+use crate::session::Session;
 
 /// Checks a file.
-pub(crate) fn check(arguments: &CheckArguments) -> Outcome {
-    let file = OpenFile::read(&arguments.file)?;
+pub(crate) fn check(arguments: &CheckArguments, session: &Session) -> Outcome {
+    let file = session.read(&arguments.file)?;
     let tables = described(&file.types);
-    let found = with_bar("objects", |progress| file.workspace.check(tables, progress))?;
+    let found = with_bar(session, "objects", |progress| {
+        file.workspace.check(tables, progress)
+    })?;
     file.close()?;
     let format = arguments.format.get();
-    print_problems(&found, format)?;
+    print_problems(&found, format, session)?;
     if format == Format::Table {
         let counts = [
             ("objects checked", found.rows),
@@ -32,10 +33,10 @@ pub(crate) fn check(arguments: &CheckArguments) -> Outcome {
 }
 
 /// Repairs a file.
-pub(crate) fn repair(arguments: &RepairArguments) -> Outcome {
+pub(crate) fn repair(arguments: &RepairArguments, session: &Session) -> Outcome {
     let file = OpenFile::write(&arguments.file, arguments.write.dry_run)?;
     let tables = described(&file.types);
-    let done = with_bar("objects", |progress| {
+    let done = with_bar(session, "objects", |progress| {
         file.workspace.repair(tables, progress)
     })?;
     file.close()?;
@@ -60,10 +61,10 @@ fn sound(found: &CheckReport) -> Outcome {
     }
 }
 
-fn print_problems(found: &CheckReport, format: Format) -> Result<(), Failure> {
+fn print_problems(found: &CheckReport, format: Format, session: &Session) -> Result<(), Failure> {
     let columns = ["problem", "table", "row", "message"];
     let columns = columns.map(|name| (name.to_owned(), Alignment::Left));
-    let mut writer = RecordWriter::new(format, stdout().lock(), columns.to_vec())?;
+    let mut writer = RecordWriter::new(format, session.out(), columns.to_vec())?;
     for problem in &found.problems {
         let Problem {
             table,

@@ -3,8 +3,10 @@
 mod check;
 mod salvage;
 mod space;
+mod target;
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use dflat_model::Table;
 use dflat_sqlite::Progress;
@@ -16,9 +18,11 @@ pub(crate) use space::{backup, compact, purge};
 
 use crate::failure::note;
 use crate::file::Types;
+use crate::session::Session;
 
 /// Runs `work` with a bar on standard error, if that is a terminal.
 fn with_bar<R>(
+    session: &Session,
     unit: &str,
     work: impl FnOnce(&mut dyn FnMut(Progress) -> ControlFlow<()>) -> R,
 ) -> R {
@@ -30,9 +34,28 @@ fn with_bar<R>(
     let result = work(&mut |progress| {
         bar.set_length(progress.total);
         bar.set_position(progress.done);
-        ControlFlow::Continue(())
+        match session.is_interrupted() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     });
     bar.finish_and_clear();
+    result
+}
+
+/// Runs `work`, whose steps are not known, with the elapsed time on standard error, if that is a
+/// terminal.
+fn with_spinner<R>(words: &'static str, work: impl FnOnce() -> R) -> R {
+    let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
+    // A template that cannot be read shows the spinner in its own style.
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let spinner = ProgressBar::new_spinner()
+        .with_style(style)
+        .with_message(words);
+    spinner.tick();
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    let result = work();
+    spinner.finish_and_clear();
     result
 }
 

@@ -1,13 +1,14 @@
 //! The readable objects of a damaged file.
 
+use super::target::Target;
 use super::{described, with_bar};
 use crate::arguments::SalvageArguments;
 use crate::failure::{Failure, Found, Outcome, note};
 use crate::file::{OpenFile, Types};
-use crate::record::report;
+use crate::session::Session;
 
 /// Saves objects.
-pub(crate) fn salvage(arguments: &SalvageArguments) -> Outcome {
+pub(crate) fn salvage(arguments: &SalvageArguments, session: &Session) -> Outcome {
     let types = match OpenFile::read(&arguments.file) {
         Ok(file) => file.close_and_keep_types()?,
         Err(Failure::Message { message, .. }) if !arguments.file.schemas.is_empty() => {
@@ -19,15 +20,16 @@ pub(crate) fn salvage(arguments: &SalvageArguments) -> Outcome {
         Err(failure) => return Err(failure),
     };
     let tables = described(&types);
-    let (from, to) = (&arguments.file.path, &arguments.to);
-    let saved = with_bar("rows", |progress| {
-        dflat_workspace::salvage(from, to, tables, progress)
+    let target = Target::new(&arguments.to, &arguments.copy)?;
+    let from = &arguments.file.path;
+    let saved = with_bar(session, "rows", |progress| {
+        dflat_workspace::salvage(from, &target.path, tables, progress)
     })?;
     let counts = [
         ("saved", saved.saved),
         ("unreadable", saved.unreadable),
         ("lost", saved.lost),
     ];
-    report(arguments.format.get(), false, &counts)?;
+    target.report(&arguments.copy, &counts)?;
     Ok(Found::Yes)
 }

@@ -1,45 +1,61 @@
 //! Copies of files, and their space.
 
+use super::target::Target;
+use super::with_spinner;
 use crate::arguments::{
-    BackupArguments, CompactArguments, Format, FormatArguments, PurgeArguments, WriteArguments,
+    BackupArguments, CompactArguments, FileArguments, PurgeArguments, WriteArguments,
 };
+use crate::confirm::confirm;
 use crate::failure::{Failure, Found, Outcome};
 use crate::file::OpenFile;
 use crate::record::report;
+use crate::session::Session;
 
 /// Copies a file.
-pub(crate) fn backup(arguments: &BackupArguments) -> Outcome {
-    let file = OpenFile::read(&arguments.file)?;
-    super::with_bar("pages", |progress| {
-        file.workspace.backup(&arguments.to, progress)
+pub(crate) fn backup(arguments: &BackupArguments, session: &Session) -> Outcome {
+    let file = session.read(&arguments.file)?;
+    let target = Target::new(&arguments.to, &arguments.copy)?;
+    let mut copied = 0;
+    super::with_bar(session, "pages", |progress| {
+        let mut counted = |step: dflat_sqlite::Progress| {
+            copied = step.total;
+            progress(step)
+        };
+        file.workspace.backup(&target.path, &mut counted)
     })?;
-    let pages = file.workspace.pages()?.pages;
     file.close()?;
-    report(Format::Table, false, &[("pages copied", pages)])?;
+    target.report(&arguments.copy, &[("pages copied", copied)])?;
     Ok(Found::Yes)
 }
 
 /// Writes a file anew.
-pub(crate) fn compact(arguments: &CompactArguments) -> Outcome {
+pub(crate) fn compact(arguments: &CompactArguments, session: &Session) -> Outcome {
     let file = open(&arguments.file, &arguments.write)?;
+    let path = file.path.display();
+    let question = format!("write {path} anew, without the bytes of deleted objects?");
+    if !confirm(session, &question, arguments.yes || arguments.write.dry_run)? {
+        return Ok(Found::Yes);
+    }
     let before = file.workspace.pages()?.pages;
-    file.workspace.compact()?;
+    with_spinner("writing the file anew", || file.workspace.compact())?;
     end(file, before, &arguments.write)
 }
 
 /// Removes the bytes of deleted objects.
-pub(crate) fn purge(arguments: &PurgeArguments) -> Outcome {
+pub(crate) fn purge(arguments: &PurgeArguments, session: &Session) -> Outcome {
     let file = open(&arguments.file, &arguments.write)?;
+    let path = file.path.display();
+    let question = format!("remove the bytes of deleted objects from {path}?");
+    if !confirm(session, &question, arguments.yes || arguments.write.dry_run)? {
+        return Ok(Found::Yes);
+    }
     let before = file.workspace.pages()?.pages;
-    file.workspace.purge()?;
+    with_spinner("removing bytes", || file.workspace.purge())?;
     end(file, before, &arguments.write)
 }
 
 /// Opens a file that exists.
-fn open(
-    arguments: &crate::arguments::FileArguments,
-    write: &WriteArguments,
-) -> Result<OpenFile, Failure> {
+fn open(arguments: &FileArguments, write: &WriteArguments) -> Result<OpenFile, Failure> {
     if !arguments.path.exists() {
         let path = arguments.path.display();
         return Err(Failure::file(format!(
@@ -53,8 +69,7 @@ fn open(
 fn end(file: OpenFile, before: u64, write: &WriteArguments) -> Outcome {
     let after = file.workspace.pages()?.pages;
     file.close()?;
-    let format: &FormatArguments = &write.format;
     let counts = [("pages before", before), ("pages after", after)];
-    report(format.get(), write.dry_run, &counts)?;
+    report(write.format.get(), write.dry_run, &counts)?;
     Ok(Found::Yes)
 }

@@ -1,15 +1,18 @@
 //! Files for tests, and runs of the program.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use dflat_engine::dictionary::Value;
 use dflat_engine::engine::PerformOptions;
 use dflat_engine::storage::CloseOptions;
-use dflat_model::Table;
+use dflat_model::{Table, TypeDescriptor};
 use dflat_schema::{DefinitionId, DefinitionKind, MemoryLoader, compile, describe};
 use dflat_workspace::{FileOptions, JsonType, Operation, Workspace};
 use serde::de::DeserializeSeed;
+use serde_json::json;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_dflat");
 
@@ -84,12 +87,79 @@ pub(crate) fn make_tasks(path: &Path) {
     workspace.shutdown_with(options).unwrap();
 }
 
-/// A file with names and texts that try to control the terminal.
+/// Characters that clear a terminal, turn text around, and ring.
+const EVIL: &str = "\u{1b}[2J\u{202e}\u{7}";
+
+/// The type of tasks with such characters in the names of its type, fields and enums.
+fn evil_table() -> Table {
+    let mut descriptor = (*table("Work.Task")).clone();
+    descriptor.name = "names__evil".into();
+    descriptor.type_name = format!("Names.{EVIL}").into();
+    descriptor.indexes = Vec::new().into();
+    let evil = |name: &mut Cow<'static, str>| *name = format!("{name}{EVIL}").into();
+    for ty in descriptor.types.to_mut() {
+        match ty {
+            TypeDescriptor::Table(layout) => {
+                evil(&mut layout.name);
+                layout
+                    .fields
+                    .to_mut()
+                    .iter_mut()
+                    .for_each(|field| evil(&mut field.name));
+            }
+            TypeDescriptor::Struct(layout) => {
+                evil(&mut layout.name);
+                layout
+                    .fields
+                    .to_mut()
+                    .iter_mut()
+                    .for_each(|field| evil(&mut field.name));
+            }
+            TypeDescriptor::Enum(layout) => {
+                evil(&mut layout.name);
+                layout
+                    .values
+                    .to_mut()
+                    .iter_mut()
+                    .for_each(|value| evil(&mut value.name));
+            }
+            TypeDescriptor::Union(layout) => {
+                evil(&mut layout.name);
+                layout
+                    .members
+                    .to_mut()
+                    .iter_mut()
+                    .for_each(|member| evil(&mut member.name));
+            }
+        }
+    }
+    for key in descriptor.primary_key.to_mut() {
+        evil(&mut key.name);
+    }
+    Table::new(descriptor)
+}
+
+/// A file with names and texts that try to control the terminal, and with a description that is no
+/// description.
 pub(crate) fn make_hostile(path: &Path) {
     let workspace = open(path);
     let task = r#"{"id": 1, "title": "\u001b[2J\u009b31m\u202e\u0007x"}"#;
     insert(&workspace, &table("Work.Task"), &[task.to_owned()]);
+    let (id, color) = (json!(format!("id{EVIL}")), json!(format!("color{EVIL}")));
+    let evil = format!(r#"{{{id}: 1, {color}: {}}}"#, json!(format!("Red{EVIL}")));
+    insert(&workspace, &evil_table(), &[evil]);
+    let list = r#"{"owner": "ann", "number": 1}"#;
+    insert(&workspace, &table("Work.List"), &[list.to_owned()]);
+    let dictionary = workspace.dictionary();
+    let value = Value::Text(EVIL.into());
+    dictionary
+        .set(&format!("volume{EVIL}"), Some(value))
+        .unwrap();
+    dictionary.synchronize().unwrap();
     workspace.shutdown_with(Default::default()).unwrap();
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let mangled = "UPDATE dflat__schema SET descriptor = x'01ffffff' WHERE name = 'work__list'";
+    assert_eq!(connection.execute(mangled, []).unwrap(), 1);
 }
 
 /// Runs the program.
@@ -105,4 +175,21 @@ pub(crate) fn printed(arguments: &[&str], folder: &Path) -> String {
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {error}");
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// Numbers that look random, the same in each run.
+pub(crate) struct Numbers(pub(crate) u64);
+
+impl Numbers {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
 }

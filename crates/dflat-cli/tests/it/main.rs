@@ -7,9 +7,17 @@
     reason = "a test fails by panicking"
 )]
 
+mod concurrent;
 mod fixture;
+#[cfg(target_os = "linux")]
+mod in_terminal;
 mod moving;
 mod pages;
 mod reading;
+mod round_trip;
+#[cfg(target_os = "linux")]
+mod shell;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod transcripts;
 mod watching;

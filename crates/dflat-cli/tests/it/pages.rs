@@ -7,7 +7,7 @@ use expect_test::expect_file;
 use crate::fixture::{printed, repository};
 use crate::transcripts::replayed;
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 27] = [
     "info",
     "types",
     "schema",
@@ -32,9 +32,12 @@ const COMMANDS: [&str; 26] = [
     "repair",
     "salvage",
     "purge",
+    "shell",
     "completions",
     "man",
 ];
+
+const DICT: [&str; 5] = ["get", "set", "remove", "watch", "keys"];
 
 /// The heading before the help texts of `docs/cli.md`, which are the rest of the page.
 const HEADING: &str = "## Help texts\n";
@@ -58,7 +61,7 @@ fn page_has_the_help_of_every_command() {
     for command in COMMANDS {
         add(&[command, "--help"]);
     }
-    for command in ["get", "set", "remove", "watch", "keys"] {
+    for command in DICT {
         add(&["dict", command, "--help"]);
     }
     expect_file![path].assert_eq(&expected);
@@ -76,12 +79,24 @@ fn help_of_every_command_begins_with_two_examples() {
         .filter(|name| *name != "help")
         .collect();
     assert_eq!(listed, COMMANDS);
-    for command in COMMANDS {
-        let help = printed(&[command, "--help"], folder.path());
-        let lines: Vec<&str> = help.lines().collect();
-        assert_eq!(lines[0], "Examples:", "{command}");
+    let help = printed(&["dict", "--help"], folder.path());
+    let listed = help.split_once("Commands:\n").unwrap().1;
+    assert!(
+        DICT.iter()
+            .all(|name| listed.contains(&format!("  {name} ")))
+    );
+    assert_eq!(
+        listed.lines().take_while(|line| !line.is_empty()).count(),
+        DICT.len() + 1
+    );
+    let commands = COMMANDS.map(|command| vec![command]);
+    let of_dict = DICT.map(|command| vec!["dict", command]);
+    for words in commands.into_iter().chain(of_dict) {
+        let help = printed(&[&words[..], &["--help"]].concat(), folder.path());
+        let (lines, name) = (help.lines().collect::<Vec<&str>>(), words.join(" "));
+        assert_eq!(lines[0], "Examples:", "{name}");
         for line in &lines[1..3] {
-            assert!(line.contains(&format!("dflat {command} ")), "{line}");
+            assert!(line.contains(&format!("dflat {name} ")), "{line}");
         }
     }
 }
@@ -91,7 +106,7 @@ fn completions_and_man_pages_are_generated() {
     let folder = tempfile::tempdir().unwrap();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = printed(&["completions", shell], folder.path());
-        assert!(script.contains("on-conflict"), "{shell}");
+        assert!(script.contains("COMPLETE"), "{shell}");
     }
     printed(&["man", "pages"], folder.path());
     let page = |name: &str| {

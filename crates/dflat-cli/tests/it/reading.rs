@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -30,38 +31,74 @@ fn a_file_in_use_shows_what_is_committed() {
     workspace.shutdown_with(Default::default()).unwrap();
 }
 
+/// Whether this process may do anything, so that permissions do not stop it.
+fn is_root(folder: &Path) -> bool {
+    fs::metadata(folder).unwrap().uid() == 0
+}
+
+/// The standard output of a run, as a user who may not write if this process is root's. A file
+/// that such a user cannot create shows that the permissions hold.
+fn as_nobody(arguments: &[&str], folder: &Path) -> String {
+    const NOBODY: u32 = 65_534;
+    let mut program = Command::new(PROGRAM);
+    let mut touch = Command::new("touch");
+    if is_root(folder) {
+        // The folders above the program may be closed to this user.
+        let copy = folder.parent().unwrap().join("program");
+        if !copy.exists() {
+            fs::copy(PROGRAM, &copy).unwrap();
+        }
+        program = Command::new(copy);
+        program.uid(NOBODY).gid(NOBODY);
+        touch.uid(NOBODY).gid(NOBODY);
+    }
+    touch.arg(folder.join("new")).stderr(Stdio::null());
+    assert!(
+        !touch.status().unwrap().success(),
+        "the folder can be written"
+    );
+    let output = program
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
 #[test]
 fn reading_changes_no_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
+    let outer = tempfile::tempdir().unwrap();
+    fs::set_permissions(outer.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let folder = outer.path().join("medium");
+    fs::create_dir(&folder).unwrap();
+    let path = |name: &str| folder.join(name);
     make_tasks(&path("tasks.db"));
     for name in ["unclean.db", "unclean.db-wal"] {
         copy_of_original(&format!("unclean/{name}"), &path(name));
     }
-    let before: Vec<Vec<u8>> = names(folder.path())
+    let before: Vec<Vec<u8>> = names(folder.as_path())
         .iter()
         .map(|name| fs::read(path(name)).unwrap())
         .collect();
-    let listed = names(folder.path());
+    let listed = names(folder.as_path());
     for name in &listed {
         let readable = fs::Permissions::from_mode(0o444);
         fs::set_permissions(path(name), readable).unwrap();
     }
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
-    for command in ["info", "types", "schema", "stats"] {
-        printed(&[command, "tasks.db"], folder.path());
+    fs::set_permissions(folder.as_path(), fs::Permissions::from_mode(0o555)).unwrap();
+    let printed = |arguments: &[&str]| as_nobody(arguments, &folder);
+    for command in ["info", "types", "schema", "stats", "check"] {
+        printed(&[command, "tasks.db"]);
     }
-    printed(
-        &["query", "tasks.db", "Task", "--order", "title"],
-        folder.path(),
-    );
-    printed(&["info", "unclean.db"], folder.path());
-    assert_eq!(
-        printed(&["count", "unclean.db", "benchdoc"], folder.path()),
-        "300\n"
-    );
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let after = names(folder.path());
+    printed(&["query", "tasks.db", "Task", "--order", "title"]);
+    printed(&["export", "tasks.db"]);
+    printed(&["dict", "keys", "tasks.db"]);
+    printed(&["info", "unclean.db"]);
+    assert_eq!(printed(&["count", "unclean.db", "benchdoc"]), "300\n");
+    fs::set_permissions(folder.as_path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let after = names(folder.as_path());
     // SQLite keeps an index of the log beside the file if it may write there.
     let kept: Vec<String> = after
         .into_iter()

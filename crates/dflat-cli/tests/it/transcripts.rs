@@ -40,6 +40,28 @@ fn prepare(folder: &Path) {
     bad[place.unwrap()] = 0xff;
     fs::write(folder.join("bad.db"), bad).unwrap();
     fs::write(
+        folder.join("older.fbs"),
+        "table Task { id: int (primary); title: string; old: int; } root_type Task;",
+    )
+    .unwrap();
+    fs::write(
+        folder.join("newer.fbs"),
+        "table Task { id: int (primary); title: string; old: int (deprecated); rank: int = 3; } \
+         root_type Task;",
+    )
+    .unwrap();
+    fs::write(
+        folder.join("keyed.fbs"),
+        "table Task { name: string (primary); } root_type Task;",
+    )
+    .unwrap();
+    fs::write(
+        folder.join("signal.fbs"),
+        "enum Color: byte { Red, Green } table Signal { color: Color (primary); } \
+         root_type Signal;",
+    )
+    .unwrap();
+    fs::write(
         folder.join("wrong.fbs"),
         "table A { id: itn (primary); } root_type A;",
     )

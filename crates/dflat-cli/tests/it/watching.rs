@@ -118,6 +118,37 @@ fn changes_of_another_process_are_marked() {
 }
 
 #[test]
+fn objects_that_change_their_place_are_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = open(&folder.path().join("tasks.db"));
+    let task = table("Work.Task");
+    let tasks = [1, 2, 3].map(|id| format!(r#"{{"id": {id}, "priority": {id}}}"#));
+    insert(&workspace, &task, &tasks);
+    let watch = ["watch", "tasks.db", "Task", "--select", "id,priority"];
+    let more = ["--order", "priority", "--deliveries", "3", "--json"];
+    let mut running = Running::start(&[&watch[..], &more].concat(), folder.path());
+    for id in 1..4 {
+        let present = format!(r#"{{"change":"present","id":{id},"priority":{id}}}"#);
+        assert_eq!(running.line(), present);
+    }
+    printed(
+        &["set", "tasks.db", "Task", "1", "priority=9"],
+        folder.path(),
+    );
+    assert_eq!(running.line(), r#"{"change":"moved","id":1,"priority":9}"#);
+    printed(
+        &["set", "tasks.db", "Task", "1", "priority=8"],
+        folder.path(),
+    );
+    assert_eq!(
+        running.line(),
+        r#"{"change":"updated","id":1,"priority":8}"#
+    );
+    running.end();
+    workspace.shutdown_with(Default::default()).unwrap();
+}
+
+#[test]
 fn values_of_the_dictionary_are_watched() {
     let folder = tempfile::tempdir().unwrap();
     let workspace = open(&folder.path().join("tasks.db"));

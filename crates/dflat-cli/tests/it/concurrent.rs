@@ -1,0 +1,131 @@
+//! Commands while another process writes: each output is one committed state.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::fixture::{PROGRAM, dflat, insert, open, printed, table};
+
+/// The number of objects, all of which each transaction of the other process changes.
+const TASKS: u64 = 200;
+
+/// Another process: a shell that upserts all tasks with the next number, again and again. Each of
+/// its transactions gives all tasks one priority.
+struct Writer {
+    child: Child,
+}
+
+impl Writer {
+    fn start(folder: &Path) -> Self {
+        let round = |number: u64| -> String {
+            let tasks = (0..TASKS).map(|id| {
+                // The order by title differs from that of insertion, and from round to round.
+                let title = (id * 7 + number) % TASKS;
+                format!(r#"{{"id": {id}, "priority": {number}, "title": "{title:04}"}}"#)
+            });
+            tasks.collect::<Vec<_>>().join("\n")
+        };
+        for number in 0..40 {
+            let path = folder.join(format!("round{number}.jsonl"));
+            std::fs::write(path, round(number)).unwrap();
+        }
+        let script = "while :; do for f in round*.jsonl; do \
+                      \"$0\" upsert tasks.db Task --from $f || exit 1; done; done";
+        let mut command = Command::new("sh");
+        command.args(["-c", script, PROGRAM]).current_dir(folder);
+        let child = command.stdout(Stdio::piped()).spawn().unwrap();
+        Self { child }
+    }
+
+    fn stop(mut self) {
+        assert!(
+            self.child.try_wait().unwrap().is_none(),
+            "the writer has failed"
+        );
+    }
+}
+
+/// The other process ends with the test.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // Its last command ends by itself. The process may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Asserts that lines hold all tasks, all of one transaction, and returns its number.
+fn transaction_of(lines: &str) -> u64 {
+    let objects: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(objects.len() as u64, TASKS);
+    let number = |object: &Value| object["priority"].as_u64().unwrap_or(0);
+    let first = number(&objects[0]);
+    assert!(
+        objects.iter().all(|object| number(object) == first),
+        "{lines}"
+    );
+    first
+}
+
+#[test]
+fn outputs_are_one_committed_state_while_another_process_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let workspace = open(&path.join("tasks.db"));
+    let tasks: Vec<String> = (0..TASKS)
+        .map(|id| format!(r#"{{"id": {id}, "title": "{id:04}"}}"#))
+        .collect();
+    insert(&workspace, &table("Work.Task"), &tasks);
+    workspace.shutdown_with(Default::default()).unwrap();
+    let writer = Writer::start(path);
+    let mut seen = Vec::new();
+    let mut rounds = 0;
+    // The test ends when several states were seen, however fast the machine is.
+    while rounds < 8 || seen.len() < 3 {
+        let export = printed(&["export", "tasks.db", "Task"], path);
+        let by_export = transaction_of(&export);
+        let query = ["query", "tasks.db", "Task", "--order", "title", "--json"];
+        let query = printed(&query, path);
+        transaction_of(&query);
+        let titles = query.lines().map(|line| {
+            let object: Value = serde_json::from_str(line).unwrap();
+            object["title"].as_str().unwrap().to_owned()
+        });
+        assert!(titles.is_sorted(), "{query}");
+        let backup = format!("backup{rounds}.db");
+        printed(&["backup", "tasks.db", &backup], path);
+        transaction_of(&printed(&["export", &backup, "Task"], path));
+        seen.push(by_export);
+        seen.sort_unstable();
+        seen.dedup();
+        rounds += 1;
+    }
+    // An import of other objects is whole, too, and loses nothing of the other process.
+    let mut lines = std::fs::File::create(path.join("more.jsonl")).unwrap();
+    for id in 1000..3000 {
+        writeln!(lines, r#"{{"id": {id}, "list": 9}}"#).unwrap();
+    }
+    let import = [
+        "import",
+        "tasks.db",
+        "Task",
+        "--from",
+        "more.jsonl",
+        "--batch",
+        "50",
+    ];
+    let imported = dflat(&import, path);
+    let error = String::from_utf8_lossy(&imported.stderr);
+    assert!(imported.status.success(), "{error}");
+    assert_eq!(imported.stdout, b"2000 inserted\n");
+    writer.stop();
+    let count = |condition| printed(&["count", "tasks.db", "Task", condition], path);
+    assert_eq!(count("list == 9"), "2000\n");
+    let others = ["query", "tasks.db", "Task", "list == 0", "--json"];
+    transaction_of(&printed(&others, path));
+}
