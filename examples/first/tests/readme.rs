@@ -10,6 +10,36 @@ fn read(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
+/// The columns of a table in a file, in their order.
+fn columns(file: &rusqlite::Connection, table: &str) -> Vec<String> {
+    let mut columns = file
+        .prepare("SELECT name FROM pragma_table_info(?1)")
+        .unwrap();
+    let names = columns.query_map([table], |row| row.get(0)).unwrap();
+    names.map(Result::unwrap).collect()
+}
+
+/// An SQLite tool shows the tables and columns that README names.
+#[test]
+fn file_has_the_columns_that_readme_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut program = Command::new(env!("CARGO_BIN_EXE_first"));
+    let output = program.current_dir(directory.path()).output().unwrap();
+    assert!(output.status.success());
+    let file = rusqlite::Connection::open(directory.path().join("tasks.db")).unwrap();
+    let readme = read("../../README.md");
+    for (table, expected) in [
+        ("task", &["rowid", "__pk0", "p"][..]),
+        ("task__f8", &["rowid", "f8"][..]),
+    ] {
+        assert_eq!(columns(&file, table), expected, "{table}");
+        assert!(readme.contains(&format!("`{table}`")), "{table}");
+    }
+    for column in ["rowid", "__pk0", "p"] {
+        assert!(readme.contains(&format!("`{column}`")), "{column}");
+    }
+}
+
 /// The blocks of README in a language.
 fn blocks(language: &str) -> Vec<String> {
     let readme = read("../../README.md");

@@ -3,7 +3,7 @@
 use dflat_model::{
     Element, FieldKind, Scalar, Shape, Step, TableDescriptor, TypeDescriptor, Value,
 };
-use dflat_schema::describe;
+use dflat_schema::{DefinitionId, DefinitionKind, MemoryLoader, Options, compile, describe};
 
 use crate::fixture::compile_file;
 
@@ -140,4 +140,45 @@ fn defaults_are_values_as_the_engine_reads_them() {
     assert_eq!(default("text"), &Value::text("none"));
     assert_eq!(default("kind"), &Value::Int(1));
     assert_eq!(default("node"), &Value::Null);
+}
+
+/// Dflat for Swift stores objects of the `root_type` of a file only. A file with `stored` tables is
+/// split for it, and the tables in the database file stay the same.
+#[test]
+fn stored_tables_are_the_same_as_root_types_of_files_of_their_own() {
+    let order = "table Order (MARK) { id: ulong (primary); part: Part; at: long (indexed); }";
+    let invoice = "table Invoice (MARK) { number: string (primary); sum: int (unique); }";
+    let part = "table Part { size: int; }";
+    let plain = |table: &str| table.replace(" (MARK)", "");
+    let together = [part, order, invoice].join("\n").replace("MARK", "stored");
+    let loader = MemoryLoader::new()
+        .with_file("together.fbs", &together)
+        .with_file("part.fbs", part)
+        .with_file(
+            "order.fbs",
+            &format!("include \"part.fbs\"; {} root_type Order;", plain(order)),
+        )
+        .with_file(
+            "invoice.fbs",
+            &format!("{} root_type Invoice;", plain(invoice)),
+        )
+        .with_file(
+            "apart.fbs",
+            "include \"order.fbs\"; include \"invoice.fbs\";",
+        );
+    let stored = |file: &str| -> Vec<TableDescriptor> {
+        let compiled = compile(&[file.to_owned()], &loader, &Options::default());
+        let schema = compiled.schema.unwrap();
+        let ids = (0..).map(DefinitionId).zip(&schema.definitions);
+        let roots = ids.filter(|(_, found)| match &found.kind {
+            DefinitionKind::Table(table) => table.root,
+            _ => false,
+        });
+        let mut tables: Vec<_> = roots.map(|(id, _)| describe(&schema, id)).collect();
+        tables.sort_by(|a, b| a.name.cmp(&b.name));
+        tables
+    };
+    let tables = stored("together.fbs");
+    assert_eq!(tables.len(), 2);
+    assert_eq!(stored("apart.fbs"), tables);
 }

@@ -204,6 +204,7 @@ fn run_flatc(directory: &Path, name: &str) -> String {
     fs::read_to_string(directory.join(format!("out/{name}_generated.h"))).unwrap_or_default()
 }
 
+// Promise: compatibility#P66
 #[test]
 fn layouts_equal_those_of_flatc() {
     if Command::new("flatc").arg("--version").output().is_err() {
