@@ -214,7 +214,11 @@ enum {
     DFLAT_OPTION_SUBSCRIBER_PATIENCE = 16,
     /* 1: the first read of a table starts to build its indexes that are not complete, as a write
      * does; reads of handlers, snapshots and subscriptions do not. Default: 0. */
-    DFLAT_OPTION_INDEX_ON_READ = 17
+    DFLAT_OPTION_INDEX_ON_READ = 17,
+    /* The bytes of change records above which the oldest ones are deleted. Default: 16 MiB. */
+    DFLAT_OPTION_CHANGE_LOG_BYTES_MAX = 18,
+    /* The age in milliseconds from which change records are deleted. Default: no limit. */
+    DFLAT_OPTION_CHANGE_LOG_AGE_MAX = 19
 };
 
 /* Makes options with the default values.
@@ -1095,7 +1099,10 @@ enum {
     /* The milliseconds for which the oldest snapshot has been held; 0 if there is none. */
     DFLAT_STATISTIC_OLDEST_SNAPSHOT = 18,
     /* Commits of other programs after which only the rows that they wrote were read again. */
-    DFLAT_STATISTIC_REREADS = 19
+    DFLAT_STATISTIC_REREADS = 19,
+    /* The change records that commits of this process wrote, and their bytes. */
+    DFLAT_STATISTIC_CHANGE_RECORDS = 20,
+    DFLAT_STATISTIC_CHANGE_RECORD_BYTES = 21
 };
 
 /* One of these counts.

@@ -29,6 +29,8 @@ pub(crate) const OPTION_CHANGE_LOG: i32 = 14;
 pub(crate) const OPTION_SNAPSHOT_AGE_MAX: i32 = 15;
 pub(crate) const OPTION_SUBSCRIBER_PATIENCE: i32 = 16;
 pub(crate) const OPTION_INDEX_ON_READ: i32 = 17;
+pub(crate) const OPTION_CHANGE_LOG_BYTES_MAX: i32 = 18;
+pub(crate) const OPTION_CHANGE_LOG_AGE_MAX: i32 = 19;
 
 // Flags of a shutdown.
 pub(crate) const SHUTDOWN_TRUNCATE: u32 = 1;
@@ -103,6 +105,8 @@ pub(crate) const STATISTIC_LARGEST_GROUP: i32 = 16;
 pub(crate) const STATISTIC_LOOKS_AT_INTERVALS: i32 = 17;
 pub(crate) const STATISTIC_OLDEST_SNAPSHOT: i32 = 18;
 pub(crate) const STATISTIC_REREADS: i32 = 19;
+pub(crate) const STATISTIC_CHANGE_RECORDS: i32 = 20;
+pub(crate) const STATISTIC_CHANGE_RECORD_BYTES: i32 = 21;
 
 #[cfg(test)]
 mod tests {

@@ -86,6 +86,10 @@ fn set(options: &mut FileOptions, option: i32, value: i64) -> Result<()> {
         number::OPTION_SNAPSHOT_AGE_MAX => options.snapshot_age_max(Some(milliseconds(value)?)),
         number::OPTION_SUBSCRIBER_PATIENCE => options.subscriber_patience(milliseconds(value)?),
         number::OPTION_INDEX_ON_READ => options.index_on_read(flag(value)?),
+        number::OPTION_CHANGE_LOG_BYTES_MAX => options.change_log_bytes_max(count(value)?),
+        number::OPTION_CHANGE_LOG_AGE_MAX => {
+            options.change_log_age_max(Some(milliseconds(value)?));
+        }
         _ => return Err(invalid(format!("option: {option} is no option"))),
     }
     Ok(())

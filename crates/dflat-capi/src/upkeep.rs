@@ -69,6 +69,8 @@ fn statistic_of(stats: &Stats, statistic: i32) -> Result<u64> {
             u64::try_from(age.as_millis()).unwrap_or(u64::MAX)
         }
         number::STATISTIC_REREADS => stats.rereads,
+        number::STATISTIC_CHANGE_RECORDS => stats.change_records,
+        number::STATISTIC_CHANGE_RECORD_BYTES => stats.change_record_bytes,
         _ => return Err(invalid(format!("statistic: {statistic} is no statistic"))),
     })
 }

@@ -119,7 +119,7 @@ fn change_records_of_a_large_insertion_need_memory_for_one_part() {
         let ((), usage) = allocator::counted_here(|| insert(1..count));
         usage.peak_bytes
     };
-    let (few, many) = (peak(COUNT), peak(4 * COUNT));
+    let (few, many) = (peak(4 * COUNT), peak(8 * COUNT));
     // A part has 256 KiB and one more row, in a buffer that doubles.
     assert!((256 << 10..1 << 20).contains(&few), "{few} bytes");
     assert!(many < few + (128 << 10), "{many} bytes, {few} for fewer");

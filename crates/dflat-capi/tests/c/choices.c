@@ -171,6 +171,8 @@ static const struct {
     {DFLAT_OPTION_SNAPSHOT_AGE_MAX, 60000, -1},
     {DFLAT_OPTION_SUBSCRIBER_PATIENCE, 1000, -1},
     {DFLAT_OPTION_INDEX_ON_READ, 1, 2},
+    {DFLAT_OPTION_CHANGE_LOG_BYTES_MAX, 1 << 20, -1},
+    {DFLAT_OPTION_CHANGE_LOG_AGE_MAX, 60000, -1},
 };
 
 static int32_t insert_post(void *context, dflat_transaction *transaction, dflat_error **error) {
@@ -257,6 +259,8 @@ static void count_events(void) {
     CHECK(statistic(DFLAT_STATISTIC_FOLLOWED_COMMITS) == 0);
     CHECK(statistic(DFLAT_STATISTIC_RENEWALS) < UINT64_MAX);
     CHECK(statistic(DFLAT_STATISTIC_REREADS) == 0);
+    CHECK(statistic(DFLAT_STATISTIC_CHANGE_RECORDS) == 0);
+    CHECK(statistic(DFLAT_STATISTIC_CHANGE_RECORD_BYTES) == 0);
     CHECK(statistic(DFLAT_STATISTIC_LOG_BYTES) > 0);
     CHECK(statistic(DFLAT_STATISTIC_LOG_IS_PINNED) == 0);
     CHECK(statistic(DFLAT_STATISTIC_LOG_WAITS) == 0);

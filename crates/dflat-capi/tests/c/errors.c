@@ -372,7 +372,7 @@ static void with_options(void) {
            dflat_options_set(options, DFLAT_OPTION_BUSY_TIMEOUT, -1, &error));
     EXPECT(DFLAT_INVALID_ARGUMENT,
            dflat_options_set(options, DFLAT_OPTION_FILE_PROTECTION, 9, &error));
-    for (int32_t option = 1; option <= DFLAT_OPTION_INDEX_ON_READ; option++) {
+    for (int32_t option = 1; option <= DFLAT_OPTION_CHANGE_LOG_AGE_MAX; option++) {
         OK(dflat_options_set(options, option, 1, &error));
     }
     dflat_options_release(options);

@@ -284,7 +284,7 @@ static void keep_up(const char *path) {
     OK(dflat_workspace_resume(workspace, &error));
     OK(dflat_workspace_statistic(workspace, DFLAT_STATISTIC_TRANSACTIONS, &number, &error));
     CHECK(number >= 2);
-    for (int32_t i = 1; i <= DFLAT_STATISTIC_REREADS; i++) {
+    for (int32_t i = 1; i <= DFLAT_STATISTIC_CHANGE_RECORD_BYTES; i++) {
         OK(dflat_workspace_statistic(workspace, i, &number, &error));
     }
     EXPECT(DFLAT_INVALID_ARGUMENT, dflat_workspace_statistic(workspace, 99, &number, &error));

@@ -7,6 +7,7 @@ mod foreign;
 mod foreign_definitions;
 mod foreign_indexes;
 mod histories;
+mod idle_follower;
 mod lone_process;
 mod made_anew;
 mod missing_keys;

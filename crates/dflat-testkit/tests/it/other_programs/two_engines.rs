@@ -105,7 +105,7 @@ impl Process {
         let ranks = items().filter(Item::RANK.gt(2)).live_select(Item::RANK);
         let subscription =
             self.workspace
-                .subscribe(ranks, move |update: Result<Update<Arc<[Option<i32>]>>>| {
+                .subscribe(ranks, move |update: Result<Update<Arc<[i32]>>>| {
                     let update = update.unwrap();
                     let delivery = format!("{:?} {:?}", update.difference(), update.result());
                     noted.lock().unwrap().push(delivery);
