@@ -112,6 +112,30 @@ pub const ALL: [Scenario; 61] = [
     },
 ];
 
+/// The scenarios whose times have a goal beside their floors.
+#[must_use]
+pub fn with_goals() -> Vec<Scenario> {
+    const NAMES: [&str; 10] = [
+        "insert_1tx",
+        "delete_1tx",
+        "delete_mt4",
+        "fetch_all",
+        "subscribe_objects",
+        "subscribe_ranges",
+        "first_query",
+        "first_query_opened",
+        "upkeep_wait",
+        "original_program",
+    ];
+    const PARTS: [&str; 2] = ["_indexed_", "commit_"];
+    let has_goal = |name: &str| {
+        let is_alike = PARTS.iter().any(|part| name.contains(part));
+        NAMES.contains(&name) || (is_alike && !name.starts_with("latency_"))
+    };
+    let all = ALL.iter().copied();
+    all.filter(|scenario| has_goal(scenario.name)).collect()
+}
+
 /// Does the work of a child process of a scenario, if this process is one. Returns whether it is.
 ///
 /// # Errors

@@ -83,3 +83,14 @@ fn an_unknown_scenario_is_named() {
         "{error}"
     );
 }
+
+#[test]
+fn scenarios_with_goals_are_those_of_writes_deliveries_and_upkeep() {
+    let names = scenario::with_goals();
+    let names: Vec<&str> = names.iter().map(|scenario| scenario.name).collect();
+    assert_eq!(names.len(), 10 + 9 + 4, "{names:?}");
+    for name in ["update_indexed_3", "commit_wait", "original_program"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert!(!names.contains(&"latency_commit"));
+}
