@@ -12,10 +12,12 @@ import PackageDescription
   let sqliteDependency: [Target.Dependency] = []
 #endif
 
-// For the tests of this package: language mode 6, and a warning is an error.
+// For the tests of this package: the language mode that the variable names, and a warning is an
+// error.
 let settings: [SwiftSetting] =
-  Context.environment["DFLAT_SWIFT_STRICT"] == nil
-  ? [] : [.unsafeFlags(["-swift-version", "6", "-warnings-as-errors"])]
+  Context.environment["DFLAT_SWIFT_STRICT"].map { mode in
+    [.unsafeFlags(["-swift-version", mode, "-warnings-as-errors"])]
+  } ?? []
 
 // For the tests of this package: a module Combine on systems that have none.
 let hasStub = Context.environment["DFLAT_SWIFT_COMBINE"] != nil

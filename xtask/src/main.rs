@@ -113,6 +113,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["c-library", folder, "--system-sqlite"] => c_library::run(&root, folder, true),
         ["swift", "--help" | "-h"] => print(swift::HELP),
         ["swift"] => swift::run(&root),
+        ["swift", "--long"] => swift::run_long(&root),
         ["picture", "--help" | "-h"] => print(picture::HELP),
         ["picture"] => picture::run(&root, false),
         ["picture", "--check"] => picture::run(&root, true),

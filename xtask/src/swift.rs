@@ -16,20 +16,54 @@ Uses the program `swift` in the PATH. If there is none, the script swift/toolcha
 target/swift/toolchain, which downloads packages of Debian and takes 1.2 GB. If that is not
 possible, prints the reason, and succeeds.
 
-Usage: cargo xtask swift
+Usage: cargo xtask swift [--long]
+
+Options:
+  --long  in language mode 5, with 10,000 random programs, for up to two hours
 ";
 
 /// The seconds that the script may take.
 const INSTALLATION_SECONDS_MAX: &str = "300";
 
-/// The seconds that the tests and their build may take.
-const TESTS_SECONDS_MAX: &str = "360";
+/// How long the tests run.
+struct Length {
+    /// The seconds that the tests and their build may take.
+    seconds_max: &'static str,
+    /// The language mode.
+    mode: &'static str,
+    /// The number of random programs.
+    programs: &'static str,
+}
+
+const SHORT: Length = Length {
+    seconds_max: "360",
+    mode: "6",
+    programs: "200",
+};
+
+const LONG: Length = Length {
+    seconds_max: "7200",
+    mode: "5",
+    programs: "10000",
+};
 
 /// Builds the C library, and runs the tests of the Swift package, unless there is no Swift.
 ///
 /// # Errors
 /// An error if the library does not compile, or a test fails.
 pub fn run(root: &Path) -> Result<()> {
+    test(root, &SHORT)
+}
+
+/// As [`run`], in language mode 5 and with more random programs.
+///
+/// # Errors
+/// As those of [`run`].
+pub fn run_long(root: &Path) -> Result<()> {
+    test(root, &LONG)
+}
+
+fn test(root: &Path, length: &Length) -> Result<()> {
     let metadata = workspace::metadata(root, &["--no-deps", "--offline"])?;
     let folder = PathBuf::from(workspace::text(&metadata["target_directory"])).join("swift");
     let toolchain = match toolchain(root, &folder.join("toolchain")) {
@@ -42,11 +76,13 @@ pub fn run(root: &Path) -> Result<()> {
     let library = folder.join("c");
     c_library::install(root, &library, true, Profile::Debug)?;
     let mut swift = toolchain.command("timeout");
-    swift.args([TESTS_SECONDS_MAX, "swift", "test", "--scratch-path"]);
-    swift.arg(folder.join("build")).current_dir(root);
+    swift.args([length.seconds_max, "swift", "test", "--scratch-path"]);
+    let build = format!("build{}", length.mode);
+    swift.arg(folder.join(build)).current_dir(root);
     swift.env("PKG_CONFIG_PATH", library.join("lib/pkgconfig"));
     swift.env("LD_LIBRARY_PATH", library.join("lib"));
-    swift.env("DFLAT_SWIFT_STRICT", "1");
+    swift.env("DFLAT_SWIFT_STRICT", length.mode);
+    swift.env("DFLAT_SWIFT_PROGRAMS", length.programs);
     swift.env("DFLAT_SWIFT_COMBINE", "1");
     let status = swift.status()?;
     if status.success() {

@@ -1,6 +1,7 @@
 //! `cargo xtask long`: runs for hours the tests whose duration a variable sets.
 
 use crate::ci::{Invocation, Step, Work, memcheck, system_sqlite};
+use crate::swift;
 
 /// The text of `cargo xtask long --help`.
 pub const HELP: &str = "\
@@ -27,6 +28,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
   threads    11   orders of threads, by the model checker
   soak       11   mixed load, which must not grow
   sqlite     10   the laws on the system's SQLite, by `cargo xtask system-sqlite --laws`
+  swift      15   `cargo xtask swift --long`
   memory     28   `cargo xtask memcheck`
 ";
 
@@ -109,7 +111,11 @@ pub fn steps() -> Vec<Step> {
         name: "sqlite",
         work: Work::Task("system-sqlite --laws", system_sqlite::laws),
     };
-    long.chain([sqlite, memory]).collect()
+    let swift = Step {
+        name: "swift",
+        work: Work::Task("swift --long", swift::run_long),
+    };
+    long.chain([sqlite, swift, memory]).collect()
 }
 
 #[cfg(test)]

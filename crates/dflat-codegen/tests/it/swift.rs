@@ -151,3 +151,29 @@ fn swift_code_is_as_recorded() {
         }
     }
 }
+
+/// Each public declaration of the original has a row, under the name of its file.
+#[test]
+fn every_public_name_of_the_original_has_a_row() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let page = read("docs/swift-names.md");
+    let mut rows = std::collections::HashSet::new();
+    let mut file = "";
+    for line in page.lines() {
+        if let Some(name) = line.strip_prefix("### ") {
+            file = name;
+        } else if let Some((declaration, here)) = line
+            .strip_prefix("| `")
+            .and_then(|row| row.rsplit_once("` | "))
+        {
+            assert!(here.len() > 3, "{line}");
+            rows.insert(format!("{file}: {}", declaration.replace("\\|", "|")));
+        }
+    }
+    let list = read("swift/surface.txt");
+    assert!(list.lines().count() > 500);
+    for declaration in list.lines() {
+        assert!(rows.contains(declaration), "no row: {declaration}");
+    }
+}

@@ -81,3 +81,50 @@ fn names_that_become_one_in_swift_are_an_error() {
     );
     assert!(!folder.path().join("post_generated.swift").exists());
 }
+
+/// The script takes the arguments of the original's; it is tested where there is Python.
+#[test]
+fn script_takes_the_arguments_of_the_original() {
+    let python = std::process::Command::new("python3")
+        .arg("--version")
+        .output();
+    if !python.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: there is no python3");
+        return;
+    }
+    let include = "table Tag { n: int; }";
+    let post = "include \"tag.fbs\"; table Post { id: int (primary); tag: Tag; } root_type Post;";
+    let folder = folder(&[("post.fbs", post)]);
+    fs::create_dir(folder.path().join("shared")).unwrap();
+    fs::write(folder.path().join("shared/tag.fbs"), include).unwrap();
+    let run = |arguments: &[&str]| {
+        std::process::Command::new("python3")
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../dflatc.py"))
+            .args(arguments)
+            .env("DFLATC", env!("CARGO_BIN_EXE_dflatc"))
+            .current_dir(folder.path())
+            .output()
+            .unwrap()
+    };
+    let output = run(&[
+        "compile",
+        "-o",
+        "out",
+        "--keep-json",
+        "-I",
+        "nothing",
+        "-I",
+        "shared",
+        "post.fbs",
+    ]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(
+        folder
+            .path()
+            .join("out/post_data_model_generated.swift")
+            .exists()
+    );
+    let output = run(&["graphql", "-o", "out"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("graphql is not available"));
+}
