@@ -117,6 +117,27 @@ root_type Post;
     );
 }
 
+/// A line of a schema that is shown in a terminal must not turn the text around.
+#[test]
+fn characters_that_hide_or_turn_text_are_escaped_in_strings() {
+    let schema = "table Post (indexed: \"id where name == '\\u202e'\") {
+                    id: int (primary);
+                    name: string = \"a\\u202eb\\u200b\\u200d\\u001b\";
+                  }
+                  root_type Post;";
+    let tables = stored(&compile_text(schema).schema.unwrap());
+    check("post", &tables);
+    let written = schema_text(&[&tables[0]]).unwrap();
+    assert!(
+        !written.contains(['\u{202e}', '\u{200b}', '\u{1b}']),
+        "{written}"
+    );
+    assert!(
+        written.contains("a\\u202eb\\u200b\u{200d}\\u001b"),
+        "{written}"
+    );
+}
+
 #[test]
 fn types_that_no_schema_describes_are_errors() {
     let of = |schema: &str| stored(&compile_text(schema).schema.unwrap()).remove(0);
