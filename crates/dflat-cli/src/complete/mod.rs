@@ -12,6 +12,7 @@ use clap::{Arg, CommandFactory};
 use clap_complete::{ArgValueCompleter, CompletionCandidate};
 
 use crate::arguments::Arguments;
+use crate::display::controls_terminal;
 use place::Place;
 
 /// The command line that a shell wants to have completed, from the arguments of this program.
@@ -49,6 +50,8 @@ fn with_value(argument: Arg, place: &Arc<Place>) -> Arg {
     argument.add(ArgValueCompleter::new(move |current: &OsStr| {
         let found = current.to_str().map(|current| lister(&place, current));
         let found = found.unwrap_or_default().into_iter();
+        // A name of a hostile file is not typed.
+        let found = found.filter(|value| !value.contains(controls_terminal));
         found.map(CompletionCandidate::new).collect::<Vec<_>>()
     }))
 }

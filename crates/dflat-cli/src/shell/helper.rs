@@ -12,7 +12,7 @@ use rustyline::{Context, Helper, Result};
 
 use super::words::{Words, with_file};
 use crate::complete;
-use crate::display::{controls_terminal, escaped};
+use crate::display::escaped;
 
 /// The commands of the shell itself.
 const OWN: [&str; 2] = [".exit", ".help"];
@@ -52,8 +52,6 @@ impl ShellHelper {
         let values = values.filter(|value| !value.is_hide_set());
         let mut values: Vec<String> = values
             .filter_map(|value| value.get_value().to_str().map(str::to_owned))
-            // A value that controls the terminal cannot be typed.
-            .filter(|value| !value.contains(controls_terminal))
             .filter(|value| !(is_command && (value.starts_with('-') || value == "shell")))
             .collect();
         // Options are listed once their dashes are typed, or if nothing else fits.

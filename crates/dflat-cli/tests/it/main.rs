@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod completing;
 mod concurrent;
 mod fixture;
 #[cfg(target_os = "linux")]

@@ -82,14 +82,27 @@ fn ctrl_c_ends_the_command_and_not_the_shell() {
     let tasks: Vec<String> = (0..3000).map(|id| format!(r#"{{"id": {id}}}"#)).collect();
     insert(&workspace, &task, &tasks);
     workspace.shutdown_with(Default::default()).unwrap();
-    let mut terminal = Terminal::start(&["shell", "tasks.db"], folder.path(), 100);
+    let pager = "echo '[waiting]'; sleep 100000";
+    fs::write(folder.path().join("pager.sh"), pager).unwrap();
+    let script = format!("export DFLAT_PAGER='sh pager.sh'; exec {PROGRAM} shell tasks.db");
+    fs::write(folder.path().join("start.sh"), script).unwrap();
+    let mut terminal = Terminal::start_program("sh", &["start.sh"], folder.path(), 100);
     terminal.expect(PROMPT);
     // A command without an end of its own.
     terminal.type_in("watch Task 'id == 7' --select id\r");
     terminal.expect("    7");
     terminal.type_in(CTRL_C);
     terminal.expect(PROMPT);
-    // Each pair of tasks is compared: hours, unless the command is interrupted.
+    // The values of the dictionary, too.
+    terminal.type_in("dict watch volume\r");
+    terminal.expect("value");
+    terminal.type_in(CTRL_C);
+    terminal.expect(PROMPT);
+    // A query whose output nobody reads waits for its pager: Ctrl-C ends both.
+    terminal.type_in("query Task\r");
+    terminal.expect("[waiting]");
+    terminal.type_in(CTRL_C);
+    terminal.expect(PROMPT);
     terminal.type_in("count Task\r");
     terminal.expect("\r\n3000\r\n");
     terminal.expect(PROMPT);
