@@ -27,6 +27,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
   workload   30   random work beside the model
   threads    11   orders of threads, by the model checker
   soak       11   mixed load, which must not grow
+  c          10   calls of the C library in random order, under the address sanitizer too
   sqlite     10   the laws on the system's SQLite, by `cargo xtask system-sqlite --laws`
   swift      15   `cargo xtask swift --long`
   memory     28   `cargo xtask memcheck`
@@ -36,7 +37,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
 type Variable = (&'static str, &'static str);
 
 /// The names of the steps, their commands, and the variables that set their length.
-const STEPS: [(&str, &str, Option<Variable>); 10] = [
+const STEPS: [(&str, &str, Option<Variable>); 11] = [
     (
         "kills",
         "cargo test --profile long -p dflat-testkit --test it -- kill",
@@ -87,6 +88,11 @@ const STEPS: [(&str, &str, Option<Variable>); 10] = [
         "soak",
         "cargo run --release -p dflat-bench --bin soak",
         None,
+    ),
+    (
+        "c",
+        "cargo test --profile long -p dflat-capi --test it -- calls_in_random_order",
+        Some(("DFLAT_CAPI_SEEDS", "100")),
     ),
 ];
 

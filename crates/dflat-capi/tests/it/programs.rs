@@ -188,14 +188,17 @@ fn queries_take_names_and_long_lists() {
     run("queries", &[query.to_str().unwrap()]);
 }
 
+/// `DFLAT_CAPI_SEEDS` and `DFLAT_CAPI_STEPS` set the number of runs and that of calls of each.
 #[test]
 fn calls_in_random_order_leave_nothing_behind() {
-    let steps = match std::env::var_os("DFLAT_CAPI_VALGRIND") {
-        Some(_) => "300",
-        None => "3000",
+    let number = |variable: &str, default: u32| {
+        let text = std::env::var(variable).ok();
+        text.map_or(default, |text| text.parse().unwrap())
     };
-    for seed in 1..=2_u32 {
-        run("random", &[&seed.to_string(), steps]);
+    let is_slow = std::env::var_os("DFLAT_CAPI_VALGRIND").is_some();
+    let steps = number("DFLAT_CAPI_STEPS", if is_slow { 300 } else { 3000 });
+    for seed in 1..=number("DFLAT_CAPI_SEEDS", 2) {
+        run("random", &[&seed.to_string(), &steps.to_string()]);
     }
 }
 
