@@ -1,5 +1,6 @@
 //! The scenarios: pieces of work that are done by Dflat and by the floor, and checked.
 
+mod c_interface;
 mod commit;
 mod delete;
 mod dictionary;
@@ -42,7 +43,7 @@ enum Run {
 }
 
 /// All scenarios.
-pub const ALL: [Scenario; 61] = [
+pub const ALL: [Scenario; 65] = [
     Scenario::new("insert_1tx", insert::one_transaction),
     Scenario::new("fetch_scan", fetch::scan),
     Scenario::new("fetch_all", fetch::all),
@@ -102,6 +103,10 @@ pub const ALL: [Scenario; 61] = [
     Scenario::new("dictionary_get_hot", dictionary::get_hot),
     Scenario::new("dictionary_update_one", dictionary::update_one),
     Scenario::new("dictionary_save_json", dictionary::save_json),
+    Scenario::new("c_fetch_10000", c_interface::fetch),
+    Scenario::new("c_get", c_interface::get),
+    Scenario::new("c_insert", c_interface::insert),
+    Scenario::new("c_delivery", c_interface::delivery),
     Scenario::new("open_1gib", file::open),
     Scenario::new("backup_1gib", file::backup),
     Scenario::new("check_1gib", file::check_all),
