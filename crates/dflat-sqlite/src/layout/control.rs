@@ -32,6 +32,9 @@ const FIND_COMPUTED: &str = "SELECT 1 FROM sqlite_schema AS found WHERE name = ?
       (SELECT 1 FROM pragma_table_xinfo(found.name) WHERE hidden <> 0 \
       AND (lower(name) IN ('rowid', 'p') OR substr(lower(name), 1, 4) = '__pk')))";
 
+const CREATE_FOREIGN: &str = "CREATE TABLE IF NOT EXISTS dflat__foreign \
+      (name TEXT NOT NULL, row_id INTEGER NOT NULL, PRIMARY KEY (name, row_id)) WITHOUT ROWID";
+
 const FIND_TRIGGERS: &str = "SELECT CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB) \
       FROM sqlite_schema WHERE type = 'trigger' \
       AND substr(name, 1, length(?)) = ?";
@@ -176,11 +179,7 @@ impl ControlStatement {
             Self::LastRecordId => LAST_RECORD_ID,
             Self::RecordsBackwards => RECORDS_BACKWARDS,
             Self::RecordsBetween => RECORDS_BETWEEN,
-            Self::CreateForeign => {
-                "CREATE TABLE IF NOT EXISTS dflat__foreign \
-                 (name TEXT NOT NULL, row_id INTEGER NOT NULL, PRIMARY KEY (name, row_id)) \
-                 WITHOUT ROWID"
-            }
+            Self::CreateForeign => CREATE_FOREIGN,
             Self::FindForeign => "SELECT row_id FROM dflat__foreign WHERE name = ? ORDER BY row_id",
             Self::ForgetForeign => "DELETE FROM dflat__foreign WHERE name = ? AND row_id = ?",
             Self::ForgetAllForeign => "DELETE FROM dflat__foreign WHERE name = ?",
