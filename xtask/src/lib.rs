@@ -6,6 +6,7 @@
 
 #![allow(clippy::print_stdout, reason = "a program for people at a terminal")]
 
+pub mod bench;
 pub mod c_library;
 pub mod ci;
 pub mod cost;

@@ -10,7 +10,7 @@ use xtask::ci::options::Options;
 use xtask::ci::system_sqlite;
 use xtask::ci::{self, STEP_DURATION_MAX, Step, long, quick, steps};
 use xtask::tidy::{self, Mode};
-use xtask::{Result, c_library, cost, package, picture, swift, workspace};
+use xtask::{Result, bench, c_library, cost, package, picture, swift, workspace};
 
 const HELP: &str = "\
 Repository tasks.
@@ -27,6 +27,7 @@ Tasks:
   package        the published crates, packed and compiled from what was packed
   c-library      the C library with its header, installed into a folder
   swift          the tests of the Swift package
+  bench          Dflat beside other stores: figures, and the page of benchmarks
   cost           the crates and the time of a program's first build with Dflat
   picture        the terminal of the example `inbox`, as the picture in README.md
   system-sqlite  tests of the backend and of the C library with the system's SQLite
@@ -117,6 +118,8 @@ fn run(words: &[&str]) -> Result<()> {
         ["picture", "--help" | "-h"] => print(picture::HELP),
         ["picture"] => picture::run(&root, false),
         ["picture", "--check"] => picture::run(&root, true),
+        ["bench", "--help" | "-h"] => print(bench::HELP),
+        ["bench", options @ ..] => bench::run(&root, options),
         ["cost", "--help" | "-h"] => print(cost::HELP),
         ["cost"] => cost::run(&root, false),
         ["cost", "--bless"] => cost::run(&root, true),

@@ -196,8 +196,9 @@ pub fn versions() -> Result<BTreeMap<String, String>> {
     let mut versions = BTreeMap::new();
     for name in STORES.iter().flat_map(|entry| entry.crates) {
         let head = format!("name = \"{name}\"\nversion = \"");
+        // Of several versions, the last is the newest; others belong to native_db.
         let start = lock
-            .find(&head)
+            .rfind(&head)
             .ok_or_else(|| format!("Cargo.lock lacks {name}"))?;
         let version = lock[start + head.len()..]
             .split('"')

@@ -28,6 +28,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
   threads    11   orders of threads, by the model checker
   soak       11   mixed load, which must not grow
   c          10   calls of the C library in random order, under the address sanitizer too
+  rivals     20   each scenario of the benchmarks with each store, on few objects
   sqlite     10   the laws on the system's SQLite, by `cargo xtask system-sqlite --laws`
   swift      15   `cargo xtask swift --long`
   memory     28   `cargo xtask memcheck`
@@ -93,6 +94,11 @@ const STEPS: [(&str, &str, Option<Variable>); 11] = [
         "c",
         "cargo test --profile long -p dflat-capi --test it -- calls_in_random_order",
         Some(("DFLAT_CAPI_SEEDS", "100")),
+    ),
+    (
+        "rivals",
+        "cargo test --release --locked --manifest-path crates/dflat-bench-rivals/Cargo.toml",
+        None,
     ),
 ];
 

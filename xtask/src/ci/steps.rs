@@ -90,6 +90,10 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
         "picture",
         Invocation::new("cargo xtask picture --check"),
     ));
+    steps.push(program(
+        "benchmarks",
+        Invocation::new("cargo xtask bench --check"),
+    ));
     steps.push(under_valgrind(
         "instructions",
         Invocation::new(INSTRUCTIONS),

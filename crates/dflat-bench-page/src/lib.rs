@@ -1,0 +1,14 @@
+//! The page of benchmarks, its charts, and the paragraph in README, all from stored figures.
+//!
+//! [`figures`] reads what a run has measured, [`losses`] the texts about scenarios in which a rival
+//! is ahead. [`chart`] draws, [`page`] writes, and [`files`] puts all into the repository or
+//! compares it with the repository.
+
+pub mod chart;
+pub mod figures;
+pub mod files;
+pub mod losses;
+pub mod page;
+
+/// The outcome of an operation of this program.
+pub type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;

@@ -1,0 +1,64 @@
+//! The stored figures, the page and README agree.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dflat_bench_page::figures::Figures;
+use dflat_bench_page::{files, losses};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn page_and_readme_have_the_stored_figures() {
+    assert_eq!(files::problems(&root()).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn changed_figures_are_noticed() {
+    let copy = tempfile::tempdir().unwrap();
+    for path in [
+        "README.md",
+        "docs/benchmarks.md",
+        "docs/benchmarks/figures.json",
+        "docs/benchmarks/floors.jsonl",
+        "crates/dflat-bench-rivals/src/scenario/list.rs",
+        "crates/dflat-bench/src/scenario/mod.rs",
+    ] {
+        let to = copy.path().join(path);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(root().join(path), to).unwrap();
+    }
+    let path = copy.path().join("docs/benchmarks/figures.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("\"fetch_all\"", "\"fetch_nothing\"")).unwrap();
+    // README's table wants the scenario that is gone.
+    assert!(files::make(copy.path()).is_err());
+
+    fs::write(&path, text.replace("\"update_waited\"", "\"update_never\"")).unwrap();
+    let problems = files::problems(copy.path()).unwrap();
+    let expected = [
+        "docs/benchmarks.md differs from the stored figures",
+        "dflat-bench-rivals has no scenario update_never",
+    ];
+    for expected in expected {
+        assert!(
+            problems.iter().any(|problem| problem == expected),
+            "{problems:?}"
+        );
+    }
+}
+
+#[test]
+fn loss_without_a_text_is_noticed() {
+    let figures = Figures::read(&root()).unwrap();
+    let is_lost = figures
+        .scenarios
+        .iter()
+        .any(|s| !losses::ahead(s).is_empty());
+    assert!(is_lost, "no rival is ahead anywhere: look again");
+    assert!(!losses::missing(&figures, &[]).is_empty());
+    assert!(losses::missing(&figures, &losses::all().unwrap()).is_empty());
+}

@@ -1,0 +1,145 @@
+//! `cargo xtask bench`: measures Dflat beside its rivals and its floors, and writes the page.
+//!
+//! The measuring and the drawing are programs of their own, so that this one is built quickly.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Result;
+use crate::workspace;
+
+/// The help of the task.
+pub const HELP: &str = "\
+Measures Dflat beside other stores and beside raw SQLite, and keeps the figures below `target/bench`.
+
+Usage: cargo xtask bench [--quick] [--write] [OPTION..]
+       cargo xtask bench --check
+
+  --quick   few objects and one round: shows that everything works, in some minutes
+  --write   takes the figures into `docs/benchmarks`, and rewrites `docs/benchmarks.md`, its charts
+            and the table in README; with `--page`, from the figures that are already there
+  --page    measures nothing
+  --check   fails if the page, a chart or README differs from the stored figures, if a scenario on
+            the page is in no program, or if a rival is ahead in a scenario without a text
+
+Options for the measuring program, such as `--rounds 5`, `--seconds 2`, `--objects-max 100000`,
+`--scenario NAME` and `--store NAME`, are passed on: see
+`cargo run --release -- measure --help` in `crates/dflat-bench-rivals`.
+";
+
+/// The scenarios of `dflat-bench` on the page.
+const FLOORS: [&str; 22] = [
+    "insert_1tx",
+    "fetch_scan",
+    "fetch_all",
+    "update_1tx",
+    "update_individual",
+    "fetch_key",
+    "fetch_key_snapshot",
+    "delete_1tx",
+    "insert_mt4",
+    "delete_mt4",
+    "subscribe_results",
+    "subscribe_objects",
+    "subscribe_ranges",
+    "fetch_ranges",
+    "insert_indexed_1",
+    "insert_indexed_3",
+    "update_indexed_1",
+    "update_indexed_3",
+    "first_query",
+    "commit_wait",
+    "commit_blocking",
+    "original_program",
+];
+
+/// The manifest of the rivals, which are no part of the workspace.
+const RIVALS: &str = "crates/dflat-bench-rivals/Cargo.toml";
+
+/// Runs the task.
+///
+/// # Errors
+/// An error if a program fails, or a check does.
+pub fn run(root: &Path, options: &[&str]) -> Result<()> {
+    if options == ["--check"] {
+        return page(root, "check");
+    }
+    let has = |option: &str| options.contains(&option);
+    if !has("--page") {
+        let folder = root.join("target/bench");
+        fs::create_dir_all(&folder)?;
+        let own = ["--write", "--page"];
+        let passed: Vec<&str> = options
+            .iter()
+            .copied()
+            .filter(|o| !own.contains(o))
+            .collect();
+        rivals(root, &folder.join("figures.json"), &passed)?;
+        floors(root, &folder.join("floors.jsonl"), has("--quick"))?;
+        if has("--write") {
+            if has("--quick") {
+                return Err("figures of few objects are not for the page".into());
+            }
+            for name in ["figures.json", "floors.jsonl"] {
+                fs::copy(folder.join(name), root.join("docs/benchmarks").join(name))?;
+            }
+        }
+    }
+    if has("--write") {
+        page(root, "write")?;
+    }
+    Ok(())
+}
+
+fn rivals(root: &Path, json: &PathBuf, passed: &[&str]) -> Result<()> {
+    let mut cargo = workspace::cargo();
+    cargo.args(["run", "--release", "--locked", "--manifest-path", RIVALS]);
+    cargo
+        .args(["--", "measure", "--json"])
+        .arg(json)
+        .args(passed);
+    succeed(cargo.current_dir(root))
+}
+
+fn floors(root: &Path, json: &PathBuf, is_quick: bool) -> Result<()> {
+    let mut cargo = workspace::cargo();
+    cargo.args([
+        "run",
+        "--release",
+        "--package",
+        "dflat-bench",
+        "--",
+        "--json",
+    ]);
+    cargo.arg(json);
+    if is_quick {
+        cargo.arg("--quick");
+    }
+    for name in FLOORS {
+        cargo.args(["--scenario", name]);
+    }
+    succeed(cargo.current_dir(root))
+}
+
+fn page(root: &Path, task: &str) -> Result<()> {
+    let mut cargo = workspace::cargo();
+    cargo.args([
+        "run",
+        "--quiet",
+        "--package",
+        "dflat-bench-page",
+        "--",
+        task,
+    ]);
+    succeed(cargo.arg(root).current_dir(root))
+}
+
+fn succeed(command: &mut Command) -> Result<()> {
+    let status = command.status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{command:?}: {status}").into())
+    }
+}
