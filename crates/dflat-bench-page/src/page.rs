@@ -346,7 +346,13 @@ pub fn paragraph(figures: &Figures) -> Result<String> {
         found.ok_or_else(|| format!("{name} has no figures").into())
     };
     let scenarios = README.iter().map(find).collect::<Result<Vec<_>>>()?;
-    let mut text = "![Ratios of other stores to Dflat](docs/benchmarks/readme.svg)\n\n".to_owned();
+    let machine = &figures.machine;
+    let mut text = format!(
+        "The machine has {} cores; before the run, {} threads of other programs ran or wanted to.\n\n\
+         ![Ratios of other stores to Dflat](docs/benchmarks/readme.svg)\n\n",
+        machine.cores,
+        digits(machine.load_before),
+    );
     table(&mut text, figures, &scenarios)?;
     Ok(text)
 }
