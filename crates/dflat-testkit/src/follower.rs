@@ -35,12 +35,14 @@ struct Deliveries {
     projected: Option<String>,
 }
 
-/// The fields of the projection.
-const SEEN: (
+type Seen = (
     Field<Sample, str>,
     Field<Sample, i32, Sure>,
     Field<Sample, u64, Sure>,
-) = (Sample::NAME, Sample::SIZE, Sample::WIDE);
+);
+
+/// The fields of the projection.
+const SEEN: Seen = (Sample::NAME, Sample::SIZE, Sample::WIDE);
 
 impl Follower {
     /// Follows a query, from its fetched result or from nothing. The deliveries are made by calls,

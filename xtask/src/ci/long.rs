@@ -38,7 +38,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
 type Variable = (&'static str, &'static str);
 
 /// The names of the steps, their commands, and the variables that set their length.
-const STEPS: [(&str, &str, Option<Variable>); 11] = [
+const STEPS: [(&str, &str, Option<Variable>); 12] = [
     (
         "kills",
         "cargo test --profile long -p dflat-testkit --test it -- kill",

@@ -355,7 +355,7 @@ fn old_records_are_deleted_when_nobody_writes() {
     let start = std::time::Instant::now();
     while bytes() > 200_000 {
         assert!(start.elapsed().as_secs() < 60, "{} bytes", bytes());
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
     }
     assert!(bytes() > 50_000);
     // The ids go on, and pruning itself is accounted for.

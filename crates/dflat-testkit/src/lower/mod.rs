@@ -51,9 +51,9 @@ fn outside<T: Readable + ?Sized>(field: Field<Sample, T>, values: &[Cell]) -> Pr
 /// The field of a path of strings.
 fn text_field(path: Path) -> Field<Sample, str> {
     match path {
-        Path::Name => Sample::NAME.into(),
-        Path::Nick => Sample::NICK.into(),
-        Path::Code => Sample::CODE.into(),
+        Path::Name => Sample::NAME,
+        Path::Nick => Sample::NICK,
+        Path::Code => Sample::CODE,
         Path::NoteText => Sample::BODY.as_::<Note>().text(),
         Path::PhotoUrl => Sample::BODY.as_::<Photo>().url(),
         _ => panic!("{path:?} is no string"),
