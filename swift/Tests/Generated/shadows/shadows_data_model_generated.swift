@@ -54,11 +54,33 @@ public struct Option: Equatable, FlatBuffersDecodable {
   }
 }
 
+public enum P: Int8, DflatFriendlyValue, CaseIterable {
+  case one = 0
+  case two = 1
+
+  public static func < (lhs: P, rhs: P) -> Bool {
+    lhs.rawValue < rhs.rawValue
+  }
+}
+
+public enum R: Int8, DflatFriendlyValue, CaseIterable {
+  case one = 0
+  case two = 1
+
+  public static func < (lhs: R, rhs: R) -> Bool {
+    lhs.rawValue < rhs.rawValue
+  }
+}
+
 public struct String: Equatable, FlatBuffersDecodable {
   public var text: Swift.String?
+  public var p: P
+  public var r: R
 
-  public init(text: Swift.String? = nil) {
+  public init(text: Swift.String? = nil, p: P? = P.one, r: R? = R.one) {
     self.text = text
+    self.p = p ?? P.one
+    self.r = r ?? R.one
   }
 
   public static func from(byteBuffer bb: ByteBuffer) -> Self {

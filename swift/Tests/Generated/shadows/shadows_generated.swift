@@ -34,11 +34,15 @@ extension Option {
 extension String {
   public init(_ place: _PayloadReader) {
     self.init(
-      text: place.string(4))
+      text: place.string(4),
+      p: P(rawValue: place.number(6, Int8(0))) ?? P.one,
+      r: R(rawValue: place.number(8, Int8(0))) ?? R.one)
   }
 
   public static func _verify(_ place: _PayloadReader) {
     _ = place.string(4)
+    _ = P(rawValue: place.number(6, Int8(0))) ?? P.one
+    _ = R(rawValue: place.number(8, Int8(0))) ?? R.one
   }
 }
 
@@ -115,11 +119,12 @@ public enum zzz_DflatGen_Copy {
   public static let table = _StoredTable(
     autoKey: .none,
     descriptor: """
-      AQRjb3B5BENvcHkBBVNpemVkAQAEAQAACAAEQ29weRoJBVNpemVkBAABAAAGb3B0aW9uBgAEAQAABnN0cmluZwgA\
+      AQRjb3B5BENvcHkBBVNpemVkAQAEAQAACgAEQ29weRoJBVNpemVkBAABAAAGb3B0aW9uBgAEAQAABnN0cmluZwgA\
       BAIAAAN2ZWMKAAMDAAAGcmVzdWx0DAACBAEAAARzb21lEAAFBQAABXNvbWVzFAEFBQAAB3N0cmluZ3MWAQQCAAAE\
-      dmVjcxgBAwMAAAAGT3B0aW9uBgEEbm9uZQQAAAUBAAAABlN0cmluZwYBBHRleHQEAAEAAAEDVmVjBAQBAXgAAAUA\
-      AwZSZXN1bHQBAAICT2sBAANFcnIBAgIEU29tZQQGT3B0aW9uAQQBBlN0cmluZwIEAgNCb3gDBAYHRGVmYXVsdAQE\
-      BwADQm94BgEFaW5uZXIEAAQGAAAAB0RlZmF1bHQEAA==
+      dmVjcxgBAwMAAAAGT3B0aW9uBgEEbm9uZQQAAAUBAAAABlN0cmluZwoDBHRleHQEAAEAAAFwBgACBgEAAAFyCAAC\
+      BwEAAAEDVmVjBAQBAXgAAAUAAwZSZXN1bHQBAAICT2sBAANFcnIBAgIEU29tZQQGT3B0aW9uAQQBBlN0cmluZwIE\
+      AgNCb3gDBAgHRGVmYXVsdAQECQMBUAEAAgNPbmUBAANUd28BAgMBUgEAAgNPbmUBAANUd28BAgADQm94BgEFaW5u\
+      ZXIEAAQIAAAAB0RlZmF1bHQEAA==
       """)
 }
 

@@ -25,11 +25,25 @@ extension Option: FlatBuffersEncodable {
   }
 }
 
+extension P: SQLiteValue {
+  public func bindSQLite(_ query: OpaquePointer, parameterId: Int32) {
+    rawValue.bindSQLite(query, parameterId: parameterId)
+  }
+}
+
+extension R: SQLiteValue {
+  public func bindSQLite(_ query: OpaquePointer, parameterId: Int32) {
+    rawValue.bindSQLite(query, parameterId: parameterId)
+  }
+}
+
 extension String: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
     let __f4 = flatBufferBuilder.create(string: self.text)
-    let __start = flatBufferBuilder.startTable(with: 1)
+    let __start = flatBufferBuilder.startTable(with: 3)
     flatBufferBuilder.add(offset: __f4, at: 4)
+    flatBufferBuilder.add(element: self.p.rawValue, def: 0, at: 6)
+    flatBufferBuilder.add(element: self.r.rawValue, def: 0, at: 8)
     return flatBufferBuilder.endTable(at: __start)
   }
 }

@@ -49,6 +49,34 @@ extension Copy {
       path: _FieldPath(
         "string.text", [.field(8), .field(4)],
         .string, absent: .null))
+    public static let p = FieldExpr<P, Copy>(
+      name: "f8__f6", primaryKey: false, hasIndex: false,
+      tableReader: { t in
+        let t0 = _PayloadReader(table: t)
+        guard let t1 = t0.table(8) else { return nil }
+        return P(rawValue: t1.number(6, Int8(0))) ?? P.one
+      },
+      objectReader: { o0 in
+        guard let o1 = o0.string else { return nil }
+        return o1.p
+      },
+      path: _FieldPath(
+        "string.p", [.field(8), .field(6)],
+        .byte, absent: .integer(0)))
+    public static let r = FieldExpr<R, Copy>(
+      name: "f8__f8", primaryKey: false, hasIndex: false,
+      tableReader: { t in
+        let t0 = _PayloadReader(table: t)
+        guard let t1 = t0.table(8) else { return nil }
+        return R(rawValue: t1.number(8, Int8(0))) ?? R.one
+      },
+      objectReader: { o0 in
+        guard let o1 = o0.string else { return nil }
+        return o1.r
+      },
+      path: _FieldPath(
+        "string.r", [.field(8), .field(8)],
+        .byte, absent: .integer(0)))
   }
   public struct vec {
     public static let x = FieldExpr<Int32, Copy>(
@@ -150,6 +178,34 @@ public struct zzz_Copy__f16__u2 {
     path: _FieldPath(
       "some.String.text", [.field(16), .member(2), .field(4)],
       .string, absent: .null))
+  public static let p = FieldExpr<P, Copy>(
+    name: "f16__u2__f6", primaryKey: false, hasIndex: false,
+    tableReader: { t in
+      let t0 = _PayloadReader(table: t)
+      guard let t1 = t0.member(16, code: 2)?.asTable else { return nil }
+      return P(rawValue: t1.number(6, Int8(0))) ?? P.one
+    },
+    objectReader: { o0 in
+      guard case .string(let o1)? = o0.some else { return nil }
+      return o1.p
+    },
+    path: _FieldPath(
+      "some.String.p", [.field(16), .member(2), .field(6)],
+      .byte, absent: .integer(0)))
+  public static let r = FieldExpr<R, Copy>(
+    name: "f16__u2__f8", primaryKey: false, hasIndex: false,
+    tableReader: { t in
+      let t0 = _PayloadReader(table: t)
+      guard let t1 = t0.member(16, code: 2)?.asTable else { return nil }
+      return R(rawValue: t1.number(8, Int8(0))) ?? R.one
+    },
+    objectReader: { o0 in
+      guard case .string(let o1)? = o0.some else { return nil }
+      return o1.r
+    },
+    path: _FieldPath(
+      "some.String.r", [.field(16), .member(2), .field(8)],
+      .byte, absent: .integer(0)))
 }
 
 extension String: zzz_DflatGen_Proto__Copy__f16 {
