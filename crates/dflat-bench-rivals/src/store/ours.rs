@@ -84,11 +84,11 @@ macro_rules! kept {
             }
 
             fn priority_field() -> Field<Self, i32> {
-                Self::PRIORITY
+                Self::PRIORITY.into()
             }
 
             fn rank_field() -> Field<Self, i32> {
-                Self::RANK
+                Self::RANK.into()
             }
         }
     };
