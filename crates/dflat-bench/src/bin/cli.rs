@@ -20,8 +20,9 @@ use serde_json::json;
 const MEMORY_MAX: u64 = 64 << 20;
 /// The objects of a transaction, here and in the program.
 const BATCH: usize = 10_000;
-/// The number of runs of a short command.
+/// The number of runs of a short command, and of one that reads all objects.
 const RUNS: usize = 21;
+const SCANS: usize = 5;
 
 /// Measures the program `dflat`, built with `cargo build --release -p dflat-cli`.
 #[derive(Parser)]
@@ -83,6 +84,7 @@ impl Bench {
         println!("{} objects; times of whole processes", self.objects);
         // Order: the memory of a child counts that of this process before the child's start, so
         // that the commands run before this process reads objects itself.
+        let begin = processor(UsageWho::RUSAGE_CHILDREN)?;
         let import = self.timed(&[
             "import",
             "a.db",
@@ -91,6 +93,7 @@ impl Bench {
             "Ranked",
             "--from",
         ])?;
+        let import_work = processor(UsageWho::RUSAGE_CHILDREN)? - begin;
         let key = format!("title {}", self.objects / 2);
         let get = self.median(&["get", "a.db", "Ranked", &key, "--json"])?;
         let condition = "rank >= 50000 && rank < 50100";
@@ -99,22 +102,24 @@ impl Bench {
         ];
         let query = self.median(&query)?;
         let count = self.median(&["count", "a.db", "Ranked", condition])?;
-        let export = self.median_of(5, &["export", "a.db", "Ranked"])?;
+        let begin = processor(UsageWho::RUSAGE_CHILDREN)?;
+        let export = self.median_of(SCANS, &["export", "a.db", "Ranked"])?;
+        // One run more measures the memory.
+        let export_work = (processor(UsageWho::RUSAGE_CHILDREN)? - begin) / (SCANS as u32 + 1);
         let sqlite = self.sqlite(&key)?;
+        let begin = processor(UsageWho::RUSAGE_SELF)?;
         let api = self.api_import()?;
+        let api_work = processor(UsageWho::RUSAGE_SELF)? - begin;
+        let begin = processor(UsageWho::RUSAGE_SELF)?;
         let scan = self.scan()?;
+        let scan_work = (processor(UsageWho::RUSAGE_SELF)? - begin) / SCANS as u32;
         report("get by key", get, "15 ms", sqlite.get);
         report("indexed query --limit 20", query, "15 ms", sqlite.query);
         report("count by index", count, "30 ms", sqlite.count);
         report("import", import, "", sqlite.import);
         report("export", export, "", sqlite.export);
-        let rate = |of: Duration, by: Duration| by.as_secs_f64() / of.as_secs_f64();
-        let imports = rate(import, api);
-        println!("import beside the library, {api:.2?}: {imports:.2} of its rate (bound 0.6)");
-        let exports = rate(export, scan);
-        println!(
-            "export beside a scan with JSON, {scan:.2?}: {exports:.2} of its rate (bound 0.8)"
-        );
+        compare("import", (import, import_work), (api, api_work), 0.6);
+        compare("export", (export, export_work), (scan, scan_work), 0.8);
         Ok(())
     }
 
@@ -226,7 +231,7 @@ impl Bench {
     fn scan(&self) -> Result<Duration> {
         let table = Ranked::TABLE;
         let mut times = Vec::new();
-        for _ in 0..5 {
+        for _ in 0..SCANS {
             let start = Instant::now();
             let mut options = dflat_workspace::FileOptions::default();
             options.read_only(true);
@@ -268,6 +273,30 @@ fn report(name: &str, taken: Duration, bound: &str, floor: Duration) {
         bound => format!(" (bound {bound})"),
     };
     println!("{name:<26} {taken:>9.2?}{bound}; sqlite3 {floor:.2?}, ratio {ratio:.2}");
+}
+
+/// Compares a command with the library, by time and by the time of processors, which other programs
+/// on the machine hardly change.
+fn compare(name: &str, command: (Duration, Duration), library: (Duration, Duration), bound: f64) {
+    let rate = |of: Duration, by: Duration| by.as_secs_f64() / of.as_secs_f64();
+    println!(
+        "{name} beside the library: {:.2} of its rate, {:.2} by processor time (bound {bound}); \
+         {:.2?} and {:.2?}, {:.2?} and {:.2?} of processors",
+        rate(command.0, library.0),
+        rate(command.1, library.1),
+        command.0,
+        library.0,
+        command.1,
+        library.1,
+    );
+}
+
+/// The time of processors that this process, or its children, have taken so far.
+fn processor(who: UsageWho) -> Result<Duration> {
+    let used = getrusage(who)?;
+    let times = [used.user_time(), used.system_time()].into_iter();
+    let micros = times.map(|time| time.tv_sec() * 1_000_000 + time.tv_usec());
+    Ok(Duration::from_micros(u64::try_from(micros.sum::<i64>())?))
 }
 
 fn null() -> Result<File> {
