@@ -105,13 +105,15 @@ impl Session {
 
     /// The next item of a channel. `None` if the command is interrupted, or nothing follows.
     pub(crate) fn next<T>(&self, items: &Receiver<T>) -> Option<T> {
-        loop {
+        // Items that never cease do not keep an interrupted command.
+        while !self.is_interrupted() {
             match items.recv_timeout(LOOK) {
                 Ok(item) => return Some(item),
-                Err(RecvTimeoutError::Timeout) if !self.is_interrupted() => {}
-                Err(_) => return None,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
             }
         }
+        None
     }
 
     /// Standard input, which the shell needs for itself.
@@ -149,5 +151,27 @@ impl Deref for Reading {
             Self::Own(file) => file,
             Self::Shared(file) => file,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use dflat_engine::fetch::Cancellation;
+
+    use super::Session;
+
+    #[test]
+    fn interrupted_command_takes_no_more_items() {
+        let cancellation = Cancellation::new();
+        let session = Session::of_shell(cancellation.clone(), None);
+        let (sender, items) = channel();
+        for item in 0..3 {
+            sender.send(item).unwrap();
+        }
+        assert_eq!(session.next(&items), Some(0));
+        cancellation.cancel();
+        assert_eq!(session.next(&items), None);
     }
 }
