@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 
 use dflat_engine::dictionary::Value;
 use dflat_engine::engine::PerformOptions;
@@ -15,6 +16,18 @@ use serde::de::DeserializeSeed;
 use serde_json::json;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_dflat");
+
+/// The words before a program that SIGINT shall end. A script that runs the tests in its background
+/// ignores SIGINT, and so do the programs that the tests start; `env` of GNU undoes that.
+pub(crate) fn with_interrupts() -> &'static [&'static str] {
+    const WORDS: [&str; 2] = ["env", "--default-signal=INT"];
+    static KNOWN: LazyLock<bool> = LazyLock::new(|| {
+        let mut command = Command::new(WORDS[0]);
+        let probe = command.args([WORDS[1], "true"]).stderr(Stdio::null());
+        probe.status().is_ok_and(|status| status.success())
+    });
+    if *KNOWN { &WORDS } else { &[] }
+}
 
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

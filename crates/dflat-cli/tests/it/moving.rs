@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use crate::fixture::{Numbers, PROGRAM, dflat, make_tasks, printed};
+use crate::fixture::{Numbers, PROGRAM, dflat, make_tasks, printed, with_interrupts};
 
 /// Writes tasks as JSON lines.
 fn write_tasks(path: &Path, count: u64) {
@@ -31,8 +31,9 @@ fn ended_by(signal: &str, arguments: &[&str], folder: &Path, numbers: &mut Numbe
     let rejects = folder.join("killed.rejects");
     let rejected = || fs::metadata(&rejects).map_or(0, |found| found.len());
     let (before, batches) = (rejected(), 1 + numbers.below(4));
-    let mut command = Command::new(PROGRAM);
-    command.args(arguments).current_dir(folder);
+    let words = [with_interrupts(), &[PROGRAM], arguments].concat();
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).current_dir(folder);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     while rejected() < before + batches * 200 && child.try_wait().unwrap().is_none() {

@@ -5,13 +5,13 @@ use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::pty::{Winsize, openpty};
 
-use crate::fixture::PROGRAM;
+use crate::fixture::{PROGRAM, with_interrupts};
 
 /// How long an output may take before the test fails: long enough for any machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -59,7 +59,8 @@ impl Terminal {
         let end = |end: &OwnedFd| end.try_clone().unwrap();
         let mut command = Command::new("setsid");
         // `--wait` ends as the program ends.
-        command.args(["--ctty", "--wait", program]).args(arguments);
+        command.args(["--ctty", "--wait"]).args(with_interrupts());
+        command.arg(program).args(arguments);
         command.current_dir(folder);
         command
             .env("TERM", "xterm")
@@ -112,8 +113,12 @@ impl Terminal {
 
     /// The output until the program ends, and how it ends.
     pub(crate) fn end(mut self) -> (String, ExitStatus) {
-        while let Ok(bytes) = self.output.recv_timeout(PATIENCE) {
-            self.shown.push_str(&String::from_utf8_lossy(&bytes));
+        loop {
+            match self.output.recv_timeout(PATIENCE) {
+                Ok(bytes) => self.shown.push_str(&String::from_utf8_lossy(&bytes)),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(error) => panic!("{error}: expected the end after {:?}", self.shown),
+            }
         }
         let status = self.child.wait().unwrap();
         (std::mem::take(&mut self.shown), status)
