@@ -26,7 +26,7 @@
 //! let output = dflat_codegen::generate(&schema, &Default::default());
 //! let output = output.expect("its names can be written in Rust");
 //! assert_eq!(output.name, "post.rs");
-//! assert!(output.text.contains("pub const TITLE: ::dflat::Field<Self, str>"));
+//! assert!(output.text.contains("pub const TITLE: ::dflat::Field<Self, str, ::dflat::Sure>"));
 //! ```
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -137,7 +137,7 @@ pub fn sum_that_does_not_fit_is_an_error_until_it_fits(open: Open) {
     w.change(&objects[1], |data| data.wide = 1);
     let (kind, message) = both().unwrap_err();
     assert_eq!(kind, ErrorKind::InvalidArgument);
-    let expected = "cannot sum a field of Sample: the sum of group 0 does not fit";
+    let expected = "cannot sum a field of Sample: the sum of group false does not fit";
     assert_eq!(message, expected);
     w.change(&objects[0], |data| data.wide = 7);
     assert_eq!(both().unwrap(), [(Some(false), 2, Some(8))]);

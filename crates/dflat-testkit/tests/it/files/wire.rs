@@ -341,7 +341,7 @@ fn json_of_another_type_is_refused_with_its_field() {
         (json!({ "id": "text" }), "id: expected a number of type i32"),
         (
             json!({ "levels": ["Lowest"] }),
-            "levels: [0]: expected a value of Level",
+            "levels: [0]: Level has no value `Lowest`",
         ),
         (json!({ "levels": 5 }), "levels: expected an array"),
         (json!({ "texts": [1] }), "texts: [0]: expected a string"),
@@ -355,7 +355,7 @@ fn json_of_another_type_is_refused_with_its_field() {
         ),
         (
             json!({ "bodies": [{}], "bodies_type": ["None"] }),
-            "bodies: expected the name of a member of Body",
+            "bodies: Body has no member `None`",
         ),
         (
             json!({ "notes": [{ "stars": [] }] }),
