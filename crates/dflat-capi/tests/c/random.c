@@ -126,6 +126,7 @@ static void compute(dflat_transaction *transaction) {
     static const char *const fields[] = {"priority", "title", "no_field", ""};
     dflat_source source = some_source(transaction);
     dflat_value value = {(int32_t)below(6), (int64_t)below(20), 1.5, text("post 3")};
+    const dflat_value keys[2] = {value, value};
     dflat_buffer *buffer = NULL;
     dflat_query *made = NULL;
     dflat_view view;
@@ -139,7 +140,7 @@ static void compute(dflat_transaction *transaction) {
         MAY(dflat_explain(source, queries[below(SLOTS)], &buffer, &error));
         break;
     case 2:
-        MAY(dflat_get(source, table, &value, below(3), &view, &error));
+        MAY(dflat_get(source, table, keys, below(3), &view, &error));
         keep(view);
         break;
     case 3:
