@@ -99,7 +99,7 @@ extension SQLiteWorkspace {
   }
 }
 
-/// What is called with the outcome of a transaction.
+/// A closure that is called with the outcome of a transaction.
 final class Completion: @unchecked Sendable {
   let call: (Error?) -> Void
 

@@ -17,7 +17,7 @@ private struct Numbers: RandomNumberGenerator {
   }
 }
 
-/// What an object of the model has.
+/// The fields of an object of the model.
 private struct Row: Equatable {
   var rowid: Int64
   var title: String
