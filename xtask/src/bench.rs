@@ -2,6 +2,7 @@
 //!
 //! The measuring and the drawing are programs of their own, so that this one is built quickly.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,6 +16,7 @@ Measures Dflat beside other stores and beside raw SQLite, and keeps the figures 
 
 Usage: cargo xtask bench [--quick] [--write] [OPTION..]
        cargo xtask bench --check
+       cargo xtask bench --draw FILE
 
   --quick   few objects and one round: shows that everything works, in some minutes
   --write   takes the figures into `docs/benchmarks`, and rewrites `docs/benchmarks.md`, its charts
@@ -22,6 +24,8 @@ Usage: cargo xtask bench [--quick] [--write] [OPTION..]
   --page    measures nothing
   --check   fails if the page, a chart or README differs from the stored figures, if a scenario on
             the page is in no program, or if a rival is ahead in a scenario without a text
+  --draw    measures nothing; draws the page below `target/bench` with the floors in a file of
+            `dflat-bench --json` and the stored figures of the stores; `--quick` draws it as well
 
 Options for the measuring program, such as `--rounds 5`, `--seconds 2`, `--objects-max 100000`,
 `--scenario NAME` and `--store NAME`, are passed on: see
@@ -63,9 +67,15 @@ const RIVALS: &str = "crates/dflat-bench-rivals/Cargo.toml";
 /// An error if a program fails, or a check does.
 pub fn run(root: &Path, options: &[&str]) -> Result<()> {
     if options == ["--check"] {
-        return page(root, "check");
+        return page(root, &["check".as_ref(), root.as_os_str()]);
+    }
+    if let ["--draw", file] = *options {
+        return draw(root, Path::new(file));
     }
     let has = |option: &str| options.contains(&option);
+    if has("--write") && has("--quick") {
+        return Err("figures of few objects are not for the page".into());
+    }
     if !has("--page") {
         let folder = root.join("target/bench");
         fs::create_dir_all(&folder)?;
@@ -77,17 +87,17 @@ pub fn run(root: &Path, options: &[&str]) -> Result<()> {
             .collect();
         rivals(root, &folder.join("figures.json"), &passed)?;
         floors(root, &folder.join("floors.jsonl"), has("--quick"))?;
+        if has("--quick") {
+            draw(root, &folder.join("floors.jsonl"))?;
+        }
         if has("--write") {
-            if has("--quick") {
-                return Err("figures of few objects are not for the page".into());
-            }
             for name in ["figures.json", "floors.jsonl"] {
                 fs::copy(folder.join(name), root.join("docs/benchmarks").join(name))?;
             }
         }
     }
     if has("--write") {
-        page(root, "write")?;
+        page(root, &["write".as_ref(), root.as_os_str()])?;
     }
     Ok(())
 }
@@ -122,17 +132,17 @@ fn floors(root: &Path, json: &PathBuf, is_quick: bool) -> Result<()> {
     succeed(cargo.current_dir(root))
 }
 
-fn page(root: &Path, task: &str) -> Result<()> {
+/// Draws the page below `target/bench` with the floors of a file.
+fn draw(root: &Path, floors: &Path) -> Result<()> {
+    let folder = root.join("target/bench/page");
+    let paths = [root, floors, &folder].map(Path::as_os_str);
+    page(root, &["draw".as_ref(), paths[0], paths[1], paths[2]])
+}
+
+fn page(root: &Path, arguments: &[&OsStr]) -> Result<()> {
     let mut cargo = workspace::cargo();
-    cargo.args([
-        "run",
-        "--quiet",
-        "--package",
-        "dflat-bench-page",
-        "--",
-        task,
-    ]);
-    succeed(cargo.arg(root).current_dir(root))
+    cargo.args(["run", "--quiet", "--package", "dflat-bench-page", "--"]);
+    succeed(cargo.args(arguments).current_dir(root))
 }
 
 fn succeed(command: &mut Command) -> Result<()> {

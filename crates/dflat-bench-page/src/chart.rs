@@ -11,20 +11,22 @@ use crate::Result;
 use crate::figures::{Figure, Figures, OURS, Scenario};
 use crate::page::amount;
 
-const WIDTH: i32 = 960;
+pub(crate) const WIDTH: i32 = 960;
 /// The height of a line.
-const ROW: i32 = 17;
+pub(crate) const ROW: i32 = 17;
 /// The space above the first line, and below the last, for the axis.
-const MARGINS: (i32, i32) = (8, 46);
+pub(crate) const MARGINS: (i32, i32) = (8, 46);
 /// The ends of the axis, in pixels.
-const AXIS: (i32, i32) = (150, 830);
+pub(crate) const AXIS: (i32, i32) = (150, 830);
 /// The powers of ten at the ends of the axis. A mark beyond an end is drawn at the end.
 const POWERS: (i32, i32) = (-2, 2);
 
-const INK: RGBColor = RGBColor(32, 32, 32);
+pub(crate) const INK: RGBColor = RGBColor(32, 32, 32);
 const LINE: RGBColor = RGBColor(205, 205, 205);
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+const AXIS_TEXT: &str = "the figure divided by that of Dflat; right of 1, Dflat is ahead; a triangle is beyond the axis";
+
+pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// The place of a ratio on the axis.
 fn place(ratio: f64) -> i32 {
@@ -33,7 +35,7 @@ fn place(ratio: f64) -> i32 {
     AXIS.0 + (share * f64::from(AXIS.1 - AXIS.0)).round() as i32
 }
 
-fn style(size: i32, side: HPos) -> TextStyle<'static> {
+pub(crate) fn style(size: i32, side: HPos) -> TextStyle<'static> {
     let style = TextStyle::from(("sans-serif", size).into_font()).color(&INK);
     style.pos(Pos::new(side, VPos::Center))
 }
@@ -55,7 +57,7 @@ pub fn ratios(scenarios: &[&Scenario]) -> Result<String> {
         let size = (u32::try_from(WIDTH)?, height);
         let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
         area.fill(&WHITE)?;
-        axis(&area, bottom)?;
+        axis(&area, bottom, AXIS_TEXT)?;
         let mut y = MARGINS.0 + ROW / 2;
         for scenario in scenarios {
             let head = format!("{}: {}", scenario.scenario, scenario.about);
@@ -74,7 +76,8 @@ pub fn ratios(scenarios: &[&Scenario]) -> Result<String> {
     Ok(svg)
 }
 
-fn axis(area: &Area<'_>, bottom: i32) -> Result<()> {
+/// The lines of the powers of ten, and a sentence below them.
+pub(crate) fn axis(area: &Area<'_>, bottom: i32, text: &str) -> Result<()> {
     for power in POWERS.0..=POWERS.1 {
         let x = place(10_f64.powi(power));
         let colour = if power == 0 { INK } else { LINE };
@@ -83,10 +86,9 @@ fn axis(area: &Area<'_>, bottom: i32) -> Result<()> {
         let label = format!("{}", 10_f64.powi(power));
         area.draw(&Text::new(label, (x, bottom + 14), style(12, HPos::Center)))?;
     }
-    let text = "the figure divided by that of Dflat; right of 1, Dflat is ahead";
     let middle = (AXIS.0 + AXIS.1) / 2;
     area.draw(&Text::new(
-        text,
+        text.to_owned(),
         (middle, bottom + 32),
         style(12, HPos::Center),
     ))?;
@@ -101,26 +103,48 @@ fn row(area: &Area<'_>, y: i32, scenario: &Scenario, figure: &Figure) -> Result<
     let Some(ours) = scenario.of(OURS).filter(|ours| ours.median > 0.0) else {
         return Ok(());
     };
-    let at = |value: f64| place(value / ours.median);
-    let (low, x, high) = (at(figure.p10), at(figure.median), at(figure.p90));
-    area.draw(&PathElement::new(
-        vec![(low, y), (high, y)],
-        INK.stroke_width(1),
-    ))?;
+    let [low, middle, high] =
+        [figure.p10, figure.median, figure.p90].map(|value| value / ours.median);
+    bar(area, y, (low, high))?;
+    mark(area, y, middle, figure.store == OURS)
+}
+
+/// A bar from a ratio to another.
+pub(crate) fn bar(area: &Area<'_>, y: i32, (low, high): (f64, f64)) -> Result<()> {
+    let (low, high) = (place(low), place(high));
+    let line = vec![(low, y), (high, y)];
+    area.draw(&PathElement::new(line, INK.stroke_width(1)))?;
     for end in [low, high] {
         let end = vec![(end, y - 3), (end, y + 3)];
         area.draw(&PathElement::new(end, INK.stroke_width(1)))?;
     }
-    if figure.store == OURS {
-        area.draw(&Rectangle::new(
-            [(x - 4, y - 4), (x + 4, y + 4)],
-            INK.filled(),
-        ))?;
+    Ok(())
+}
+
+/// The mark of a ratio: a square for Dflat, else a circle, or a triangle at the end of the axis if
+/// the ratio is beyond it.
+pub(crate) fn mark(area: &Area<'_>, y: i32, ratio: f64, is_ours: bool) -> Result<()> {
+    let x = place(ratio);
+    if let Some(tip) = beyond(ratio) {
+        let corners = vec![(x, y - 5), (x, y + 5), (x + 8 * tip, y)];
+        area.draw(&Polygon::new(corners, INK.filled()))?;
+    } else if is_ours {
+        let corners = [(x - 4, y - 4), (x + 4, y + 4)];
+        area.draw(&Rectangle::new(corners, INK.filled()))?;
     } else {
         area.draw(&Circle::new((x, y), 4, WHITE.filled()))?;
         area.draw(&Circle::new((x, y), 4, INK.stroke_width(1)))?;
     }
     Ok(())
+}
+
+/// The direction in which a ratio is beyond the axis.
+fn beyond(ratio: f64) -> Option<i32> {
+    match ratio.log10() {
+        power if power > f64::from(POWERS.1) => Some(1),
+        power if power < f64::from(POWERS.0) => Some(-1),
+        _ => None,
+    }
 }
 
 /// The operations of the chart of counts: the name of a line, and the beginning of its scenarios.

@@ -146,6 +146,10 @@ pub struct Floor {
     pub floor_ns: f64,
     /// The first divided by the second.
     pub ratio: f64,
+    /// The minimum of Dflat.
+    pub ours_min_ns: f64,
+    /// The 99th percentile of Dflat.
+    pub ours_p99_ns: f64,
 }
 
 impl Figures {
@@ -155,11 +159,19 @@ impl Figures {
     /// If a file is absent or malformed.
     pub fn read(root: &Path) -> Result<Self> {
         let folder = root.join(FOLDER);
-        let mut figures: Self = serde_json::from_str(&text(&folder.join("figures.json"))?)?;
-        let floors = text(&folder.join("floors.jsonl"))?;
+        let figures: Self = serde_json::from_str(&text(&folder.join("figures.json"))?)?;
+        figures.with_floors(&folder.join("floors.jsonl"))
+    }
+
+    /// The same figures with the floors of a file of `dflat-bench --json`.
+    ///
+    /// # Errors
+    /// If the file is absent or malformed.
+    pub fn with_floors(mut self, path: &Path) -> Result<Self> {
+        let floors = text(path)?;
         let floors = floors.lines().map(serde_json::from_str);
-        figures.floors = floors.collect::<Result<_, _>>()?;
-        Ok(figures)
+        self.floors = floors.collect::<Result<_, _>>()?;
+        Ok(self)
     }
 
     /// The groups, in the order of their first scenarios.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::figures::{FOLDER, Figures};
 use crate::losses::{self, missing};
-use crate::{Result, chart, page};
+use crate::{Result, chart, floors, page};
 
 /// The lines around the paragraph in README.
 const MARKS: [&str; 2] = [
@@ -20,24 +20,48 @@ const MARKS: [&str; 2] = [
 /// If the figures are malformed, README lacks the marks, or a chart cannot be drawn.
 pub fn make(root: &Path) -> Result<BTreeMap<String, String>> {
     let figures = Figures::read(root)?;
-    let losses = losses::all()?;
-    let mut files = BTreeMap::new();
-    files.insert(
-        "docs/benchmarks.md".to_owned(),
-        page::page(&figures, &losses)?,
-    );
-    for group in figures.groups() {
-        let scenarios: Vec<_> = figures.of_group(group).collect();
-        files.insert(format!("{FOLDER}/{group}.svg"), chart::ratios(&scenarios)?);
-    }
-    files.insert(format!("{FOLDER}/scaling.svg"), chart::counts(&figures)?);
-    let pictured = page::pictured(&figures);
-    files.insert(format!("{FOLDER}/readme.svg"), chart::ratios(&pictured)?);
+    let mut files = pages(&figures)?;
     let readme = fs::read_to_string(root.join("README.md"))?;
     let (before, after) = split(&readme).ok_or("README.md lacks the marks of benchmarks")?;
     let readme = format!("{before}{}{after}", page::paragraph(&figures)?);
     files.insert("README.md".to_owned(), readme);
     Ok(files)
+}
+
+/// The page and its charts.
+fn pages(figures: &Figures) -> Result<BTreeMap<String, String>> {
+    let losses = losses::all()?;
+    let mut files = BTreeMap::new();
+    let page = page::page(figures, &losses)?;
+    files.insert("docs/benchmarks.md".to_owned(), page);
+    for group in figures.groups() {
+        let scenarios: Vec<_> = figures.of_group(group).collect();
+        files.insert(format!("{FOLDER}/{group}.svg"), chart::ratios(&scenarios)?);
+    }
+    files.insert(format!("{FOLDER}/scaling.svg"), chart::counts(figures)?);
+    let floors = floors::chart(&figures.floors)?;
+    files.insert(format!("{FOLDER}/floors.svg"), floors);
+    let pictured = page::pictured(figures);
+    files.insert(format!("{FOLDER}/readme.svg"), chart::ratios(&pictured)?);
+    Ok(files)
+}
+
+/// Writes the page and its charts into a folder, with the stored figures of the stores and the
+/// floors of a file of `dflat-bench --json`. Returns the path of the page.
+///
+/// # Errors
+/// If a file is absent or malformed, the file has no floor, or a chart cannot be drawn.
+pub fn draw(root: &Path, floors: &Path, folder: &Path) -> Result<PathBuf> {
+    let figures = Figures::read(root)?.with_floors(floors)?;
+    if figures.floors.is_empty() {
+        return Err(format!("{} has no figures", floors.display()).into());
+    }
+    for (path, text) in pages(&figures)? {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        fs::write(path, text)?;
+    }
+    Ok(folder.join("docs/benchmarks.md"))
 }
 
 /// README up to the paragraph, and from its end.

@@ -7,6 +7,7 @@
 pub mod chart;
 pub mod figures;
 pub mod files;
+pub mod floors;
 pub mod losses;
 pub mod page;
 

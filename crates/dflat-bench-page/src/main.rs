@@ -23,6 +23,15 @@ fn main() -> Result<()> {
             )
             .into()),
         },
-        _ => Err("give `write` or `check`, and the root of the repository".into()),
+        ["draw", root, floors, folder] => {
+            let page = files::draw(Path::new(root), Path::new(floors), Path::new(folder))?;
+            println!("{}", page.display());
+            Ok(())
+        }
+        _ => Err(
+            "give `write` or `check` and the root of the repository, or `draw`, the root, \
+                  a file of `dflat-bench --json` and a folder"
+                .into(),
+        ),
     }
 }

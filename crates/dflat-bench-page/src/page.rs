@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::Result;
 use crate::figures::{Figures, OURS, Scenario, Unit};
 use crate::losses::{Loss, ahead};
+use crate::{Result, floors};
 
 /// The groups of scenarios, their headings, and a paragraph about each.
 const GROUPS: [(&str, &str, &str); 10] = [
@@ -92,7 +92,8 @@ pub fn amount(value: f64, unit: Unit) -> String {
     format!("{}{unit}", digits(value))
 }
 
-fn digits(value: f64) -> String {
+/// A number in three digits.
+pub(crate) fn digits(value: f64) -> String {
     match value {
         _ if value >= 100.0 => format!("{value:.0}"),
         _ if value >= 10.0 => format!("{value:.1}"),
@@ -129,7 +130,7 @@ pub fn page(figures: &Figures, losses: &[Loss]) -> Result<String> {
         absences(&mut text, &scenarios)?;
         explained(&mut text, &scenarios, losses)?;
     }
-    floors(&mut text, figures)?;
+    floors::section(&mut text, &figures.floors)?;
     Ok(text)
 }
 
@@ -313,26 +314,6 @@ fn explained(text: &mut String, scenarios: &[&Scenario], losses: &[Loss]) -> Res
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
-    Ok(())
-}
-
-fn floors(text: &mut String, figures: &Figures) -> Result<()> {
-    write!(
-        text,
-        "\n## Beside raw SQLite\n\n\
-         `dflat-bench` does the same work by calls of SQLite without a wrapper, with statements that stay prepared: the floor.\n\
-         `crates/dflat-bench/README.md` describes its scenarios, whose objects have some hundred bytes.\n\n\
-         | Scenario | Objects | Dflat | Floor | Ratio |\n|---|---|---|---|---|\n"
-    )?;
-    for floor in &figures.floors {
-        let [ours, raw] = [floor.ours_ns, floor.floor_ns].map(|ns| amount(ns, Unit::Ns));
-        let (name, objects) = (&floor.scenario, floor.objects);
-        writeln!(
-            text,
-            "| `{name}` | {objects} | {ours} | {raw} | {} |",
-            digits(floor.ratio)
-        )?;
-    }
     Ok(())
 }
 

@@ -85,7 +85,7 @@ fn main() -> Result<()> {
         true => scenario::with_goals(),
         false => chosen(&arguments.scenario)?,
     };
-    let mut json = arguments.json.map(File::create).transpose()?;
+    let mut json = arguments.json.map(create).transpose()?;
     println!("{}", Report::heads());
     for scenario in scenarios {
         for report in scenario.run(&settings)? {
@@ -143,4 +143,12 @@ fn chosen(names: &[String]) -> Result<Vec<Scenario>> {
         })
     };
     names.iter().map(find).collect()
+}
+
+/// Makes a file, and its folder.
+fn create(path: PathBuf) -> std::io::Result<File> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    File::create(path)
 }

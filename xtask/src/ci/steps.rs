@@ -18,7 +18,7 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("notes", ""),
     ("inbox", "--headless"),
     ("proof", "--quick"),
-    ("dflat-bench", "--quick"),
+    ("dflat-bench", "--quick --json target/quick.jsonl"),
 ];
 
 /// Packages whose tests take long: the name of a step, its package and the arguments of the tests.
@@ -93,6 +93,10 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
     steps.push(program(
         "benchmarks",
         Invocation::new("cargo xtask bench --check"),
+    ));
+    steps.push(program(
+        "charts",
+        Invocation::new("cargo xtask bench --draw target/quick.jsonl"),
     ));
     steps.push(under_valgrind(
         "instructions",

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dflat_bench_page::figures::Figures;
-use dflat_bench_page::{files, losses};
+use dflat_bench_page::figures::{Figures, OURS, Scenario};
+use dflat_bench_page::{chart, files, losses};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -61,4 +61,47 @@ fn loss_without_a_text_is_noticed() {
     assert!(is_lost, "no rival is ahead anywhere: look again");
     assert!(!losses::missing(&figures, &[]).is_empty());
     assert!(losses::missing(&figures, &losses::all().unwrap()).is_empty());
+}
+
+#[test]
+fn page_is_drawn_with_other_floors() {
+    let folder = tempfile::tempdir().unwrap();
+    let floors = folder.path().join("quick.jsonl");
+    let stored = fs::read_to_string(root().join("docs/benchmarks/floors.jsonl")).unwrap();
+    let first = stored.lines().next().unwrap();
+    fs::write(&floors, first.replace("insert_1tx", "another_scenario")).unwrap();
+    let page = files::draw(&root(), &floors, folder.path()).unwrap();
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("| `another_scenario` |"));
+    assert!(!page.contains("| `fetch_scan` |"));
+    let chart = folder.path().join("docs/benchmarks/floors.svg");
+    let chart = fs::read_to_string(chart).unwrap();
+    assert!(chart.contains("another_scenario") && !chart.contains("fetch_scan"));
+
+    fs::write(&floors, "").unwrap();
+    let error = files::draw(&root(), &floors, folder.path()).unwrap_err();
+    assert!(error.to_string().contains("has no figures"), "{error}");
+}
+
+#[test]
+fn ratio_beyond_the_axis_is_a_triangle() {
+    let mut figures = Figures::read(&root()).unwrap();
+    let scenario = figures
+        .scenarios
+        .iter_mut()
+        .find(|s| s.scenario == "insert")
+        .unwrap();
+    let triangles = |scenario: &Scenario| {
+        let chart = chart::ratios(&[scenario]).unwrap();
+        chart.matches("<polygon").count()
+    };
+    let ours = scenario.of(OURS).unwrap().median;
+    for figure in &mut scenario.figures {
+        figure.median = ours;
+    }
+    assert_eq!(triangles(scenario), 0);
+    for figure in &mut scenario.figures[1..3] {
+        figure.median = ours * 101.0;
+    }
+    assert_eq!(triangles(scenario), 2);
 }
