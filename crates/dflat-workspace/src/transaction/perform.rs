@@ -14,19 +14,15 @@ use crate::{Error, ErrorKind, Result, Workspace};
 /// The keys that a transaction holds, with the state that its handler and its completion share.
 type Held = Arc<dyn AsRef<HeldKeys> + Send + Sync>;
 
-type Handler = Box<dyn FnOnce(TransactionContext) -> Result<()> + Send>;
-type Retried = Box<dyn FnMut(TransactionContext) -> Result<()> + Send>;
-type Completion = Box<dyn FnOnce(Result<()>) + Send>;
-
 /// A handler and its completion share the allocation `shared`. It also holds the keys of the
 /// dictionary that the transaction uses until it ends; a plain [`HeldKeys`] suffices.
-///
-/// The methods with type parameters only make these parameters untyped: a program has a copy of
-/// them for each of its handlers, and one copy of everything that they call.
 impl Workspace {
     /// Queues a transaction over these tables and returns at once. `handler` runs on a thread of
     /// the workspace. `completion` is called exactly once: after the commit and its deliveries, or
     /// on this thread, before this returns, if the transaction can't be queued.
+    ///
+    /// A program has a copy of this method, and of much of the engine's, for each type of handler.
+    /// A caller with many of them gives a boxed handler.
     pub fn perform<S: AsRef<HeldKeys> + Send + Sync + 'static>(
         &self,
         tables: impl IntoIterator<Item = Table>,
@@ -35,25 +31,14 @@ impl Workspace {
         handler: impl FnOnce(TransactionContext, &S) -> Result<()> + Send + 'static,
         completion: impl FnOnce(Arc<S>, Result<()>) + Send + 'static,
     ) {
-        let (held, ended): (Held, _) = (Arc::clone(&shared) as _, Arc::clone(&shared));
-        let handler: Handler = Box::new(move |context| handler(context, &shared));
-        let completion: Completion = Box::new(move |outcome| completion(ended, outcome));
-        self.queue(&mut tables.into_iter(), options, held, handler, completion);
-    }
-
-    fn queue(
-        &self,
-        tables: &mut dyn Iterator<Item = Table>,
-        options: PerformOptions,
-        held: Held,
-        handler: Handler,
-        completion: Completion,
-    ) {
-        let dictionary = Arc::clone(self.dictionary());
-        let ended = Arc::clone(&held);
-        let handler =
-            move |transaction: &Rc<Transaction>| run(transaction, dictionary, &held, handler);
-        let completion = move |outcome| complete(&ended, outcome, completion);
+        let (dictionary, ended) = (Arc::clone(self.dictionary()), Arc::clone(&shared));
+        let handler = move |transaction: &Rc<Transaction>| {
+            let held: Held = Arc::clone(&shared) as _;
+            run(transaction, dictionary, &held, |context| {
+                handler(context, &shared)
+            })
+        };
+        let completion = move |outcome| complete(ended, outcome, completion);
         self.engine().perform(tables, options, handler, completion);
     }
 
@@ -68,26 +53,13 @@ impl Workspace {
         mut handler: impl FnMut(TransactionContext, &S) -> Result<()> + Send + 'static,
         completion: impl FnOnce(Arc<S>, Result<()>) + Send + 'static,
     ) {
-        let (held, ended): (Held, _) = (Arc::clone(&shared) as _, Arc::clone(&shared));
-        let handler: Retried = Box::new(move |context| handler(context, &shared));
-        let completion: Completion = Box::new(move |outcome| completion(ended, outcome));
-        self.queue_retrying(&mut tables.into_iter(), options, held, handler, completion);
-    }
-
-    fn queue_retrying(
-        &self,
-        tables: &mut dyn Iterator<Item = Table>,
-        options: PerformOptions,
-        held: Held,
-        mut handler: Retried,
-        completion: Completion,
-    ) {
-        let dictionary = Arc::clone(self.dictionary());
-        let ended = Arc::clone(&held);
+        let (dictionary, ended) = (Arc::clone(self.dictionary()), Arc::clone(&shared));
         let handler = move |transaction: &Rc<Transaction>| {
-            run_again(transaction, &dictionary, &held, &mut handler)
+            let held: Held = Arc::clone(&shared) as _;
+            let handler = |context| handler(context, &shared);
+            run_again(transaction, &dictionary, &held, handler)
         };
-        let completion = move |outcome| complete(&ended, outcome, completion);
+        let completion = move |outcome| complete(ended, outcome, completion);
         self.engine()
             .perform_retrying(tables, options, handler, completion);
     }
@@ -198,9 +170,13 @@ fn run_again(
 }
 
 /// Releases the keys of a transaction that has ended, and calls its completion.
-fn complete(held: &Held, outcome: Result<()>, completion: Completion) {
-    (**held).as_ref().release(outcome.is_ok());
-    completion(outcome);
+fn complete<S: AsRef<HeldKeys>>(
+    held: Arc<S>,
+    outcome: Result<()>,
+    completion: impl FnOnce(Arc<S>, Result<()>),
+) {
+    (*held).as_ref().release(outcome.is_ok());
+    completion(held, outcome);
 }
 
 fn no_value() -> Error {

@@ -15,8 +15,16 @@ pub struct Encoder<'w>(&'w mut Writer);
 impl<'w> Encoder<'w> {
     /// Encodes a root table; [`Writer::finish`] gives the payload.
     pub fn encode_root<M: Message>(writer: &'w mut Writer, root: &M) {
+        Self::encode_with(writer, &|encoder| root.encode(encoder));
+    }
+
+    /// Encodes a root table whose values `encode` writes.
+    pub(crate) fn encode_with(writer: &'w mut Writer, encode: &dyn Fn(&mut Encoder<'_>)) {
         let slot = writer.begin();
-        Self(writer).message(Some(slot), Some(root));
+        if writer.begin_table(slot) {
+            encode(&mut Encoder(writer));
+            writer.leave();
+        }
     }
 
     /// Writes a number or a boolean; omits it if its bits are those of the default.

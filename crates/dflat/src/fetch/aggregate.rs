@@ -1,6 +1,5 @@
 //! Counts, extremes, sums and means of the objects of a query.
 
-use dflat_engine::fetch::PREDICATE_DEPTH_MAX;
 use dflat_model::{Direction, Expression};
 
 use super::Fetch;
@@ -20,7 +19,7 @@ impl<T: Object> Fetch<'_, T> {
     /// the answer, nothing else is read.
     pub fn count(self) -> Result<usize> {
         self.check()?;
-        self.inner.count()
+        self.inner.fetch.count()
     }
 
     /// Whether the query has an object.
@@ -29,7 +28,7 @@ impl<T: Object> Fetch<'_, T> {
     /// As [`all`](Self::all).
     pub fn exists(self) -> Result<bool> {
         self.check()?;
-        self.inner.exists()
+        self.inner.fetch.exists()
     }
 
     /// The smallest value of a field; `None` if no object has one.
@@ -66,9 +65,9 @@ impl<T: Object> Fetch<'_, T> {
     /// # Cost
     /// As [`count`](Self::count). Only the field's index is read, if it has one and the query has
     /// no condition, or a condition on this field alone that the index serves.
-    pub fn sum<N: Number, P>(self, field: Field<T, N, P>) -> Result<Option<Sum<N>>> {
+    pub fn sum<N: Number, P>(mut self, field: Field<T, N, P>) -> Result<Option<Sum<N>>> {
         let expression = self.keep(field)?;
-        let sum = self.inner.sum(&expression, N::DOMAIN)?;
+        let sum = self.inner.fetch.sum(&expression, N::DOMAIN)?;
         Ok(N::Wide::from_value(sum.as_ref()))
     }
 
@@ -76,26 +75,24 @@ impl<T: Object> Fetch<'_, T> {
     ///
     /// # Errors
     /// As [`sum`](Self::sum), for floats only.
-    pub fn avg<N: Number, P>(self, field: Field<T, N, P>) -> Result<Option<f64>> {
+    pub fn avg<N: Number, P>(mut self, field: Field<T, N, P>) -> Result<Option<f64>> {
         let expression = self.keep(field)?;
-        let mean = self.inner.mean(&expression, N::DOMAIN)?;
+        let mean = self.inner.fetch.mean(&expression, N::DOMAIN)?;
         Ok(f64::from_value(mean.as_ref()))
     }
 
     fn extreme<V: FieldType + ?Sized, P>(
-        self,
+        mut self,
         field: Field<T, V, P>,
         direction: Direction,
     ) -> Result<Option<V::Owned>> {
         let expression = self.keep(field)?;
-        let extreme = self.inner.extreme(&expression, direction)?;
+        let extreme = self.inner.fetch.extreme(&expression, direction)?;
         Ok(extreme.and_then(|value| V::from_value(value.as_ref())))
     }
 
     /// A field as plain data, unless it or the query's condition is too deep.
-    fn keep<V: ?Sized, P>(&self, field: Field<T, V, P>) -> Result<Expression> {
-        let (expression, depth) = field.into_data();
-        Self::refuse_if(self.too_deep || depth > PREDICATE_DEPTH_MAX)?;
-        Ok(expression)
+    fn keep<V: ?Sized, P>(&mut self, field: Field<T, V, P>) -> Result<Expression> {
+        self.inner.keep(field.into_data())
     }
 }

@@ -135,29 +135,11 @@ impl<T: Object> Fetch<'_, T> {
         self,
         read: impl FnOnce(Fetch<'_, T>) -> Result<R> + Send + 'static,
     ) -> AsyncCall<R> {
-        let Self {
-            inner, too_deep, ..
-        } = self;
-        let dflat_workspace::Fetch {
-            source,
-            table,
-            query,
-            mut control,
-        } = inner;
-        AsyncCall::reading(source.to_owned(), T::TABLE, move |source, abandonment| {
-            control.abandonment = Some(abandonment);
-            let inner = dflat_workspace::Fetch {
-                source,
-                table,
-                query,
-                control,
-            };
+        let (source, detached) = self.inner.detach();
+        AsyncCall::reading(source, T::TABLE, move |source, abandonment| {
+            let inner = detached.attach(source, abandonment);
             let object = PhantomData;
-            read(Fetch {
-                inner,
-                too_deep,
-                object,
-            })
+            read(Fetch { inner, object })
         })
     }
 }

@@ -9,7 +9,7 @@ use dflat_model::{CommitSeq, Query};
 
 use super::Cursor;
 use crate::Object;
-use crate::object::Objects;
+use crate::object::{Objects, Stored};
 
 /// The objects of a query, in order: an immutable slice that is cheap to clone and can go to any
 /// thread.
@@ -25,7 +25,7 @@ pub struct FetchedResult<T> {
 }
 
 impl<T: Object> FetchedResult<T> {
-    pub(crate) fn new(fetched: Fetched, query: ShapedQuery) -> Self {
+    pub(crate) fn new((fetched, query): (Fetched, ShapedQuery)) -> Self {
         Self {
             objects: Objects::new(fetched.objects),
             query,
@@ -49,7 +49,7 @@ impl<T: Object> FetchedResult<T> {
 
     fn place(&self, object: &T) -> Option<Cursor> {
         // Objects are verified, so every key can be read.
-        let cursor = fetch::cursor_of(&T::TABLE, self.frame(), object.handle());
+        let cursor = fetch::cursor_of(Stored::<T>::TABLE, self.frame(), object.handle());
         cursor.ok().map(Cursor::new)
     }
 

@@ -154,7 +154,7 @@ impl<'w, T: Object, K: FieldType + ?Sized, S> GroupBy<'w, T, K, S> {
     /// one, nothing is summed and the query has no condition.
     pub fn all(self) -> Result<Vec<Group<K::Owned, S>>> {
         self.fetch.check()?;
-        let groups = self.fetch.inner.groups(&self.grouping())?;
+        let groups = self.fetch.inner.fetch.groups(&self.grouping())?;
         read::<T, K, S>(&groups, self.reader)
     }
 

@@ -8,6 +8,7 @@ mod get;
 mod group_by;
 mod iter;
 mod select;
+mod untyped;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -20,7 +21,8 @@ use dflat_engine::storage::Row;
 use dflat_model::Query;
 use dflat_workspace::{Explanation, Source};
 
-use crate::{Error, ErrorKind, Object, Order, Predicate, Result};
+use crate::object::Stored;
+use crate::{Object, Order, Predicate, Result};
 pub(crate) use awaited::{get_async, get_many_async};
 pub use cursor::Cursor;
 pub use fetched_result::FetchedResult;
@@ -30,6 +32,7 @@ pub use group_by::{Group, GroupBy};
 pub use iter::FetchIter;
 pub use select::Selection;
 pub(crate) use select::Unreadable;
+use untyped::Untyped;
 
 /// A query for objects of type `T`, to be narrowed and then run.
 ///
@@ -61,29 +64,21 @@ pub(crate) use select::Unreadable;
 /// ```
 #[must_use = "a query does nothing until it is run"]
 pub struct Fetch<'w, T> {
-    inner: dflat_workspace::Fetch<'w>,
-    /// Whether a condition was dropped because it was too deep.
-    too_deep: bool,
+    inner: Untyped<'w>,
     object: PhantomData<fn() -> T>,
 }
 
 impl<'w, T: Object> Fetch<'w, T> {
     pub(crate) fn new(source: Source<'w>) -> Self {
         Self {
-            inner: dflat_workspace::Fetch::new(source, T::TABLE),
-            too_deep: false,
+            inner: Untyped::new(source, Stored::<T>::TABLE),
             object: PhantomData,
         }
     }
 
     /// Keeps the objects that meet this condition and all conditions before it.
     pub fn filter(mut self, predicate: Predicate<T>) -> Self {
-        let (predicate, too_deep) = predicate.into_data();
-        self.too_deep |= too_deep;
-        self.inner.query.predicate = Some(match self.inner.query.predicate.take() {
-            None => predicate,
-            Some(before) => before.and(predicate),
-        });
+        self.inner.filter(predicate.into_nested());
         self
     }
 
@@ -116,15 +111,13 @@ impl<'w, T: Object> Fetch<'w, T> {
 
     /// Orders by a key, after the keys given before.
     pub fn order_by(mut self, order: Order<T>) -> Self {
-        let (order, too_deep) = order.into_data();
-        self.too_deep |= too_deep;
-        self.inner.query.order.push(order);
+        self.inner.order_by(order.into_data());
         self
     }
 
     /// Keeps the first `limit` objects of the order.
     pub fn limit(mut self, limit: usize) -> Self {
-        self.inner.query.limit = Some(limit);
+        self.inner.fetch.query.limit = Some(limit);
         self
     }
 
@@ -133,7 +126,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// The objects are counted anew each time: pages shift under concurrent writes, and a page far
     /// down costs all pages before it. To read page by page, use [`after`](Self::after).
     pub fn offset(mut self, offset: usize) -> Self {
-        self.inner.query.offset = offset;
+        self.inner.fetch.query.offset = offset;
         self
     }
 
@@ -166,7 +159,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// # }
     /// ```
     pub fn after(mut self, cursor: Cursor) -> Self {
-        self.inner.query.after = Some(cursor.into_data());
+        self.inner.fetch.query.after = Some(cursor.into_data());
         self
     }
 
@@ -175,7 +168,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     ///
     /// This applies to reads; a subscription to the query ignores it.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.inner.control.deadline = Instant::now().checked_add(timeout);
+        self.inner.fetch.control.deadline = Instant::now().checked_add(timeout);
         self
     }
 
@@ -184,7 +177,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     ///
     /// This applies to reads; a subscription to the query ignores it.
     pub fn cancelled_by(mut self, cancellation: &Cancellation) -> Self {
-        self.inner.control.cancellation = Some(cancellation.clone());
+        self.inner.fetch.control.cancellation = Some(cancellation.clone());
         self
     }
 
@@ -199,7 +192,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     ///
     /// This applies to reads; a subscription to the query ignores it.
     pub fn unchecked(mut self) -> Self {
-        self.inner.control.incomplete = true;
+        self.inner.fetch.control.incomplete = true;
         self
     }
 
@@ -223,9 +216,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// more than an eighth of all objects, and more than some hundred, the query scans all objects
     /// instead. A limit stops a scan early if the rows are scanned in the order of the query.
     pub fn all(self) -> Result<FetchedResult<T>> {
-        self.check()?;
-        let fetched = self.inner.all()?;
-        Ok(FetchedResult::new(fetched, self.inner.query.into()))
+        Ok(FetchedResult::new(self.inner.all()?))
     }
 
     /// Runs the query in batches of some hundred objects, as the iterator is advanced: for results
@@ -242,7 +233,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// batch costs a scan.
     pub fn iter(self) -> Result<FetchIter<'w, T>> {
         self.check()?;
-        Ok(FetchIter::new(self.inner.rows()?))
+        Ok(FetchIter::new(self.inner.fetch.rows()?))
     }
 
     /// Runs the query and reads these fields of its objects, and nothing else. If the index that
@@ -274,12 +265,12 @@ impl<'w, T: Object> Fetch<'w, T> {
     pub fn select<S: Selection<T>>(mut self, selection: S) -> Result<Vec<S::Output>> {
         let mut expressions = Vec::new();
         for (expression, depth) in selection.expressions() {
-            self.too_deep |= depth > PREDICATE_DEPTH_MAX;
+            self.inner.too_deep |= depth > PREDICATE_DEPTH_MAX;
             expressions.push(expression);
         }
         self.check()?;
         let read = &mut |row: Row<'_>| S::read(&expressions, &row).map_err(|_| Malformed);
-        self.inner.select(&expressions, read)
+        self.inner.fetch.select(&expressions, read)
     }
 
     /// Describes how the query would be run now, without running it. The plan depends on which
@@ -305,7 +296,7 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// ```
     pub fn explain(self) -> Result<Explanation> {
         self.check()?;
-        self.inner.explain()
+        self.inner.fetch.explain()
     }
 
     /// Runs the query and returns its first object.
@@ -313,43 +304,34 @@ impl<'w, T: Object> Fetch<'w, T> {
     /// # Errors
     /// As [`all`](Self::all).
     pub fn first(self) -> Result<Option<T>> {
-        let limit = self.inner.query.limit.map_or(1, |limit| limit.min(1));
-        Ok(self.limit(limit).all()?.first().cloned())
+        let (fetched, _) = self.inner.first()?;
+        Ok(fetched.objects.first().cloned().map(T::from_handle))
     }
 
     /// Refuses a query if one of its conditions was dropped because it was too deep.
     pub(crate) fn check(&self) -> Result<()> {
-        Self::refuse_if(self.too_deep)
-    }
-
-    fn refuse_if(too_deep: bool) -> Result<()> {
-        if !too_deep {
-            return Ok(());
-        }
-        let message = format!(
-            "cannot query {}: its condition is nested more than {PREDICATE_DEPTH_MAX} deep",
-            T::TABLE.type_name
-        );
-        Err(Error::new(ErrorKind::InvalidArgument, message))
+        self.inner.check()
     }
 
     /// Makes the query fail when it is run, because one of its parts is too deep.
     pub(crate) fn refuse_as_too_deep(&mut self) {
-        self.too_deep = true;
+        self.inner.too_deep = true;
     }
 
-    /// The engine and the query, if it was started from a workspace.
-    pub(crate) fn into_parts(self) -> (Option<&'w Engine>, Query) {
-        let engine = match self.inner.source {
-            Source::Workspace(engine) => Some(engine),
-            Source::Snapshot(_) | Source::Transaction(_) => None,
-        };
-        (engine, self.inner.query)
+    /// The query, if its workspace is that of an engine.
+    pub(crate) fn query_of(self, engine: &Engine) -> Result<Query> {
+        self.inner.query_of(engine)
+    }
+
+    /// The query, unless a condition is too deep.
+    pub(crate) fn into_query(self) -> Result<Query> {
+        self.check()?;
+        Ok(self.inner.fetch.query)
     }
 }
 
 impl<T> fmt::Debug for Fetch<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Fetch({})", self.inner.query)
+        write!(f, "Fetch({})", self.inner.fetch.query)
     }
 }

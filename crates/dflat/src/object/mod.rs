@@ -3,6 +3,8 @@
 mod objects;
 mod payload;
 
+use std::marker::PhantomData;
+
 use dflat_engine::object::{Origin, TableView, exceeded_limit};
 use dflat_model::{ROOT_TYPE, RowId, Table};
 
@@ -88,6 +90,13 @@ pub trait Object: Clone + Send + Sync + 'static {
     fn detach(&self) -> Self {
         Self::from_handle(self.handle().detach())
     }
+}
+
+/// The table of a type by reference, which needs no copy where it is used.
+pub(crate) struct Stored<T>(PhantomData<fn() -> T>);
+
+impl<T: Object> Stored<T> {
+    pub(crate) const TABLE: &'static Table = &T::TABLE;
 }
 
 /// The view on the values that an object holds.

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use dflat_engine::engine::{Engine, Subject};
 use dflat_engine::fetch::{Fetched, PREDICATE_DEPTH_MAX};
 use dflat_engine::observe::{Event, Interest, ObjectEvent, ResultUpdate, ShapedQuery};
-use dflat_model::{Expression, Query, Table};
+use dflat_model::{Expression, Table};
 use dflat_workspace::{is_silent_count, is_silent_result};
 
 use super::Update;
 use super::reading::{Reading, Selected, Whole};
-use crate::{Error, ErrorKind, Fetch, FetchedResult, Object, Result, Selection};
+use crate::{Error, Fetch, FetchedResult, Object, Result, Selection};
 
 /// A change of an observed object.
 #[derive(Clone, Debug, PartialEq)]
@@ -198,20 +198,6 @@ impl<'w, T: Object> Fetch<'w, T> {
             expressions,
             selection: PhantomData,
         }
-    }
-
-    /// The query, if it was started from a workspace on this engine.
-    pub(super) fn query_of(self, engine: &Engine) -> Result<Query> {
-        self.check()?;
-        let (source, query) = self.into_parts();
-        if source.is_some_and(|source| source.is_same(engine)) {
-            return Ok(query);
-        }
-        let message = format!(
-            "cannot subscribe to a query of {} that was not started from this workspace",
-            T::TABLE.type_name
-        );
-        Err(Error::new(ErrorKind::InvalidArgument, message))
     }
 }
 

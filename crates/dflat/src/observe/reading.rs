@@ -36,12 +36,12 @@ impl<T: Object> Reading for Whole<T> {
     type Kept = Fetched;
 
     fn read(&self, fetched: Fetched, query: &ShapedQuery) -> (FetchedResult<T>, Fetched) {
-        let result = FetchedResult::new(fetched.clone(), query.clone());
+        let result = FetchedResult::new((fetched.clone(), query.clone()));
         (result, fetched)
     }
 
     fn read_again(&self, kept: Fetched, query: &ShapedQuery) -> FetchedResult<T> {
-        FetchedResult::new(kept, query.clone())
+        FetchedResult::new((kept, query.clone()))
     }
 
     fn objects(kept: &Fetched) -> &Arc<Vec<Handle>> {

@@ -4,12 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use dflat_engine::fetch::PREDICATE_DEPTH_MAX;
 use dflat_engine::object::ScalarType;
-use dflat_model::{
-    Comparison, Direction, Expression, FieldKind, Predicate as Data, Scalar, Step, Value, ValueRef,
-};
+use dflat_model::{Comparison, Direction, Expression, FieldKind, Scalar, Step, Value, ValueRef};
 
+use super::nested::{Among, Nested};
 use super::{Maybe, Operand, Order, Predicate, Sure};
 
 /// A type that a query field can have: numbers, `bool`, `str`, and generated enums.
@@ -126,9 +124,7 @@ type Types<R, T, P> = PhantomData<fn() -> (R, Box<T>, P)>;
 /// the values of the former are plain, those of the latter an `Option`. A function that takes a
 /// `Field<Post, i32>` is called with `Post::PRIORITY.into()`.
 pub struct Field<R, T: ?Sized, P = Maybe> {
-    inner: Expression,
-    /// The depth of the computation: 0 for a field. Beyond the limit `inner` is not kept.
-    depth: usize,
+    data: Nested<Expression>,
     types: Types<R, T, P>,
 }
 
@@ -151,11 +147,10 @@ impl<R, T: FieldType + ?Sized, P> Field<R, T, P> {
             kind: T::KIND,
             default,
         };
-        Self {
+        Self::of(Nested {
             inner: Expression::Field(field),
             depth: 0,
-            types: PhantomData,
-        }
+        })
     }
 
     /// The field's value equals `value`; for `None`, the field has no value, as
@@ -173,20 +168,14 @@ impl<R, T: FieldType + ?Sized, P> Field<R, T, P> {
     /// ```
     #[must_use]
     pub fn eq(self, value: impl Operand<R, T>) -> Predicate<R> {
-        match value.into_present() {
-            Some(value) => self.compare(Comparison::Equal, value),
-            None => self.is_null(),
-        }
+        self.compare_present(Comparison::Equal, value)
     }
 
     /// The field has a value, and it differs from `value`; for `None`, the field has a value, as
     /// [`is_not_null`](Self::is_not_null) says.
     #[must_use]
     pub fn ne(self, value: impl Operand<R, T>) -> Predicate<R> {
-        match value.into_present() {
-            Some(value) => self.compare(Comparison::NotEqual, value),
-            None => self.is_not_null(),
-        }
+        self.compare_present(Comparison::NotEqual, value)
     }
 
     /// The field's value is less than `value`.
@@ -223,31 +212,11 @@ impl<R, T: FieldType + ?Sized, P> Field<R, T, P> {
     /// There may be any number of them; without any, the condition is never true.
     #[must_use]
     pub fn in_<O: Operand<R, T>>(self, values: impl IntoIterator<Item = O>) -> Predicate<R> {
-        let (mut literals, mut others) = (Vec::new(), Vec::new());
-        let mut or_null = false;
+        let mut among = Among::new(self.data);
         for value in values {
-            let Some(value) = value.into_present() else {
-                or_null = true;
-                continue;
-            };
-            match value.inner {
-                Expression::Literal(literal) if value.depth <= PREDICATE_DEPTH_MAX => {
-                    literals.push(literal);
-                }
-                _ => others.push(value),
-            }
+            among.add(value.into_present().map(Field::into_nested));
         }
-        let among = Data::In {
-            operand: self.inner.clone(),
-            values: literals,
-        };
-        let mut among = Predicate::nested(among, 1 + self.depth);
-        if or_null {
-            among = among | self.clone().is_null();
-        }
-        others
-            .into_iter()
-            .fold(among, |any, other| any | self.clone().eq(other))
+        Predicate::of(among.end())
     }
 
     /// The field has a value, and it is none of `values`; `None` among them changes nothing.
@@ -259,7 +228,7 @@ impl<R, T: FieldType + ?Sized, P> Field<R, T, P> {
     /// The field has no value.
     #[must_use]
     pub fn is_null(self) -> Predicate<R> {
-        Predicate::nested(Data::IsNull(self.inner), 1 + self.depth)
+        Predicate::of(self.data.test_null())
     }
 
     /// The field has a value.
@@ -280,65 +249,58 @@ impl<R, T: FieldType + ?Sized, P> Field<R, T, P> {
     /// The order by this field from the smallest value; objects without one come first.
     #[must_use]
     pub fn ascending(self) -> Order<R> {
-        Order::new(self.inner, self.depth, Direction::Ascending)
+        Order::of(self.data.order(Direction::Ascending))
     }
 
     /// The order by this field from the largest value; objects without one come last.
     #[must_use]
     pub fn descending(self) -> Order<R> {
-        Order::new(self.inner, self.depth, Direction::Descending)
+        Order::of(self.data.order(Direction::Descending))
     }
 
     fn compare(self, operator: Comparison, value: impl Operand<R, T>) -> Predicate<R> {
-        let value = value.into_field();
-        let depth = 1 + self.depth.max(value.depth);
-        let compare = Data::Compare {
-            left: self.inner,
-            operator,
-            right: value.inner,
-        };
-        Predicate::nested(compare, depth)
+        Predicate::of(self.data.compare(operator, value.into_field().data))
+    }
+
+    fn compare_present(self, operator: Comparison, value: impl Operand<R, T>) -> Predicate<R> {
+        let value = value.into_present().map(Field::into_nested);
+        Predicate::of(self.data.compare_present(operator, value))
     }
 }
 
 impl<R, T: ?Sized> Field<R, T> {
-    /// A computed value, with the depth of its computation.
-    pub(super) fn nested(inner: Expression, depth: usize) -> Self {
-        let inner = if depth > PREDICATE_DEPTH_MAX {
-            Expression::Literal(Value::Null)
-        } else {
-            inner
-        };
-        Self {
-            inner,
-            depth,
-            types: PhantomData,
-        }
-    }
-
     /// The same value for all objects.
     pub(super) fn literal(value: Value) -> Self {
-        Self::nested(Expression::Literal(value), 0)
+        Self::of(Nested::literal(value))
     }
 }
 
 impl<R, T: ?Sized, P> Field<R, T, P> {
+    pub(super) const fn of(data: Nested<Expression>) -> Self {
+        let types = PhantomData;
+        Self { data, types }
+    }
+
     /// A value that is computed from this field alone.
     pub(super) fn computed<U: ?Sized>(
         self,
         compute: impl FnOnce(Box<Expression>) -> Expression,
     ) -> Field<R, U> {
-        Field::nested(compute(Box::new(self.inner)), self.depth + 1)
+        Field::of(self.data.computed(compute))
     }
 
     /// The same value with another static type.
     pub(super) fn retyped<U: ?Sized>(self) -> Field<R, U> {
-        Field::nested(self.inner, self.depth)
+        Field::of(self.data)
+    }
+
+    pub(super) fn into_nested(self) -> Nested<Expression> {
+        self.data
     }
 
     /// The plain data, and the depth of the computation.
     pub(crate) fn into_data(self) -> (Expression, usize) {
-        (self.inner, self.depth)
+        (self.data.inner, self.data.depth)
     }
 }
 
@@ -351,16 +313,12 @@ impl<R, T: ?Sized> From<Field<R, T, Sure>> for Field<R, T> {
 
 impl<R, T: ?Sized, P> Clone for Field<R, T, P> {
     fn clone(&self) -> Self {
-        Self {
-            inner: self.inner.clone(),
-            depth: self.depth,
-            types: PhantomData,
-        }
+        Self::of(self.data.clone())
     }
 }
 
 impl<R, T: ?Sized, P> fmt::Debug for Field<R, T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Field({})", self.inner)
+        write!(f, "Field({})", self.data.inner)
     }
 }

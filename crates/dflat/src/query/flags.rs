@@ -27,10 +27,6 @@ impl<R, T: Flags, P> Field<R, T, P> {
 }
 
 fn common<R, T, P, U>(a: Field<R, T, P>, b: Field<R, T>) -> Field<R, U> {
-    arithmetic(
-        Arithmetic::BitAnd,
-        Domain::Unsigned,
-        a.into_data(),
-        b.into_data(),
-    )
+    let (a, b) = (a.into_nested(), b.into_nested());
+    Field::of(arithmetic(Arithmetic::BitAnd, Domain::Unsigned, a, b))
 }

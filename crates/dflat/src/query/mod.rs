@@ -2,6 +2,7 @@
 
 mod field;
 mod flags;
+mod nested;
 mod number;
 mod operand;
 mod order;
@@ -13,6 +14,7 @@ mod vector;
 
 pub use field::{Field, FieldType};
 pub use flags::Flags;
+pub(crate) use nested::Nested;
 pub use number::Number;
 pub use operand::Operand;
 pub use order::Order;

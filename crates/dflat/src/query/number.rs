@@ -4,6 +4,7 @@ use std::ops::{Add, Div, Mul, Rem, Sub};
 
 use dflat_model::{Arithmetic, Domain, Expression};
 
+use super::nested::Nested;
 use super::{Field, FieldType, Operand};
 
 /// A type of numbers in which queries compute.
@@ -66,21 +67,21 @@ sizes! {
     f64: f32;
 }
 
-pub(super) fn arithmetic<R, W: ?Sized>(
+pub(super) fn arithmetic(
     operator: Arithmetic,
     domain: Domain,
-    left: (Expression, usize),
-    right: (Expression, usize),
-) -> Field<R, W> {
-    let ((left, left_depth), (right, right_depth)) = (left, right);
+    left: Nested<Expression>,
+    right: Nested<Expression>,
+) -> Nested<Expression> {
+    let depth = 1 + left.depth.max(right.depth);
     let inner = Expression::Arithmetic {
         operator,
         domain,
-        left: Box::new(left),
-        right: Box::new(right),
+        left: Box::new(left.inner),
+        right: Box::new(right.inner),
     };
     // A value that is built on one that is too deep is too deep as well.
-    Field::nested(inner, 1 + left_depth.max(right_depth))
+    Nested::new(inner, depth)
 }
 
 macro_rules! operators {
@@ -89,8 +90,8 @@ macro_rules! operators {
             type Output = Field<R, T::Wide>;
 
             fn $method(self, other: O) -> Self::Output {
-                let other = other.into_field().into_data();
-                arithmetic(Arithmetic::$arithmetic, T::DOMAIN, self.into_data(), other)
+                let (left, right) = (self.into_nested(), other.into_field().into_nested());
+                Field::of(arithmetic(Arithmetic::$arithmetic, T::DOMAIN, left, right))
             }
         }
 
@@ -107,8 +108,8 @@ macro_rules! operators {
             type Output = Field<R, $wide>;
 
             fn $method(self, other: Field<R, $type, P>) -> Self::Output {
-                let left = (Expression::Literal(self.to_value()), 0);
-                arithmetic(Arithmetic::$arithmetic, Domain::$domain, left, other.into_data())
+                let (left, right) = (Nested::literal(self.to_value()), other.into_nested());
+                Field::of(arithmetic(Arithmetic::$arithmetic, Domain::$domain, left, right))
             }
         }
     )*};

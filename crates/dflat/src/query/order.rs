@@ -3,8 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use dflat_engine::fetch::PREDICATE_DEPTH_MAX;
-use dflat_model::{Direction, Expression, Nulls};
+use dflat_model::{Direction, Nulls};
 
 /// A key of an order, made by [`Field::ascending`](super::Field::ascending) and
 /// [`Field::descending`](super::Field::descending).
@@ -15,14 +14,11 @@ pub struct Order<R> {
 }
 
 impl<R> Order<R> {
-    pub(super) fn new(key: Expression, depth: usize, direction: Direction) -> Self {
+    /// An order, and whether its value is too deep.
+    pub(super) fn of((inner, too_deep): (dflat_model::Order, bool)) -> Self {
         Self {
-            inner: dflat_model::Order {
-                key,
-                direction,
-                nulls: Nulls::Smallest,
-            },
-            too_deep: depth > PREDICATE_DEPTH_MAX,
+            inner,
+            too_deep,
             object: PhantomData,
         }
     }

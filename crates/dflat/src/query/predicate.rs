@@ -4,9 +4,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, Not};
 
-use dflat_engine::fetch::PREDICATE_DEPTH_MAX;
 use dflat_model::Predicate as Data;
 
+use super::nested::Nested;
 use crate::{Error, ErrorKind, Object, Result};
 
 /// A condition on objects of type `R`.
@@ -17,31 +17,20 @@ use crate::{Error, ErrorKind, Object, Result};
 /// Conditions may nest 256 deep; `&` and `|` of many conditions do not nest. A query with a deeper
 /// condition fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
 pub struct Predicate<R> {
-    inner: Data,
-    /// The depth of the condition: at least 1. Beyond the limit `inner` is not kept, because
-    /// copying, evaluating or dropping a deeper condition could overflow a stack.
-    depth: usize,
+    data: Nested<Data>,
     object: PhantomData<fn() -> R>,
 }
 
 impl<R> Predicate<R> {
-    pub(super) fn nested(inner: Data, depth: usize) -> Self {
-        let inner = if depth > PREDICATE_DEPTH_MAX {
-            Data::Constant(false)
-        } else {
-            inner
-        };
-        Self {
-            inner,
-            depth,
-            object: PhantomData,
-        }
+    pub(super) fn of(data: Nested<Data>) -> Self {
+        let object = PhantomData;
+        Self { data, object }
     }
 
     /// The condition that all objects meet, or none.
     #[must_use]
     pub fn constant(value: bool) -> Self {
-        Self::nested(Data::Constant(value), 1)
+        Self::of(Nested::constant(value))
     }
 
     /// The condition that all of these conditions are met; without any, all objects meet it. So
@@ -75,14 +64,9 @@ impl<R> Predicate<R> {
         any.unwrap_or_else(|| Self::constant(false))
     }
 
-    /// The condition as plain data, and whether it nests too deeply to be kept.
-    pub(crate) fn into_data(self) -> (Data, bool) {
-        (self.inner, self.depth > PREDICATE_DEPTH_MAX)
-    }
-
-    /// The condition as plain data, and how deep it nests.
-    pub(super) fn into_parts(self) -> (Data, usize) {
-        (self.inner, self.depth)
+    /// The condition as plain data, with the depth of its nesting.
+    pub(crate) fn into_nested(self) -> Nested<Data> {
+        self.data
     }
 
     /// The condition as bytes, to be stored or sent. The first byte is a version;
@@ -91,28 +75,11 @@ impl<R> Predicate<R> {
     /// # Errors
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) if it nests too deeply.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        if self.depth > PREDICATE_DEPTH_MAX {
-            let message = format!("cannot encode a condition nested {} deep", self.depth);
+        if self.data.is_too_deep() {
+            let message = format!("cannot encode a condition nested {} deep", self.data.depth);
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
-        Ok(self.inner.to_bytes())
-    }
-
-    /// Combines two conditions; lists of the same kind become one list.
-    fn combine(
-        self,
-        other: Self,
-        is_list: impl Fn(&Data) -> bool,
-        combine: impl FnOnce(Data, Data) -> Data,
-    ) -> Self {
-        let below = |part: &Self| part.depth - usize::from(is_list(&part.inner));
-        let depth = 1 + below(&self).max(below(&other));
-        // A condition that is built on one that is too deep is too deep as well.
-        let depth = match self.depth.max(other.depth) {
-            deepest if deepest > PREDICATE_DEPTH_MAX => deepest,
-            _ => depth,
-        };
-        Self::nested(combine(self.inner, other.inner), depth)
+        Ok(self.data.inner.to_bytes())
     }
 }
 
@@ -151,7 +118,7 @@ impl<R: Object> Predicate<R> {
             return Err(refuse("it names fields that are not there".to_owned()));
         }
         let depth = inner.depth();
-        Ok(Self::nested(inner, depth))
+        Ok(Self::of(Nested::of(inner, depth)))
     }
 }
 
@@ -159,7 +126,7 @@ impl<R> BitAnd for Predicate<R> {
     type Output = Self;
 
     fn bitand(self, other: Self) -> Self {
-        self.combine(other, |part| matches!(part, Data::And(_)), Data::and)
+        Self::of(self.data.and(other.data))
     }
 }
 
@@ -167,7 +134,7 @@ impl<R> BitOr for Predicate<R> {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        self.combine(other, |part| matches!(part, Data::Or(_)), Data::or)
+        Self::of(self.data.or(other.data))
     }
 }
 
@@ -175,28 +142,24 @@ impl<R> Not for Predicate<R> {
     type Output = Self;
 
     fn not(self) -> Self {
-        let depth = match self.inner {
-            Data::Not(_) => self.depth - 1,
-            _ => self.depth + 1,
-        };
-        Self::nested(self.inner.negate(), depth)
+        Self::of(self.data.negate())
     }
 }
 
 impl<R> Clone for Predicate<R> {
     fn clone(&self) -> Self {
-        Self::nested(self.inner.clone(), self.depth)
+        Self::of(self.data.clone())
     }
 }
 
 impl<R> fmt::Debug for Predicate<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Predicate({})", self.inner)
+        write!(f, "Predicate({})", self.data.inner)
     }
 }
 
 impl<R> fmt::Display for Predicate<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
+        self.data.inner.fmt(f)
     }
 }

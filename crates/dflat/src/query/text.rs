@@ -1,8 +1,6 @@
 //! Tests of strings.
 
-use std::borrow::Cow;
-
-use dflat_model::{Expression, Predicate as Data, TextTest};
+use dflat_model::{Expression, TextTest};
 
 use super::{Field, Predicate};
 
@@ -93,12 +91,5 @@ fn test<R, P>(
     pattern: String,
     ignore_case: bool,
 ) -> Predicate<R> {
-    let (operand, depth) = field.into_data();
-    let inner = Data::Text {
-        operand,
-        test,
-        pattern: Cow::Owned(pattern),
-        ignore_case,
-    };
-    Predicate::nested(inner, 1 + depth)
+    Predicate::of(field.into_nested().test(test, pattern, ignore_case))
 }

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use dflat_model::{Expression, FieldKind, Predicate as Data, Step, Value, VectorMember};
+use dflat_model::{Expression, FieldKind, Step, Value, VectorMember};
 
+use super::nested::Nested;
 use super::{Field, FieldType, Operand, Path, Predicate};
 
 /// A type of the members of vectors.
@@ -74,7 +75,7 @@ impl<R, E: Element + ?Sized> VectorField<R, E> {
     /// hold the vector is missing.
     #[must_use]
     pub fn len(self) -> Field<R, u64> {
-        Field::nested(Expression::Count(self.into_data()), 0)
+        Field::of(Nested::new(Expression::Count(self.into_data()), 0))
     }
 
     /// The vector has no members.
@@ -92,12 +93,8 @@ impl<R, E: Element + ?Sized> VectorField<R, E> {
         self,
         condition: impl FnOnce(E::Fields<Member<R>>) -> Predicate<Member<R>>,
     ) -> Predicate<R> {
-        let (condition, depth) = condition(E::fields(Path::member_of_vector())).into_parts();
-        let inner = Data::Any {
-            vector: self.into_data(),
-            condition: Box::new(condition),
-        };
-        Predicate::nested(inner, depth + 1)
+        let condition = condition(E::fields(Path::member_of_vector())).into_nested();
+        Predicate::of(condition.of_any(self.into_data()))
     }
 
     /// All members meet a condition. An empty vector meets every condition.

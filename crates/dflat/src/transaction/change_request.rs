@@ -4,12 +4,13 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use dflat_engine::object::Writer;
-use dflat_engine::transaction::{Change, TransactionObject};
+use dflat_engine::transaction::{Change, Outcome, Transaction, TransactionObject};
+use dflat_model::{RowId, Table};
 
-use super::TransactionContext;
+use super::{TransactionContext, UpdatedObject};
 use crate::codec::{Encoder, Handle, Message, TableReader};
-use crate::object::view_of;
-use crate::{Object, Result};
+use crate::object::{Stored, view_of};
+use crate::{Error, Object, Result};
 
 /// A change to an object of type `T`: its creation, an update, an upsert, its restoration or its
 /// deletion.
@@ -48,6 +49,11 @@ use crate::{Object, Result};
 /// ```
 pub struct ChangeRequest<T: Object> {
     data: T::Data,
+    target: Target,
+}
+
+/// The part of a request that does not depend on its type.
+struct Target {
     kind: Kind,
     /// The state that the stored object must have, if the request is optimistic.
     seen: Option<Handle>,
@@ -184,7 +190,7 @@ impl<T: Object> ChangeRequest<T> {
     /// A look-up by row id, unless this transaction has read `seen`.
     #[must_use]
     pub fn if_unchanged(mut self, seen: &T) -> Self {
-        self.seen = Some(seen.handle().clone());
+        self.target.seen = Some(seen.handle().clone());
         self
     }
 
@@ -196,36 +202,99 @@ impl<T: Object> ChangeRequest<T> {
 
     #[inline]
     fn new(data: T::Data, kind: Kind) -> Self {
-        let seen = None;
-        Self { data, kind, seen }
+        let target = Target { kind, seen: None };
+        Self { data, target }
     }
 
-    /// The state that the stored object must have, if the request is optimistic.
-    pub(crate) fn seen(&self) -> Option<&Handle> {
-        self.seen.as_ref()
-    }
-
-    /// Encodes the request and hands it to `submit`.
+    /// Encodes the request and submits it.
     #[inline]
-    pub(crate) fn lower<R>(self, submit: impl FnOnce(Change<'_>) -> Result<R>) -> Result<R> {
+    pub(super) fn submit(self, transaction: &Transaction) -> Result<UpdatedObject<T>> {
+        let Self { data, target } = self;
+        let encode = |encoder: &mut Encoder<'_>| data.encode(encoder);
+        let (object, made) = match target.submit(Stored::<T>::TABLE, transaction, &encode)? {
+            Submitted::Stored(handle, made) => (T::from_handle(handle), made),
+            Submitted::Deleted(row_id) => return Ok(UpdatedObject::Deleted(row_id)),
+        };
+        Ok(match made {
+            Made::Inserted => UpdatedObject::Inserted(object),
+            Made::Updated => UpdatedObject::Updated(object),
+            Made::Identity => UpdatedObject::Identity(object),
+        })
+    }
+}
+
+/// The outcome of a request, before its object gets a type.
+enum Submitted {
+    Stored(Handle, Made),
+    Deleted(RowId),
+}
+
+enum Made {
+    Inserted,
+    Updated,
+    Identity,
+}
+
+impl From<Outcome> for Submitted {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Inserted(object) => Self::Stored(object, Made::Inserted),
+            Outcome::Updated(object) => Self::Stored(object, Made::Updated),
+            Outcome::Identity(object) => Self::Stored(object, Made::Identity),
+            Outcome::Deleted(row_id) => Self::Deleted(row_id),
+        }
+    }
+}
+
+impl Target {
+    fn submit(
+        self,
+        table: &Table,
+        transaction: &Transaction,
+        encode: &dyn Fn(&mut Encoder<'_>),
+    ) -> Result<Submitted> {
+        let outcome = self.outcome(table, transaction, encode)?;
+        Ok(outcome.into())
+    }
+
+    /// Submits the request with the values that `encode` writes.
+    fn outcome(
+        self,
+        table: &Table,
+        transaction: &Transaction,
+        encode: &dyn Fn(&mut Encoder<'_>),
+    ) -> Result<Outcome> {
+        if let Some(seen) = &self.seen {
+            transaction.check_unchanged(table, seen)?;
+        }
         if let Kind::Deletion(base) = self.kind {
-            return submit(Change::Delete { base });
+            return transaction.submit(table, Change::Delete { base });
         }
         if let Kind::Restoration(object) = &self.kind {
             let payload = object.payload();
-            return submit(Change::Restore { payload });
+            return transaction.submit(table, Change::Restore { payload });
         }
         Writer::with_kept(|writer| {
-            Encoder::encode_root(writer, &self.data);
-            let named = |error: crate::Error| error.context(format_args!("{}", T::TABLE.type_name));
-            let payload = writer.finish().map_err(named)?;
-            submit(match self.kind {
+            let payload = encode_named(writer, table, encode)?;
+            let change = match self.kind {
                 Kind::Creation => Change::Create { payload },
                 Kind::Upsert | Kind::Restoration(_) => Change::Upsert { payload },
                 Kind::Update(base) | Kind::Deletion(base) => Change::Update { base, payload },
-            })
+            };
+            transaction.submit(table, change)
         })
     }
+}
+
+/// The payload with the values that `encode` writes. An error names the type.
+pub(crate) fn encode_named<'w>(
+    writer: &'w mut Writer,
+    table: &Table,
+    encode: &dyn Fn(&mut Encoder<'_>),
+) -> Result<&'w [u8]> {
+    Encoder::encode_with(writer, encode);
+    let named = |error: Error| error.context(format_args!("{}", table.type_name));
+    writer.finish().map_err(named)
 }
 
 impl<T: Object> Deref for ChangeRequest<T> {
@@ -247,7 +316,7 @@ where
     T::Data: fmt::Debug,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match &self.kind {
+        let kind = match &self.target.kind {
             Kind::Creation => "Creation",
             Kind::Upsert => "Upsert",
             Kind::Restoration(_) => "Restoration",

@@ -1,5 +1,6 @@
 //! The handle on a transaction that was queued.
 
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -22,28 +23,26 @@ use crate::{Error, ErrorKind, Result};
 /// [`with_error`](crate::Workspace::with_error).
 #[must_use = "a transaction's error is lost unless its handle is awaited, waited for or detached"]
 pub struct TransactionHandle<R, E = Error> {
-    shared: Arc<Shared<R, E>>,
+    shared: Arc<Shared>,
+    /// Gives the outcome the types of the caller.
+    read: fn(Ended) -> Result<R, E>,
 }
 
-/// The state that a transaction shares with its handle, in one allocation.
-pub(crate) struct Shared<R, E> {
-    ending: Ending,
-    /// The value or the error of its own type that the handler has returned, until the outcome is
-    /// taken.
-    returned: Mutex<Option<Result<R, E>>>,
-}
-
-/// The part of the shared state that does not depend on the caller's types.
-struct Ending {
+/// The state that a transaction shares with its handle, in one allocation. It does not depend on
+/// the types of the caller: a program has one copy of the code that works with it.
+pub(crate) struct Shared {
     state: Mutex<State>,
     done: Condvar,
     holds: HeldKeys,
+    /// The value or the error of its own type that the handler has returned, until the outcome is
+    /// taken.
+    returned: Mutex<Option<Boxed>>,
 }
 
 enum State {
     Running(Waiter),
     /// A completion takes the outcome.
-    Awaited(Box<dyn FnOnce(Result<()>) + Send>),
+    Awaited(Box<dyn FnOnce(Ended) + Send>),
     Done(Result<()>),
     Taken,
 }
@@ -55,34 +54,91 @@ enum Waiter {
     Task(Waker),
 }
 
-impl<R, E> AsRef<HeldKeys> for Shared<R, E> {
-    fn as_ref(&self) -> &HeldKeys {
-        &self.ending.holds
+/// A value or an error whose type the handle knows.
+type Boxed = Box<dyn Any + Send>;
+
+/// The result of a handler.
+pub(crate) struct Returned {
+    /// The outcome for the engine.
+    outcome: Result<()>,
+    /// The value; or the error, if it is not the library's.
+    boxed: Option<Boxed>,
+}
+
+impl Returned {
+    pub(crate) fn new<R: Send + 'static, E: Send + 'static>(returned: Result<R, E>) -> Self {
+        match returned {
+            Ok(value) => Self {
+                outcome: Ok(()),
+                boxed: Some(Box::new(value)),
+            },
+            Err(error) => Self::failed(error),
+        }
+    }
+
+    fn failed<E: Send + 'static>(error: E) -> Self {
+        let (error, kept) = own_error::split(error);
+        Self {
+            outcome: Err(error),
+            boxed: kept.map(|error| Box::new(error) as _),
+        }
     }
 }
 
-/// A handle, and the state that its transaction shares with it. `returned` is what the handler has
-/// returned already.
-pub(crate) fn channel<R, E>(
-    returned: Option<Result<R, E>>,
-) -> (Arc<Shared<R, E>>, TransactionHandle<R, E>) {
-    let shared = Arc::new(Shared {
-        ending: Ending::new(),
-        returned: Mutex::new(returned),
-    });
-    let handle = TransactionHandle {
-        shared: Arc::clone(&shared),
-    };
-    (shared, handle)
+/// The end of a transaction: its outcome, and the value or the error that its handler returned.
+struct Ended {
+    outcome: Result<()>,
+    returned: Option<Boxed>,
 }
 
-impl Ending {
-    fn new() -> Self {
-        Self {
+impl Ended {
+    /// The outcome in the types of the caller. No lock is held: the conversion of an error is the
+    /// caller's code.
+    fn into_result<R: 'static, E: From<Error> + 'static>(self) -> Result<R, E> {
+        let (error, own) = match self.split() {
+            Ok(value) => match value.downcast() {
+                Ok(value) => return Ok(*value),
+                Err(_) => (no_value(), None),
+            },
+            Err(failed) => failed,
+        };
+        Err(failure(error, own))
+    }
+
+    /// The value, or the error of the library and the handler's own.
+    fn split(self) -> Result<Boxed, (Error, Option<Boxed>)> {
+        match (self.outcome, self.returned) {
+            (Ok(()), Some(value)) => Ok(value),
+            (Ok(()), None) => Err((no_value(), None)),
+            (Err(error), own) => Err((error, own)),
+        }
+    }
+}
+
+impl AsRef<HeldKeys> for Shared {
+    fn as_ref(&self) -> &HeldKeys {
+        &self.holds
+    }
+}
+
+impl Shared {
+    /// The state of a transaction that is yet to run.
+    pub(crate) fn new() -> Arc<Self> {
+        Self::returning(None)
+    }
+
+    /// The state of work whose value is known already.
+    pub(crate) fn with_value<R: Send + 'static>(value: R) -> Arc<Self> {
+        Self::returning(Some(Box::new(value)))
+    }
+
+    fn returning(value: Option<Boxed>) -> Arc<Self> {
+        Arc::new(Self {
             state: Mutex::new(State::Running(Waiter::Nobody)),
             done: Condvar::new(),
             holds: HeldKeys::default(),
-        }
+            returned: Mutex::new(value),
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -90,13 +146,28 @@ impl Ending {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn returned(&self) -> MutexGuard<'_, Option<Boxed>> {
+        // No user code runs under the lock.
+        self.returned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what the handler has returned.
+    ///
+    /// # Errors
+    /// An error for the engine, if the handler has returned an error.
+    pub(crate) fn give(&self, returned: Returned) -> Result<()> {
+        // The return value of an earlier run is dropped after the lock is released.
+        let _before = std::mem::replace(&mut *self.returned(), returned.boxed);
+        returned.outcome
+    }
+
     /// Gives the outcome of the transaction to the waiter or the completion.
-    fn complete(&self, outcome: Result<()>) {
+    pub(crate) fn complete(&self, outcome: Result<()>) {
         let mut state = self.lock();
         match std::mem::replace(&mut *state, State::Taken) {
             State::Awaited(completion) => {
                 drop(state);
-                completion(outcome);
+                completion(self.end(outcome));
             }
             State::Running(waiter) => {
                 *state = State::Done(outcome);
@@ -112,8 +183,18 @@ impl Ending {
         }
     }
 
+    fn end(&self, outcome: Result<()>) -> Ended {
+        let returned = self.returned().take();
+        Ended { outcome, returned }
+    }
+
     /// Waits for the outcome and takes it.
-    fn wait(&self) -> Result<()> {
+    fn wait(&self) -> Ended {
+        let outcome = self.wait_for_outcome();
+        self.end(outcome)
+    }
+
+    fn wait_for_outcome(&self) -> Result<()> {
         let mut state = self.lock();
         if !matches!(*state, State::Done(_)) {
             callback::forbid_blocking("wait for a transaction")?;
@@ -127,7 +208,12 @@ impl Ending {
     }
 
     /// Takes the outcome if the transaction has ended.
-    fn poll(&self, context: &Context<'_>) -> Poll<Result<()>> {
+    fn poll(&self, context: &Context<'_>) -> Poll<Ended> {
+        let outcome = self.poll_outcome(context);
+        outcome.map(|outcome| self.end(outcome))
+    }
+
+    fn poll_outcome(&self, context: &Context<'_>) -> Poll<Result<()>> {
         let mut state = self.lock();
         let State::Running(waiter) = &mut *state else {
             return Poll::Ready(take(&mut state));
@@ -143,65 +229,35 @@ impl Ending {
     }
 
     /// Calls `completion` with the outcome, now or when the transaction ends.
-    fn on_completion(&self, completion: Box<dyn FnOnce(Result<()>) + Send>) {
+    fn on_completion(&self, completion: Box<dyn FnOnce(Ended) + Send>) {
         let mut state = self.lock();
         match std::mem::replace(&mut *state, State::Taken) {
             State::Done(outcome) => {
                 drop(state);
-                completion(outcome);
+                completion(self.end(outcome));
             }
             _ => *state = State::Awaited(completion),
         }
     }
 }
 
-impl<R, E> Shared<R, E> {
-    fn returned(&self) -> MutexGuard<'_, Option<Result<R, E>>> {
-        // No user code runs under the lock.
-        self.returned.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<R, E: From<Error>> Shared<R, E> {
-    /// The outcome in the caller's types. No lock is held: the conversion of an error is the
-    /// caller's code.
-    fn outcome(&self, ended: Result<()>) -> Result<R, E> {
-        let returned = self.returned().take();
-        match (ended, returned) {
-            (Ok(()), Some(returned)) => returned,
-            (Ok(()), None) => Err(E::from(no_value())),
-            (Err(error), returned) => Err(own_error::join(error, returned.and_then(Result::err))),
-        }
-    }
-}
-
-impl<R, E: From<Error> + 'static> Shared<R, E> {
-    /// Keeps what the handler has returned.
-    ///
-    /// # Errors
-    /// An error for the engine, if the handler has returned an error.
-    pub(crate) fn give(&self, returned: Result<R, E>) -> Result<()> {
-        let (kept, outcome) = match returned {
-            Ok(value) => (Some(Ok(value)), Ok(())),
-            Err(error) => {
-                let (error, kept) = own_error::split(error);
-                (kept.map(Err), Err(error))
-            }
-        };
-        // The return value of an earlier run is dropped after the lock is released.
-        let _before = std::mem::replace(&mut *self.returned(), kept);
-        outcome
-    }
-
-    /// Gives the outcome of the transaction to the waiter or the completion.
-    pub(crate) fn complete(&self, outcome: Result<()>) {
-        self.ending.complete(outcome);
-    }
+/// The error of a transaction in the type of the caller.
+fn failure<E: From<Error> + 'static>(error: Error, returned: Option<Boxed>) -> E {
+    let own = returned.and_then(|own| own.downcast().ok());
+    own_error::join(error, own.map(|own| *own))
 }
 
 fn no_value() -> Error {
     let message = "cannot give the handler's value: it did not run";
     Error::new(ErrorKind::Backend, message)
+}
+
+impl<R: 'static, E: From<Error> + 'static> TransactionHandle<R, E> {
+    /// The handle on a transaction whose handler returns an `R` or an `E`.
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        let read = Ended::into_result;
+        Self { shared, read }
+    }
 }
 
 impl<R, E: From<Error>> TransactionHandle<R, E> {
@@ -225,8 +281,7 @@ impl<R, E: From<Error>> TransactionHandle<R, E> {
     /// - The error that lost the transaction, or the error of its commit: none of its changes is
     ///   kept then.
     pub fn wait(self) -> Result<R, E> {
-        let ended = self.shared.ending.wait();
-        self.shared.outcome(ended)
+        (self.read)(self.shared.wait())
     }
 
     /// Lets the transaction run, and drops its outcome.
@@ -244,9 +299,9 @@ impl<R: Send + 'static, E: From<Error> + Send + 'static> TransactionHandle<R, E>
     /// more than 65,536 changed rows wait for their delivery, each transaction is held at its end,
     /// at most a second for each 65,536 rows. Long work belongs on a thread of its own.
     pub fn on_completion(self, completion: impl FnOnce(Result<R, E>) + Send + 'static) {
-        let shared = Arc::clone(&self.shared);
-        let completion = Box::new(move |ended| completion(shared.outcome(ended)));
-        self.shared.ending.on_completion(completion);
+        let read = self.read;
+        let completion = Box::new(move |ended| completion(read(ended)));
+        self.shared.on_completion(completion);
     }
 }
 
@@ -256,8 +311,7 @@ impl<R, E: From<Error>> Future for TransactionHandle<R, E> {
     /// Ready when the transaction has ended. Inside a handler or a callback it is ready at once,
     /// with [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock), unless the transaction has ended.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<R, E>> {
-        let ended = self.shared.ending.poll(context);
-        ended.map(|ended| self.shared.outcome(ended))
+        self.shared.poll(context).map(self.read)
     }
 }
 
@@ -274,7 +328,7 @@ fn take(state: &mut State) -> Result<()> {
 
 impl<R, E> fmt::Debug for TransactionHandle<R, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = match *self.shared.ending.lock() {
+        let state = match *self.shared.lock() {
             State::Running(_) | State::Awaited(_) => "running",
             State::Done(_) | State::Taken => "done",
         };

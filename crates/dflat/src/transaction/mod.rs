@@ -7,14 +7,16 @@ mod write_by_query;
 
 use std::fmt;
 
-use dflat_engine::transaction::{Outcome, TransactionObject};
+use dflat_engine::transaction::TransactionObject;
 use dflat_model::RowId;
 
 use crate::fetch;
+use crate::object::Stored;
 use crate::{Durability, Error, Fetch, Object, Result, TransactionDictionary};
 pub use change_request::ChangeRequest;
+pub(crate) use change_request::encode_named;
 pub use handle::TransactionHandle;
-pub(crate) use handle::{Shared, channel};
+pub(crate) use handle::{Returned, Shared};
 
 /// A transaction, inside its handler, which changes and reads objects through it.
 ///
@@ -152,17 +154,7 @@ impl TransactionContext {
     /// any size.
     #[inline]
     pub fn submit<T: Object>(&self, request: ChangeRequest<T>) -> Result<UpdatedObject<T>> {
-        let transaction = self.inner.transaction();
-        if let Some(seen) = request.seen() {
-            transaction.check_unchanged(&T::TABLE, seen)?;
-        }
-        let outcome = request.lower(|change| transaction.submit(&T::TABLE, change))?;
-        Ok(match outcome {
-            Outcome::Inserted(object) => UpdatedObject::Inserted(T::from_handle(object)),
-            Outcome::Updated(object) => UpdatedObject::Updated(T::from_handle(object)),
-            Outcome::Identity(object) => UpdatedObject::Identity(T::from_handle(object)),
-            Outcome::Deleted(row_id) => UpdatedObject::Deleted(row_id),
-        })
+        request.submit(self.inner.transaction())
     }
 
     /// Undoes all changes of this transaction, those made so far and those made later. Returns true
@@ -298,7 +290,8 @@ impl TransactionContext {
 
     /// The latest state of an object.
     pub(crate) fn latest<T: Object>(&self, object: &T) -> Result<Option<TransactionObject>> {
-        self.inner.transaction().latest(&T::TABLE, object.handle())
+        let transaction = self.inner.transaction();
+        transaction.latest(Stored::<T>::TABLE, object.handle())
     }
 
     /// The latest state of an object, which may lack required values.
@@ -307,7 +300,7 @@ impl TransactionContext {
         object: &T,
     ) -> Result<Option<TransactionObject>> {
         let transaction = self.inner.transaction();
-        transaction.latest_to_delete(&T::TABLE, object.handle())
+        transaction.latest_to_delete(Stored::<T>::TABLE, object.handle())
     }
 }
 

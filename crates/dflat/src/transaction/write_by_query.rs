@@ -3,6 +3,7 @@
 use dflat_model::Query;
 
 use super::{ChangeRequest, TransactionContext};
+use crate::object::Stored;
 use crate::{Object, Predicate, Result};
 
 impl TransactionContext {
@@ -46,7 +47,7 @@ impl TransactionContext {
         mut change: impl FnMut(&mut T::Data),
     ) -> Result<usize> {
         let query = self.query_for(condition)?;
-        self.inner.write_each(&T::TABLE, query, |found| {
+        self.inner.write_each(Stored::<T>::TABLE, query, |found| {
             let mut request = ChangeRequest::<T>::update(found);
             change(&mut request);
             self.submit(request).map(drop)
@@ -63,12 +64,10 @@ impl TransactionContext {
     /// As [`update_where`](Self::update_where).
     pub fn delete_where<T: Object>(&self, condition: Predicate<T>) -> Result<usize> {
         let query = self.query_for(condition)?;
-        self.inner.delete_where(&T::TABLE, query)
+        self.inner.delete_where(Stored::<T>::TABLE, query)
     }
 
     fn query_for<T: Object>(&self, condition: Predicate<T>) -> Result<Query> {
-        let fetch = self.fetch::<T>().filter(condition);
-        fetch.check()?;
-        Ok(fetch.into_parts().1)
+        self.fetch::<T>().filter(condition).into_query()
     }
 }

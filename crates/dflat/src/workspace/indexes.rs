@@ -3,12 +3,13 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use dflat_engine::engine;
 use dflat_model::Value;
 
-use crate::transaction::channel;
+use crate::transaction::Shared;
 use crate::{Error, Result, Table, TransactionHandle, Workspace};
 
 /// How far an index is built; returned by [`Workspace::index_progress`].
@@ -140,8 +141,8 @@ impl Workspace {
     /// [`settle`](Self::settle) waits for indexes, too. If a shutdown leaves indexes unbuilt, and
     /// after shutdown, the future yields [`ShutDown`](crate::ErrorKind::ShutDown).
     pub fn indexes_ready(&self) -> IndexesReady {
-        // There is nothing to return.
-        let (shared, handle) = channel(Some(Ok(())));
+        let shared = Shared::with_value(());
+        let handle = TransactionHandle::new(Arc::clone(&shared));
         let ready = Box::new(move |outcome| shared.complete(outcome));
         self.engine().when_indexes_are_ready(ready);
         IndexesReady { handle }

@@ -7,8 +7,10 @@ use std::num::NonZeroUsize;
 use dflat_engine::object::Writer;
 use dflat_workspace::CopyProgress;
 
-use crate::codec::Encoder;
-use crate::{Error, Object, Result, Workspace};
+use crate::codec::{Encoder, Message};
+use crate::object::Stored;
+use crate::transaction::encode_named;
+use crate::{Object, Result, Workspace};
 
 impl Workspace {
     /// Copies the objects of `A` into the table of `B`, for example from one version of a table to
@@ -102,10 +104,9 @@ impl<'w, A: Object, B: Object, F: FnMut(&A) -> Result<B::Data>> TableCopy<'w, A,
             self.workspace.untyped(),
             &mut |object, put| {
                 let data = convert(&A::from_handle(object.clone()))?;
+                let encode = |encoder: &mut Encoder<'_>| data.encode(encoder);
                 let mut writer = Writer::new();
-                Encoder::encode_root(&mut writer, &data);
-                let named = |error: Error| error.context(format_args!("{}", B::TABLE.type_name));
-                put(writer.finish().map_err(named)?)
+                put(encode_named(&mut writer, Stored::<B>::TABLE, &encode)?)
             },
             &mut |done| {
                 if let Some(progress) = &mut progress {
