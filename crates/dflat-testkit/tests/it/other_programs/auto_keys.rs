@@ -50,7 +50,7 @@ fn a_process_that_inserts() {
     }
 }
 
-fn start(path: &Path) -> Child {
+pub(super) fn start(path: &Path) -> Child {
     let name = "other_programs::auto_keys::a_process_that_inserts";
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])

@@ -1,5 +1,6 @@
 //! Commits, tables and triggers of other programs in the same file.
 
+mod assigned_keys;
 mod auto_keys;
 mod elsewhere;
 mod following;
