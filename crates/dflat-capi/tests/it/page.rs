@@ -43,6 +43,7 @@ fn first_program_of_the_page_prints_what_the_page_shows() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     install(folder);
+    assert_eq!(block("text"), SCHEMA);
     fs::write(folder.join("tasks.c"), block("c")).unwrap();
     fs::write(folder.join("Task.descriptor"), table(SCHEMA).to_bytes()).unwrap();
     let console = block("console");
