@@ -190,6 +190,8 @@ fn build(folder: &Path, profile: &str, target: &Path) -> Result<Times> {
     let mut cargo = workspace::cargo();
     cargo.args(["build", "--offline", "--timings", "--profile", profile]);
     cargo.arg("--target-dir").arg(target);
+    // An incremental build of the same source would reuse everything.
+    cargo.env("CARGO_INCREMENTAL", "0");
     let status = cargo.current_dir(folder).status()?;
     if status.success() {
         Ok(watch.read())
