@@ -1,7 +1,21 @@
 // swift-tools-version:5.9
+import Foundation
 import PackageDescription
 
-// The C library is found by pkg-config: swift/README.md says how to build and install it.
+// The C library is found by pkg-config: swift/README.md says how to build and install it. On
+// Apple's systems, it is the framework that swift/xcframework makes, if that exists.
+let framework = "swift/DflatC.xcframework"
+#if os(Linux)
+  let hasFramework = false
+#else
+  let hasFramework = FileManager.default.fileExists(
+    atPath: Context.packageDirectory + "/" + framework)
+#endif
+let cLibrary: Target =
+  hasFramework
+  ? .binaryTarget(name: "DflatC", path: framework)
+  : .systemLibrary(name: "DflatC", path: "swift/Sources/DflatC", pkgConfig: "dflat")
+
 #if os(Linux)
   let sqlite: [Target] = [
     .systemLibrary(name: "SQLite3", path: "swift/Sources/SQLite3", pkgConfig: "sqlite3")
@@ -25,22 +39,43 @@ let combine: [Target] =
   hasStub ? [.target(name: "Combine", path: "swift/Tests/Combine", swiftSettings: settings)] : []
 let combineDependency: [Target.Dependency] = hasStub ? ["Combine"] : []
 
-let modules: [Target.Dependency] = ["SQLiteDflat", "Dflat", "FlatBuffers"]
+// The module FlatBuffers is Google's if the variable is set: to the folder of a copy of Google's
+// repository, or to 1, which takes a version that the original works with.
+let google = Context.environment["DFLAT_GOOGLE_FLATBUFFERS"]
+let flatBuffers: Target.Dependency =
+  google == nil ? "FlatBuffers" : .product(name: "FlatBuffers", package: "flatbuffers")
+let packages: [Package.Dependency] =
+  switch google {
+  case nil: []
+  case "1":
+    [.package(url: "https://github.com/google/flatbuffers.git", "22.9.24"..<"24.0.0")]
+  case .some(let folder): [.package(name: "flatbuffers", path: folder)]
+  }
+let flatBuffersHere: [Target] =
+  google == nil
+  ? [.target(name: "FlatBuffers", path: "swift/Sources/FlatBuffers", swiftSettings: settings)] : []
+
+let modules: [Target.Dependency] = ["SQLiteDflat", "Dflat", flatBuffers]
+
+// Compiles schemas when a package is built.
+let plugin: [Target] = [
+  .plugin(name: "DflatPlugin", capability: .buildTool(), path: "swift/Plugins/DflatPlugin")
+]
 
 let library: [Target] = [
-  .systemLibrary(name: "DflatC", path: "swift/Sources/DflatC", pkgConfig: "dflat"),
-  .target(name: "FlatBuffers", path: "swift/Sources/FlatBuffers", swiftSettings: settings),
+  cLibrary,
   .target(
-    name: "Dflat", dependencies: ["FlatBuffers"] + combineDependency, path: "swift/Sources/Dflat",
-    swiftSettings: settings),
+    name: "Dflat", dependencies: [flatBuffers] + combineDependency, path: "swift/Sources/Dflat",
+    swiftSettings: settings + (google == nil ? [] : [.define("DFLAT_GOOGLE_FLATBUFFERS")])),
   .target(
-    name: "SQLiteDflat", dependencies: ["Dflat", "FlatBuffers", "DflatC"] + sqliteDependency + combineDependency,
+    name: "SQLiteDflat",
+    dependencies: ["Dflat", flatBuffers, "DflatC"] + sqliteDependency + combineDependency,
     path: "swift/Sources/SQLiteDflat", swiftSettings: settings),
 ]
 
 // The code that dflatc generates for the schemas of the tests.
 let schemas: [String] = [
-  "bench_doc", "conform", "dict", "docs", "equipment", "external", "flags", "hidden", "indexes",
+  "bench_doc", "conform", "docs", "equipment", "external", "flags", "hidden", "indexes",
   "keys", "keywords", "links", "monster", "names", "namespaces", "post", "recursive", "renamed",
   "required", "scalars", "shadows", "structs", "unions", "vectors",
 ]
@@ -58,11 +93,23 @@ let tests: [Target] = [
     path: "swift/Tests/DflatTests", swiftSettings: settings)
 ]
 
+// The scenarios of crates/dflat-bench, for `cargo xtask swift --bench`.
+let benchmarks: [Target] =
+  Context.environment["DFLAT_SWIFT_BENCH"] == nil
+  ? []
+  : [
+    .executableTarget(
+      name: "DflatBenchmarks", dependencies: modules + ["Generated_bench_doc"],
+      path: "swift/Benchmarks", swiftSettings: settings)
+  ]
+
 let package = Package(
   name: "Dflat",
   products: [
     .library(name: "Dflat", targets: ["Dflat"]),
     .library(name: "SQLiteDflat", targets: ["SQLiteDflat"]),
+    .plugin(name: "DflatPlugin", targets: ["DflatPlugin"]),
   ],
-  targets: sqlite + combine + library + generated + tests
+  dependencies: packages,
+  targets: flatBuffersHere + sqlite + combine + plugin + library + generated + tests + benchmarks
 )

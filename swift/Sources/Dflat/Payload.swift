@@ -1,15 +1,22 @@
 import FlatBuffers
 
+/// What a verification has found so far, on one thread.
+@usableFromInline
+final class Verification {
+  /// Whether something did not fit.
+  @usableFromInline var isBroken = false
+  /// The number of tables that may still be read.
+  @usableFromInline var budget = 1_000_000
+}
+
 /// The verified or unverified bytes of an object, which generated code reads in place.
 ///
 /// No read goes beyond the bytes: a field that does not fit is absent.
 open class _Payload: @unchecked Sendable {
-  let start: UnsafeRawPointer
-  let count: Int
-  /// Whether something did not fit; only counts if one thread has the payload.
-  var isBroken = false
-  /// The number of tables that may still be read while the payload is verified.
-  var budget = Int.max
+  @usableFromInline let start: UnsafeRawPointer
+  @usableFromInline let count: Int
+  /// The state of a verification. Several threads may read a payload that has none.
+  @usableFromInline let verification: Verification?
   private let owner: AnyObject?
 
   /// Refers to bytes that `owner`, or the subclass, keeps valid and unchanged.
@@ -17,6 +24,21 @@ open class _Payload: @unchecked Sendable {
     self.start = start
     self.count = count
     self.owner = owner
+    verification = nil
+  }
+
+  /// Refers to the bytes of a buffer.
+  convenience init(_ buffer: ByteBuffer) {
+    self.init(
+      start: UnsafeRawPointer(buffer.memory), count: buffer.capacity, owner: buffer.memoryOwner)
+  }
+
+  /// Refers to the bytes of a buffer, to verify them.
+  init(verifying buffer: ByteBuffer) {
+    start = UnsafeRawPointer(buffer.memory)
+    count = buffer.capacity
+    owner = buffer.memoryOwner
+    verification = Verification()
   }
 
   /// The bytes as a buffer, which keeps this payload.
@@ -27,30 +49,32 @@ open class _Payload: @unchecked Sendable {
   /// The bytes.
   public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
-  @inline(__always)
-  func load<T>(_ position: Int, as: T.Type) -> T? {
+  @inlinable
+  final func load<T>(_ position: Int, as: T.Type) -> T? {
     guard position >= 0, position &+ MemoryLayout<T>.size <= count else {
-      isBroken = true
+      verification?.isBroken = true
       return nil
     }
     return start.loadUnaligned(fromByteOffset: position, as: T.self)
   }
 
   /// The position that the offset at a position leads to.
-  func target(_ position: Int) -> Int? {
+  @inlinable
+  final func target(_ position: Int) -> Int? {
     guard let distance = load(position, as: UInt32.self) else { return nil }
     guard distance != 0, position + Int(distance) < count else {
-      isBroken = true
+      verification?.isBroken = true
       return nil
     }
     return position + Int(distance)
   }
 
-  func string(_ position: Int) -> String? {
+  @inlinable
+  final func string(_ position: Int) -> String? {
     guard let length = load(position, as: UInt32.self) else { return nil }
     // A byte after the string ends it.
     guard position + 4 + Int(length) < count else {
-      isBroken = true
+      verification?.isBroken = true
       return nil
     }
     return String(
@@ -75,13 +99,15 @@ extension Double: _PayloadNumber {}
 /// A place in a payload: a table, a struct, or the string of a union.
 ///
 /// For generated code.
+@frozen
 public struct _PayloadReader {
-  let payload: _Payload
-  let position: Int
+  @usableFromInline let payload: _Payload
+  @usableFromInline let position: Int
   /// The position of the vtable and its length; 0 if this is no table.
-  private let vtable: Int
-  private let fieldsEnd: Int
+  @usableFromInline let vtable: Int
+  @usableFromInline let fieldsEnd: Int
 
+  @inlinable
   init(payload: _Payload, inline position: Int) {
     self.payload = payload
     self.position = position
@@ -89,6 +115,7 @@ public struct _PayloadReader {
     fieldsEnd = 0
   }
 
+  @inlinable
   init(payload: _Payload, table position: Int) {
     self.payload = payload
     self.position = position
@@ -98,9 +125,11 @@ public struct _PayloadReader {
     }
     let vtable = position - Int(distance)
     let length = Int(payload.load(vtable, as: UInt16.self) ?? 0)
-    payload.budget -= 1
-    guard vtable >= 0, vtable + length <= payload.count, payload.budget > 0 else {
-      payload.isBroken = true
+    payload.verification?.budget -= 1
+    guard vtable >= 0, vtable + length <= payload.count,
+      payload.verification.map({ $0.budget > 0 }) ?? true
+    else {
+      payload.verification?.isBroken = true
       (self.vtable, fieldsEnd) = (0, 0)
       return
     }
@@ -109,29 +138,31 @@ public struct _PayloadReader {
   }
 
   /// The root of a payload.
+  @inlinable
   public init(root payload: _Payload) {
     self.init(payload: payload, table: payload.target(0) ?? -1)
   }
 
   /// The table at the reader's position of a buffer: 0 is the offset of the root.
   public init(table buffer: ByteBuffer) {
-    let payload = _Payload(
-      start: UnsafeRawPointer(buffer.memory), count: buffer.capacity, owner: buffer.memoryOwner)
-    if buffer.reader == 0 {
+    self.init(_Payload(buffer), tableAt: buffer.reader)
+  }
+
+  private init(_ payload: _Payload, tableAt position: Int) {
+    if position == 0 {
       self.init(root: payload)
     } else {
-      self.init(payload: payload, table: buffer.reader)
+      self.init(payload: payload, table: position)
     }
   }
 
   /// The struct at the reader's position of a buffer.
   public init(structure buffer: ByteBuffer) {
-    let payload = _Payload(
-      start: UnsafeRawPointer(buffer.memory), count: buffer.capacity, owner: buffer.memoryOwner)
-    self.init(payload: payload, inline: buffer.reader)
+    self.init(payload: _Payload(buffer), inline: buffer.reader)
   }
 
   /// The payload, if this is its root.
+  @inlinable
   public var whole: _Payload? { payload.target(0) == position ? payload : nil }
 
   /// The payload's bytes with the position of this place.
@@ -139,96 +170,117 @@ public struct _PayloadReader {
     ByteBuffer(start: payload.start, count: payload.count, reader: position, owner: payload)
   }
 
-  /// Reads all of a place by `read`, and returns whether everything fits into the bytes.
-  public static func verify(_ place: _PayloadReader, read: (_PayloadReader) -> Void) -> Bool {
-    place.payload.budget = 1_000_000
-    read(place)
-    return !place.payload.isBroken
+  /// Reads all of a table by `read`, and returns whether everything fits into the bytes.
+  public static func verify(table buffer: ByteBuffer, read: (_PayloadReader) -> Void) -> Bool {
+    let payload = _Payload(verifying: buffer)
+    read(_PayloadReader(payload, tableAt: buffer.reader))
+    return payload.verification?.isBroken == false
+  }
+
+  /// Reads all of a struct by `read`, and returns whether everything fits into the bytes.
+  public static func verify(structure buffer: ByteBuffer, read: (_PayloadReader) -> Void) -> Bool {
+    let payload = _Payload(verifying: buffer)
+    read(_PayloadReader(payload: payload, inline: buffer.reader))
+    return payload.verification?.isBroken == false
   }
 
   // MARK: Fields of a table
 
   /// The position of a field's value; 0 if it is absent.
-  @inline(__always)
-  private func field(_ at: Int) -> Int {
-    guard at < fieldsEnd else { return 0 }
+  @inlinable
+  func field(_ at: Int) -> Int {
+    guard at &+ 2 <= fieldsEnd else { return 0 }
     let offset = payload.start.loadUnaligned(fromByteOffset: vtable &+ at, as: UInt16.self)
     return offset == 0 ? 0 : position &+ Int(offset)
   }
 
   /// Whether a field has a value.
+  @inlinable
   public func has(_ at: Int) -> Bool { field(at) != 0 }
 
   /// A number, or the default if it is absent.
+  @inlinable
   public func number<T: _PayloadNumber>(_ at: Int, _ absent: T) -> T {
     let found = field(at)
     return found == 0 ? absent : payload.load(found, as: T.self) ?? absent
   }
 
   /// A number that may be absent.
+  @inlinable
   public func optional<T: _PayloadNumber>(_ at: Int, as: T.Type = T.self) -> T? {
     let found = field(at)
     return found == 0 ? nil : payload.load(found, as: T.self)
   }
 
   /// A boolean, or the default if it is absent.
+  @inlinable
   public func bool(_ at: Int, _ absent: Bool) -> Bool {
     number(at, UInt8(absent ? 1 : 0)) != 0
   }
 
   /// A boolean that may be absent.
+  @inlinable
   public func optionalBool(_ at: Int) -> Bool? {
     optional(at, as: UInt8.self).map { $0 != 0 }
   }
 
   /// A string that may be absent.
+  @inlinable
   public func string(_ at: Int) -> String? {
     target(at).flatMap(payload.string)
   }
 
-  private func target(_ at: Int) -> Int? {
+  @inlinable
+  func target(_ at: Int) -> Int? {
     let found = field(at)
     return found == 0 ? nil : payload.target(found)
   }
 
   /// A table that may be absent.
+  @inlinable
   public func table(_ at: Int) -> _PayloadReader? {
     target(at).map { _PayloadReader(payload: payload, table: $0) }
   }
 
   /// A struct that may be absent.
+  @inlinable
   public func structure(_ at: Int) -> _PayloadReader? {
     let found = field(at)
     return found == 0 ? nil : _PayloadReader(payload: payload, inline: found)
   }
 
   /// The value of a union's member, if `code` is the member that it holds.
+  @inlinable
   public func member(_ at: Int, code: UInt8) -> _PayloadReader? {
     guard number(at - 2, UInt8(0)) == code else { return nil }
     return target(at).map { _PayloadReader(payload: payload, inline: $0) }
   }
 
   /// This place as a table.
+  @inlinable
   public var asTable: _PayloadReader { _PayloadReader(payload: payload, table: position) }
 
   /// This place as a string.
+  @inlinable
   public var asString: String { payload.string(position) ?? "" }
 
   // MARK: Vectors
 
   /// The position of a vector's first element, and the number of elements.
-  private func vector(_ at: Int, size: Int) -> (Int, Int)? {
+  @inlinable
+  func vector(_ at: Int, size: Int) -> (Int, Int)? {
     guard let found = target(at), let count = payload.load(found, as: UInt32.self) else {
       return nil
     }
     guard found + 4 + Int(count) * size <= payload.count else {
-      payload.isBroken = true
+      payload.verification?.isBroken = true
       return nil
     }
     return (found + 4, Int(count))
   }
 
   /// A vector of numbers; empty if it is absent.
+  @inlinable
   public func numbers<T: _PayloadNumber>(_ at: Int, as: T.Type = T.self) -> [T] {
     let size = MemoryLayout<T>.size
     guard let (start, count) = vector(at, size: size) else { return [] }
@@ -240,32 +292,38 @@ public struct _PayloadReader {
   }
 
   /// A vector of booleans.
+  @inlinable
   public func bools(_ at: Int) -> [Bool] {
     numbers(at, as: UInt8.self).map { $0 != 0 }
   }
 
   /// A vector of strings.
+  @inlinable
   public func strings(_ at: Int) -> [String] {
     references(at).map { payload.string($0) ?? "" }
   }
 
-  private func references(_ at: Int) -> [Int] {
+  @inlinable
+  func references(_ at: Int) -> [Int] {
     guard let (start, count) = vector(at, size: 4) else { return [] }
     return (0..<count).compactMap { payload.target(start + $0 * 4) }
   }
 
   /// A vector of tables.
+  @inlinable
   public func tables<T>(_ at: Int, _ make: (_PayloadReader) -> T) -> [T] {
     references(at).map { make(_PayloadReader(payload: payload, table: $0)) }
   }
 
   /// A vector of structs of a size.
+  @inlinable
   public func structures<T>(_ at: Int, size: Int, _ make: (_PayloadReader) -> T) -> [T] {
     guard let (start, count) = vector(at, size: size) else { return [] }
     return (0..<count).map { make(_PayloadReader(payload: payload, inline: start + $0 * size)) }
   }
 
   /// A vector of unions, by type code and value; members without a value are left out.
+  @inlinable
   public func members<T>(_ at: Int, _ make: (UInt8, _PayloadReader) -> T?) -> [T] {
     guard let (start, count) = vector(at, size: 4) else { return [] }
     let codes = numbers(at - 2, as: UInt8.self)
@@ -278,6 +336,7 @@ public struct _PayloadReader {
   // MARK: Fields of a struct
 
   /// A number of a struct.
+  @inlinable
   public func part<T: _PayloadNumber & ExpressibleByIntegerLiteral>(
     _ offset: Int, as: T.Type = T.self
   ) -> T {
@@ -285,9 +344,11 @@ public struct _PayloadReader {
   }
 
   /// A boolean of a struct.
+  @inlinable
   public func boolPart(_ offset: Int) -> Bool { part(offset, as: UInt8.self) != 0 }
 
   /// A struct inside a struct.
+  @inlinable
   public func inner(_ offset: Int) -> _PayloadReader {
     _PayloadReader(payload: payload, inline: position + offset)
   }
@@ -304,15 +365,6 @@ public final class _ValueBox<Value>: @unchecked Sendable {
 }
 
 extension FlatBufferBuilder {
-  /// Writes a vector of strings.
-  public mutating func createVector(ofStrings texts: [String]) -> Offset {
-    var offsets: [Offset] = []
-    for text in texts {
-      offsets.append(create(string: text))
-    }
-    return createVector(ofOffsets: offsets)
-  }
-
   /// Writes a vector of tables, or of the values of unions.
   public mutating func createVector<T: FlatBuffersEncodable>(encoding values: [T]) -> Offset {
     var offsets: [Offset] = []

@@ -1,14 +1,15 @@
 import Foundation
 
 /// Builds a payload, from its end to its beginning: values that others refer to come first.
+@frozen
 public struct FlatBufferBuilder {
-  private var bytes: [UInt8]
-  private var head: Int
+  @usableFromInline var bytes: [UInt8]
+  @usableFromInline var head: Int
   /// The largest alignment of a value so far.
-  private var alignment = 1
+  @usableFromInline var alignment = 1
   /// The fields of the open table: vtable offset and position from the end.
-  private var fields: [(at: UInt16, offset: Int)] = []
-  private var openTable = 0
+  @usableFromInline var fields: [(at: UInt16, offset: Int)] = []
+  @usableFromInline var openTable = 0
 
   /// Creates an empty builder with room for so many bytes; it grows if it needs more.
   public init(initialSize: Int32 = 1024, serializeDefaults: Bool = false) {
@@ -17,12 +18,14 @@ public struct FlatBufferBuilder {
     serializesDefaults = serializeDefaults
   }
 
-  private let serializesDefaults: Bool
+  @usableFromInline let serializesDefaults: Bool
 
   /// The number of bytes so far.
+  @inlinable
   public var size: UInt32 { UInt32(bytes.count - head) }
 
-  private var used: Int { bytes.count - head }
+  @inlinable
+  var used: Int { bytes.count - head }
 
   /// Removes everything, and keeps the memory.
   public mutating func clear() {
@@ -48,7 +51,8 @@ public struct FlatBufferBuilder {
     try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[head...])) }
   }
 
-  private mutating func reserve(_ count: Int) {
+  @inlinable
+  mutating func reserve(_ count: Int) {
     guard head < count else { return }
     let kept = used
     let grown = max(bytes.count * 2, kept + count + 16)
@@ -59,7 +63,8 @@ public struct FlatBufferBuilder {
   }
 
   /// Adds zeros so that the payload is aligned after `count` more bytes.
-  private mutating func align(_ to: Int, after count: Int = 0) {
+  @inlinable
+  mutating func align(_ to: Int, after count: Int = 0) {
     alignment = max(alignment, to)
     let padding = -(used + count) & (to - 1)
     reserve(padding + count)
@@ -69,7 +74,22 @@ public struct FlatBufferBuilder {
     }
   }
 
-  private mutating func push(_ source: UnsafeRawBufferPointer) {
+  /// Adds zeros so that the payload is aligned after `count` more bytes.
+  @inlinable
+  public mutating func _align(_ to: Int, after count: Int) {
+    align(to, after: count)
+  }
+
+  /// Writes a number, and returns its position.
+  @discardableResult
+  @inlinable
+  public mutating func push<T: FixedWidthInteger>(element: T) -> UInt32 {
+    push(number: element)
+    return size
+  }
+
+  @inlinable
+  mutating func push(_ source: UnsafeRawBufferPointer) {
     reserve(source.count)
     head -= source.count
     if source.isEmpty { return }
@@ -79,12 +99,14 @@ public struct FlatBufferBuilder {
     }
   }
 
-  private mutating func push<T>(number: T) {
+  @inlinable
+  mutating func push<T>(number: T) {
     align(MemoryLayout<T>.size)
     Swift.withUnsafeBytes(of: number) { push($0) }
   }
 
-  private mutating func push(reference offset: Offset) {
+  @inlinable
+  mutating func push(reference offset: Offset) {
     align(4)
     push(number: UInt32(used + 4) &- offset.o)
   }
@@ -92,6 +114,7 @@ public struct FlatBufferBuilder {
   // MARK: Strings and vectors
 
   /// Writes a string; no string has no position.
+  @inlinable
   public mutating func create(string text: String?) -> Offset {
     guard var text = text else { return Offset() }
     return text.withUTF8 { utf8 in
@@ -106,21 +129,25 @@ public struct FlatBufferBuilder {
   }
 
   /// Writes a vector of numbers.
+  @inlinable
   public mutating func createVector<T: FixedWidthInteger>(_ elements: [T]) -> Offset {
     vector(of: elements)
   }
 
   /// Writes a vector of floats.
+  @inlinable
   public mutating func createVector<T: BinaryFloatingPoint>(_ elements: [T]) -> Offset {
     vector(of: elements)
   }
 
   /// Writes a vector of booleans.
+  @inlinable
   public mutating func createVector(_ elements: [Bool]) -> Offset {
     vector(of: elements.map { $0 ? UInt8(1) : 0 })
   }
 
-  private mutating func vector<T>(of elements: [T]) -> Offset {
+  @inlinable
+  mutating func vector<T>(of elements: [T]) -> Offset {
     let size = MemoryLayout<T>.stride
     align(4, after: elements.count * size)
     align(size, after: elements.count * size)
@@ -130,6 +157,7 @@ public struct FlatBufferBuilder {
   }
 
   /// Writes a vector of references to strings, tables or members of unions.
+  @inlinable
   public mutating func createVector(ofOffsets offsets: [Offset]) -> Offset {
     align(4, after: offsets.count * 4)
     for offset in offsets.reversed() {
@@ -139,39 +167,14 @@ public struct FlatBufferBuilder {
     return Offset(offset: UInt32(used))
   }
 
-  /// Writes a vector of structs, in their order.
-  public mutating func createVector<T>(
-    ofStructs elements: [T], size: Int, alignment: Int, write: (T, _StructWriter) -> Void
-  ) -> Offset {
-    let total = elements.count * size
-    align(4, after: total)
-    align(alignment, after: total)
-    reserve(total)
-    head -= total
-    bytes.withUnsafeMutableBytes { target in
-      let start = UnsafeMutableRawBufferPointer(rebasing: target[head..<(head + total)])
-      start.initializeMemory(as: UInt8.self, repeating: 0)
-      for (index, element) in elements.enumerated() {
-        write(element, _StructWriter(start: start.baseAddress! + index * size))
-      }
+  /// Writes a vector of strings.
+  @inlinable
+  public mutating func createVector(ofStrings texts: [String]) -> Offset {
+    var offsets: [Offset] = []
+    for text in texts {
+      offsets.append(create(string: text))
     }
-    push(number: UInt32(elements.count))
-    return Offset(offset: UInt32(used))
-  }
-
-  /// Writes a struct, to which a table or a union refers.
-  public mutating func create(
-    structSize size: Int, alignment: Int, write: (_StructWriter) -> Void
-  ) -> Offset {
-    align(alignment, after: size)
-    reserve(size)
-    head -= size
-    bytes.withUnsafeMutableBytes { target in
-      let start = UnsafeMutableRawBufferPointer(rebasing: target[head..<(head + size)])
-      start.initializeMemory(as: UInt8.self, repeating: 0)
-      write(_StructWriter(start: start.baseAddress!))
-    }
-    return Offset(offset: UInt32(used))
+    return createVector(ofOffsets: offsets)
   }
 
   // MARK: Tables
@@ -184,6 +187,7 @@ public struct FlatBufferBuilder {
   }
 
   /// Adds a number to the open table, unless it is the default.
+  @inlinable
   public mutating func add<T: FixedWidthInteger>(element: T, def: T, at position: UInt16) {
     guard element != def || serializesDefaults else { return }
     push(number: element)
@@ -191,6 +195,7 @@ public struct FlatBufferBuilder {
   }
 
   /// Adds a float to the open table, unless it has the bits of the default.
+  @inlinable
   public mutating func add<T: BinaryFloatingPoint>(element: T, def: T, at position: UInt16) {
     let same = element == def && element.sign == def.sign || element.isNaN && def.isNaN
     guard !same || serializesDefaults else { return }
@@ -199,11 +204,13 @@ public struct FlatBufferBuilder {
   }
 
   /// Adds a boolean to the open table, unless it is the default.
+  @inlinable
   public mutating func add(element: Bool, def: Bool, at position: UInt16) {
     add(element: UInt8(element ? 1 : 0), def: UInt8(def ? 1 : 0), at: position)
   }
 
   /// Adds a number to the open table, if there is one.
+  @inlinable
   public mutating func add<T: FixedWidthInteger>(element: T?, at position: UInt16) {
     guard let element = element else { return }
     push(number: element)
@@ -211,6 +218,7 @@ public struct FlatBufferBuilder {
   }
 
   /// Adds a float to the open table, if there is one.
+  @inlinable
   public mutating func add<T: BinaryFloatingPoint>(element: T?, at position: UInt16) {
     guard let element = element else { return }
     push(number: element)
@@ -218,44 +226,38 @@ public struct FlatBufferBuilder {
   }
 
   /// Adds a boolean to the open table, if there is one.
+  @inlinable
   public mutating func add(element: Bool?, at position: UInt16) {
     add(element: element.map { UInt8($0 ? 1 : 0) }, at: position)
   }
 
   /// Adds a reference to the open table, unless there is no value.
+  @inlinable
   public mutating func add(offset: Offset, at position: UInt16) {
     guard !offset.isEmpty else { return }
     push(reference: offset)
     fields.append((position, used))
   }
 
-  /// Adds a struct to the open table.
-  public mutating func add(
-    structSize size: Int, alignment: Int, at position: UInt16, write: (_StructWriter) -> Void
-  ) {
-    _ = create(structSize: size, alignment: alignment, write: write)
-    fields.append((position, used))
-  }
-
   /// Ends the open table.
   public mutating func endTable(at startOffset: UInt32) -> Offset {
     push(number: Int32(0))
-    let table = used
-    let length = (fields.map { Int($0.at) + 2 }.max() ?? 4)
-    var vtable = [UInt16](repeating: 0, count: length / 2)
-    vtable[0] = UInt16(length)
-    vtable[1] = UInt16(table - openTable)
-    for field in fields {
-      vtable[Int(field.at) / 2] = UInt16(table - field.offset)
-    }
+    let (table, start, fields) = (used, openTable, fields)
+    var length = 4
+    for field in fields { length = max(length, Int(field.at) + 2) }
     align(2, after: length)
-    vtable.withUnsafeBytes { push($0) }
-    let distance = Int32(used - table)
-    let position = bytes.count - table
-    Swift.withUnsafeBytes(of: distance) { source in
-      for index in 0..<4 {
-        bytes[position + index] = source[index]
+    head -= length
+    let (place, distance) = (head, Int32(used - table))
+    bytes.withUnsafeMutableBytes { target in
+      let vtable = UnsafeMutableRawBufferPointer(rebasing: target[place..<(place + length)])
+      vtable.initializeMemory(as: UInt8.self, repeating: 0)
+      vtable.storeBytes(of: UInt16(length), toByteOffset: 0, as: UInt16.self)
+      vtable.storeBytes(of: UInt16(table - start), toByteOffset: 2, as: UInt16.self)
+      for field in fields {
+        vtable.storeBytes(
+          of: UInt16(table - field.offset), toByteOffset: Int(field.at), as: UInt16.self)
       }
+      target.storeBytes(of: distance, toByteOffset: target.count - table, as: Int32.self)
     }
     return Offset(offset: UInt32(table))
   }
@@ -267,34 +269,5 @@ public struct FlatBufferBuilder {
     if prefix {
       push(number: UInt32(used))
     }
-  }
-}
-
-/// The place of a struct in a payload.
-public struct _StructWriter {
-  private let start: UnsafeMutableRawPointer
-
-  init(start: UnsafeMutableRawPointer) {
-    self.start = start
-  }
-
-  /// The place of a struct inside this one.
-  public func inner(at offset: Int) -> _StructWriter {
-    _StructWriter(start: start + offset)
-  }
-
-  /// Writes a number.
-  public func put<T: FixedWidthInteger>(_ value: T, at offset: Int) {
-    withUnsafeBytes(of: value) { (start + offset).copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
-  }
-
-  /// Writes a float.
-  public func put<T: BinaryFloatingPoint>(_ value: T, at offset: Int) {
-    withUnsafeBytes(of: value) { (start + offset).copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
-  }
-
-  /// Writes a boolean.
-  public func put(_ value: Bool, at offset: Int) {
-    put(UInt8(value ? 1 : 0), at: offset)
   }
 }

@@ -109,14 +109,14 @@ impl Scope<'_> {
     pub(super) fn decoding(self, text: &mut Text) {
         let is_struct = matches!(self.ty().kind, crate::plan::Kind::Struct(_));
         let place = match is_struct {
-            true => "_PayloadReader(structure: bb)",
-            false => "_PayloadReader(table: bb)",
+            true => "structure: bb",
+            false => "table: bb",
         };
         let name = self.name();
         text.item(
             "public static func from(byteBuffer bb: ByteBuffer) -> Self",
             |text| {
-                text.line(format!("Self({place})"));
+                text.line(format!("Self(_PayloadReader({place}))"));
             },
         );
         text.item(

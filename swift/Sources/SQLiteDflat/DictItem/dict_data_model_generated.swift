@@ -141,7 +141,7 @@ public final class DictItem: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { DictItem._verify($0) }
+    _PayloadReader.verify(table: bb) { DictItem._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

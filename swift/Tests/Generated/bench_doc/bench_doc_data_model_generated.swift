@@ -31,7 +31,7 @@ public struct Vec3: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(structure: bb)) { Vec3._verify($0) }
+    _PayloadReader.verify(structure: bb) { Vec3._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -51,7 +51,7 @@ public struct TextContent: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { TextContent._verify($0) }
+    _PayloadReader.verify(table: bb) { TextContent._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -71,7 +71,7 @@ public struct ImageContent: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { ImageContent._verify($0) }
+    _PayloadReader.verify(table: bb) { ImageContent._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -171,7 +171,7 @@ public final class BenchDoc: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { BenchDoc._verify($0) }
+    _PayloadReader.verify(table: bb) { BenchDoc._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

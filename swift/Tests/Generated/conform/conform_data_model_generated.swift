@@ -71,7 +71,7 @@ extension Conforming {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(structure: bb)) { Point._verify($0) }
+      _PayloadReader.verify(structure: bb) { Point._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -111,7 +111,7 @@ extension Conforming {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(table: bb)) { Text._verify($0) }
+      _PayloadReader.verify(table: bb) { Text._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -133,7 +133,7 @@ extension Conforming {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(table: bb)) { Described._verify($0) }
+      _PayloadReader.verify(table: bb) { Described._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -251,7 +251,7 @@ extension Conforming {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(table: bb)) { Card._verify($0) }
+      _PayloadReader.verify(table: bb) { Card._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {

@@ -122,7 +122,7 @@ public final class Thing: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Thing._verify($0) }
+    _PayloadReader.verify(table: bb) { Thing._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -195,7 +195,7 @@ public struct Part: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Part._verify($0) }
+    _PayloadReader.verify(table: bb) { Part._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -217,7 +217,7 @@ public struct Pos: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(structure: bb)) { Pos._verify($0) }
+    _PayloadReader.verify(structure: bb) { Pos._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

@@ -32,7 +32,7 @@ extension MyGame.Sample {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(table: bb)) { Weapon._verify($0) }
+      _PayloadReader.verify(table: bb) { Weapon._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -56,7 +56,7 @@ extension MyGame.Sample {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(table: bb)) { Orb._verify($0) }
+      _PayloadReader.verify(table: bb) { Orb._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {

@@ -100,7 +100,7 @@ extension Shop {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(table: bb)) { Sale._verify($0) }
+      _PayloadReader.verify(table: bb) { Sale._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {

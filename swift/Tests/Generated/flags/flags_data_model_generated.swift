@@ -130,7 +130,7 @@ public final class User: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { User._verify($0) }
+    _PayloadReader.verify(table: bb) { User._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

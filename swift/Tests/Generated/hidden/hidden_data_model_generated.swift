@@ -17,7 +17,7 @@ public struct Payload: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: FlatBuffers.ByteBuffer) -> Swift.Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Payload._verify($0) }
+    _PayloadReader.verify(table: bb) { Payload._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -37,7 +37,7 @@ public struct PayloadReader: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: FlatBuffers.ByteBuffer) -> Swift.Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { PayloadReader._verify($0) }
+    _PayloadReader.verify(table: bb) { PayloadReader._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -57,7 +57,7 @@ public struct ValueBox: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: FlatBuffers.ByteBuffer) -> Swift.Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { ValueBox._verify($0) }
+    _PayloadReader.verify(table: bb) { ValueBox._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -77,7 +77,7 @@ public struct StoredTable: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: FlatBuffers.ByteBuffer) -> Swift.Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { StoredTable._verify($0) }
+    _PayloadReader.verify(table: bb) { StoredTable._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -97,7 +97,7 @@ public struct StructWriter: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: FlatBuffers.ByteBuffer) -> Swift.Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { StructWriter._verify($0) }
+    _PayloadReader.verify(table: bb) { StructWriter._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -117,7 +117,7 @@ public struct FieldPath: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: FlatBuffers.ByteBuffer) -> Swift.Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { FieldPath._verify($0) }
+    _PayloadReader.verify(table: bb) { FieldPath._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -139,7 +139,7 @@ public struct Offset: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: FlatBuffers.ByteBuffer) -> Swift.Bool {
-    _PayloadReader.verify(_PayloadReader(structure: bb)) { Offset._verify($0) }
+    _PayloadReader.verify(structure: bb) { Offset._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -172,7 +172,7 @@ public struct Data: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: FlatBuffers.ByteBuffer) -> Swift.Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Data._verify($0) }
+    _PayloadReader.verify(table: bb) { Data._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -194,7 +194,7 @@ public struct ByteBuffer: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: FlatBuffers.ByteBuffer) -> Swift.Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { ByteBuffer._verify($0) }
+    _PayloadReader.verify(table: bb) { ByteBuffer._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -214,7 +214,7 @@ public struct Int32: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: FlatBuffers.ByteBuffer) -> Swift.Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Int32._verify($0) }
+    _PayloadReader.verify(table: bb) { Int32._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -356,7 +356,7 @@ public final class FlatBuffer: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDe
   }
 
   public static func verify(byteBuffer bb: FlatBuffers.ByteBuffer) -> Swift.Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { FlatBuffer._verify($0) }
+    _PayloadReader.verify(table: bb) { FlatBuffer._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

@@ -28,7 +28,7 @@ public struct Note: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Note._verify($0) }
+    _PayloadReader.verify(table: bb) { Note._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -149,7 +149,7 @@ public final class Task: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Task._verify($0) }
+    _PayloadReader.verify(table: bb) { Task._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

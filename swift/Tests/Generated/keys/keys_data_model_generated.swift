@@ -28,7 +28,7 @@ public struct Spot: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(structure: bb)) { Spot._verify($0) }
+    _PayloadReader.verify(structure: bb) { Spot._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -48,7 +48,7 @@ public struct Label: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Label._verify($0) }
+    _PayloadReader.verify(table: bb) { Label._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -162,7 +162,7 @@ public final class Entry: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Entry._verify($0) }
+    _PayloadReader.verify(table: bb) { Entry._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

@@ -64,7 +64,7 @@ public final class Other: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Other._verify($0) }
+    _PayloadReader.verify(table: bb) { Other._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

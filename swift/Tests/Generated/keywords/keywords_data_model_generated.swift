@@ -40,7 +40,7 @@ public struct Self_: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Self_._verify($0) }
+    _PayloadReader.verify(table: bb) { Self_._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -316,7 +316,7 @@ public final class Loop: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Loop._verify($0) }
+    _PayloadReader.verify(table: bb) { Loop._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

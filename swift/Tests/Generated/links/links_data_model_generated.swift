@@ -17,7 +17,7 @@ public struct T0: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T0._verify($0) }
+    _PayloadReader.verify(table: bb) { T0._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -37,7 +37,7 @@ public struct T1: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T1._verify($0) }
+    _PayloadReader.verify(table: bb) { T1._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -57,7 +57,7 @@ public struct T2: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T2._verify($0) }
+    _PayloadReader.verify(table: bb) { T2._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -77,7 +77,7 @@ public struct T3: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T3._verify($0) }
+    _PayloadReader.verify(table: bb) { T3._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -97,7 +97,7 @@ public struct T4: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T4._verify($0) }
+    _PayloadReader.verify(table: bb) { T4._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -117,7 +117,7 @@ public struct T5: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T5._verify($0) }
+    _PayloadReader.verify(table: bb) { T5._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -137,7 +137,7 @@ public struct T6: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T6._verify($0) }
+    _PayloadReader.verify(table: bb) { T6._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -157,7 +157,7 @@ public struct T7: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T7._verify($0) }
+    _PayloadReader.verify(table: bb) { T7._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -177,7 +177,7 @@ public struct T8: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T8._verify($0) }
+    _PayloadReader.verify(table: bb) { T8._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -197,7 +197,7 @@ public struct T9: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T9._verify($0) }
+    _PayloadReader.verify(table: bb) { T9._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -217,7 +217,7 @@ public struct T10: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T10._verify($0) }
+    _PayloadReader.verify(table: bb) { T10._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -237,7 +237,7 @@ public struct T11: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T11._verify($0) }
+    _PayloadReader.verify(table: bb) { T11._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -257,7 +257,7 @@ public struct T12: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T12._verify($0) }
+    _PayloadReader.verify(table: bb) { T12._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -277,7 +277,7 @@ public struct T13: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T13._verify($0) }
+    _PayloadReader.verify(table: bb) { T13._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -297,7 +297,7 @@ public struct T14: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T14._verify($0) }
+    _PayloadReader.verify(table: bb) { T14._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -317,7 +317,7 @@ public struct T15: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T15._verify($0) }
+    _PayloadReader.verify(table: bb) { T15._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -337,7 +337,7 @@ public struct T16: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T16._verify($0) }
+    _PayloadReader.verify(table: bb) { T16._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -357,7 +357,7 @@ public struct T17: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T17._verify($0) }
+    _PayloadReader.verify(table: bb) { T17._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -377,7 +377,7 @@ public struct T18: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T18._verify($0) }
+    _PayloadReader.verify(table: bb) { T18._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -397,7 +397,7 @@ public struct T19: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T19._verify($0) }
+    _PayloadReader.verify(table: bb) { T19._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -417,7 +417,7 @@ public struct T20: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T20._verify($0) }
+    _PayloadReader.verify(table: bb) { T20._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -437,7 +437,7 @@ public struct T21: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T21._verify($0) }
+    _PayloadReader.verify(table: bb) { T21._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -457,7 +457,7 @@ public struct T22: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T22._verify($0) }
+    _PayloadReader.verify(table: bb) { T22._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -477,7 +477,7 @@ public struct T23: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T23._verify($0) }
+    _PayloadReader.verify(table: bb) { T23._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -497,7 +497,7 @@ public struct T24: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { T24._verify($0) }
+    _PayloadReader.verify(table: bb) { T24._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -570,7 +570,7 @@ extension Far {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(table: bb)) { Root._verify($0) }
+      _PayloadReader.verify(table: bb) { Root._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {

@@ -29,7 +29,7 @@ extension MyGame.Sample {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(structure: bb)) { Vec3._verify($0) }
+      _PayloadReader.verify(structure: bb) { Vec3._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -51,7 +51,7 @@ extension MyGame.Sample {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(table: bb)) { Profile._verify($0) }
+      _PayloadReader.verify(table: bb) { Profile._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -211,7 +211,7 @@ extension MyGame.Sample {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(table: bb)) { Monster._verify($0) }
+      _PayloadReader.verify(table: bb) { Monster._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {

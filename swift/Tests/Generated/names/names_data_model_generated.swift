@@ -84,7 +84,7 @@ public struct Group: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(structure: bb)) { Group._verify($0) }
+    _PayloadReader.verify(structure: bb) { Group._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -172,7 +172,7 @@ public struct Index: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Index._verify($0) }
+    _PayloadReader.verify(table: bb) { Index._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -695,7 +695,7 @@ public final class Order: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Order._verify($0) }
+    _PayloadReader.verify(table: bb) { Order._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

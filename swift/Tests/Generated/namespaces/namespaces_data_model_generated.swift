@@ -23,7 +23,7 @@ public struct Plain: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Plain._verify($0) }
+    _PayloadReader.verify(table: bb) { Plain._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -61,7 +61,7 @@ extension A {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(table: bb)) { Inner._verify($0) }
+      _PayloadReader.verify(table: bb) { Inner._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -85,7 +85,7 @@ extension A.A {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(structure: bb)) { Pair._verify($0) }
+      _PayloadReader.verify(structure: bb) { Pair._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -196,7 +196,7 @@ extension B.C_dEf {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(table: bb)) { Root._verify($0) }
+      _PayloadReader.verify(table: bb) { Root._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -269,7 +269,7 @@ extension U8 {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(table: bb)) { Leaf._verify($0) }
+      _PayloadReader.verify(table: bb) { Leaf._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {

@@ -27,7 +27,7 @@ public struct TextContent: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { TextContent._verify($0) }
+    _PayloadReader.verify(table: bb) { TextContent._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -47,7 +47,7 @@ public struct ImageContent: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { ImageContent._verify($0) }
+    _PayloadReader.verify(table: bb) { ImageContent._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -140,7 +140,7 @@ public final class Post: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Post._verify($0) }
+    _PayloadReader.verify(table: bb) { Post._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

@@ -33,7 +33,7 @@ public struct Tree: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Tree._verify($0) }
+    _PayloadReader.verify(table: bb) { Tree._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -53,7 +53,7 @@ public struct Leaf: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Leaf._verify($0) }
+    _PayloadReader.verify(table: bb) { Leaf._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -77,7 +77,7 @@ public struct Even: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Even._verify($0) }
+    _PayloadReader.verify(table: bb) { Even._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -103,7 +103,7 @@ public struct Odd: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Odd._verify($0) }
+    _PayloadReader.verify(table: bb) { Odd._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -198,7 +198,7 @@ public final class Document: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Document._verify($0) }
+    _PayloadReader.verify(table: bb) { Document._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

@@ -19,7 +19,7 @@ public struct Point: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(structure: bb)) { Point._verify($0) }
+    _PayloadReader.verify(structure: bb) { Point._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -44,7 +44,7 @@ public struct Note: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Note._verify($0) }
+    _PayloadReader.verify(table: bb) { Note._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -68,7 +68,7 @@ public struct Link: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Link._verify($0) }
+    _PayloadReader.verify(table: bb) { Link._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -90,7 +90,7 @@ public struct Author: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Author._verify($0) }
+    _PayloadReader.verify(table: bb) { Author._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -116,7 +116,7 @@ public struct Reply: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Reply._verify($0) }
+    _PayloadReader.verify(table: bb) { Reply._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -140,7 +140,7 @@ public struct Quote: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Quote._verify($0) }
+    _PayloadReader.verify(table: bb) { Quote._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -270,7 +270,7 @@ public final class Post: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Post._verify($0) }
+    _PayloadReader.verify(table: bb) { Post._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

@@ -265,7 +265,7 @@ public final class Scalars: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Scalars._verify($0) }
+    _PayloadReader.verify(table: bb) { Scalars._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

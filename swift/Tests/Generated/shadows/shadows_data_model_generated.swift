@@ -26,7 +26,7 @@ public struct Vec: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(structure: bb)) { Vec._verify($0) }
+    _PayloadReader.verify(structure: bb) { Vec._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: Swift.String? {
@@ -46,7 +46,7 @@ public struct Option: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Option._verify($0) }
+    _PayloadReader.verify(table: bb) { Option._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: Swift.String? {
@@ -88,7 +88,7 @@ public struct String: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { String._verify($0) }
+    _PayloadReader.verify(table: bb) { String._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: Swift.String? {
@@ -112,7 +112,7 @@ public struct Box: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Box._verify($0) }
+    _PayloadReader.verify(table: bb) { Box._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: Swift.String? {
@@ -129,7 +129,7 @@ public struct Default: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Default._verify($0) }
+    _PayloadReader.verify(table: bb) { Default._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: Swift.String? {
@@ -149,7 +149,7 @@ public struct Clone: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Clone._verify($0) }
+    _PayloadReader.verify(table: bb) { Clone._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: Swift.String? {
@@ -169,7 +169,7 @@ public struct Debug: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Debug._verify($0) }
+    _PayloadReader.verify(table: bb) { Debug._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: Swift.String? {
@@ -292,7 +292,7 @@ public final class Copy: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Copy._verify($0) }
+    _PayloadReader.verify(table: bb) { Copy._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: Swift.String? {

@@ -30,7 +30,7 @@ public struct Vec3: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(structure: bb)) { Vec3._verify($0) }
+    _PayloadReader.verify(structure: bb) { Vec3._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -56,7 +56,7 @@ public struct Box: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(structure: bb)) { Box._verify($0) }
+    _PayloadReader.verify(structure: bb) { Box._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -82,7 +82,7 @@ public struct Grid: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(structure: bb)) { Grid._verify($0) }
+    _PayloadReader.verify(structure: bb) { Grid._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -102,7 +102,7 @@ public struct Tiny: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(structure: bb)) { Tiny._verify($0) }
+    _PayloadReader.verify(structure: bb) { Tiny._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -197,7 +197,7 @@ public final class Place: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Place._verify($0) }
+    _PayloadReader.verify(table: bb) { Place._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

@@ -19,7 +19,7 @@ public struct Point: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(structure: bb)) { Point._verify($0) }
+    _PayloadReader.verify(structure: bb) { Point._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -41,7 +41,7 @@ public struct Far: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(structure: bb)) { Far._verify($0) }
+    _PayloadReader.verify(structure: bb) { Far._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -63,7 +63,7 @@ public struct Note: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Note._verify($0) }
+    _PayloadReader.verify(table: bb) { Note._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -91,7 +91,7 @@ public struct Ref: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Ref._verify($0) }
+    _PayloadReader.verify(table: bb) { Ref._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -202,7 +202,7 @@ public final class Message: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Message._verify($0) }
+    _PayloadReader.verify(table: bb) { Message._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {
@@ -277,7 +277,7 @@ public struct Holder: Equatable, FlatBuffersDecodable {
   }
 
   public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-    _PayloadReader.verify(_PayloadReader(table: bb)) { Holder._verify($0) }
+    _PayloadReader.verify(table: bb) { Holder._verify($0) }
   }
 
   public static var flatBuffersSchemaVersion: String? {

@@ -49,7 +49,7 @@ extension V {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(structure: bb)) { S._verify($0) }
+      _PayloadReader.verify(structure: bb) { S._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -73,7 +73,7 @@ extension V {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(structure: bb)) { S2._verify($0) }
+      _PayloadReader.verify(structure: bb) { S2._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -95,7 +95,7 @@ extension V {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(table: bb)) { T._verify($0) }
+      _PayloadReader.verify(table: bb) { T._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -411,7 +411,7 @@ extension V {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(table: bb)) { R._verify($0) }
+      _PayloadReader.verify(table: bb) { R._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
@@ -577,7 +577,7 @@ extension V {
     }
 
     public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
-      _PayloadReader.verify(_PayloadReader(table: bb)) { K._verify($0) }
+      _PayloadReader.verify(table: bb) { K._verify($0) }
     }
 
     public static var flatBuffersSchemaVersion: String? {
