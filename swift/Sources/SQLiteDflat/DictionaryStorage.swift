@@ -139,8 +139,11 @@ final class DictionaryStorage: @unchecked Sendable {
     try get(key).flatMap(coding.decode)
   }
 
+  /// Sets a value, unless it is equal to the present one.
   func set<T>(_ key: String, _ value: T?, _ coding: EntryCoding<T>) throws {
-    try set(key, value.map(coding.encode))
+    let encoded = try value.map(coding.encode)
+    if coding.hasSeveralForms, let value = value, (try? get(key, coding)) == value { return }
+    try set(key, encoded)
   }
 
   func keys() throws -> [String] { Array(try all().keys) }

@@ -4,7 +4,9 @@ import FlatBuffers
 import Foundation
 
 /// How values of a type are stored in the dictionary.
-struct EntryCoding<T> {
+struct EntryCoding<T: Equatable> {
+  /// Whether equal values may have different bytes.
+  var hasSeveralForms = false
   let encode: (T) throws -> EntryValue
   /// Nil for a value of another version of the schema.
   let decode: (EntryValue) throws -> T?
@@ -77,7 +79,7 @@ extension EntryCoding where T == String {
 extension EntryCoding where T: Codable {
   /// A property list has a list or a dictionary at its top. Any other value is stored in a list.
   static var codable: Self {
-    Self(encode: { value in
+    Self(hasSeveralForms: true, encode: { value in
       let encoder = PropertyListEncoder()
       encoder.outputFormat = .binary
       do {
@@ -103,7 +105,7 @@ extension EntryCoding where T: Codable {
 
 extension EntryCoding where T: FlatBuffersCodable {
   static var flatBuffers: Self {
-    Self(encode: { value in
+    Self(hasSeveralForms: true, encode: { value in
       var builder = FlatBufferBuilder(initialSize: 256)
       let root = value.to(flatBufferBuilder: &builder)
       builder.finish(offset: root)

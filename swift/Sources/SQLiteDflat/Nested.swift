@@ -42,20 +42,21 @@ extension TransactionContext {
     }
   }
 
-  /// Throws an error with the code `DFLAT_OUT_OF_DATE` if an object has changed since it was read,
-  /// or was deleted.
-  public func requireUnchanged<T: Atom & Equatable>(_ object: T) throws {
-    let latest: T?
-    if object._rowid >= 0 {
-      latest = SQLiteTransactionContext.current?.find(T.self, .rowid(object._rowid))
-    } else if let atom = object as? any SQLiteAtom {
-      latest = SQLiteTransactionContext.current?.find(T.self, .primaryKey(atom._primaryKey))
-    } else {
-      latest = nil
-    }
-    guard latest == object else {
+  /// As `submit`, but throws an error with the code `DFLAT_OUT_OF_DATE`, and changes nothing, unless
+  /// `object`, which the program has read, is still stored with its values. The transaction goes on.
+  @discardableResult
+  public func submit<T: ChangeRequest>(
+    _ changeRequest: T, ifUnchanged object: T.Element
+  ) throws -> UpdatedObject {
+    guard let current = self as? SQLiteTransactionContext else {
       throw DflatError(
-        code: DFLAT_OUT_OF_DATE.code, message: "\(T.self) has changed since it was read")
+        code: DFLAT_INVALID_ARGUMENT.code, message: "the transaction is not one of a workspace")
     }
+    guard let stored = object.stored else {
+      throw DflatError(
+        code: DFLAT_INVALID_ARGUMENT.code,
+        message: "cannot check that \(T.Element.self) is unchanged: it was not read from a file")
+    }
+    return try current.submit(changeRequest, ifUnchanged: stored)
   }
 }

@@ -5,8 +5,9 @@ import SQLite3
 
 /// A connection to the file for the program's own statements.
 ///
-/// The engine has connections of its own. This one is opened when it is used first, and only
-/// reads, so a statement sees the commits so far and not the changes of a running transaction.
+/// The engine has connections of its own. This one is opened when it is used first. A statement sees
+/// the commits so far, and not the changes of the running transaction. It may write as long as the
+/// transaction has made no change; afterwards, SQLite refuses the write after 30 seconds.
 public final class SQLiteConnection: @unchecked Sendable {
   private let filePath: String
   private var opened: OpaquePointer?
@@ -28,7 +29,8 @@ public final class SQLiteConnection: @unchecked Sendable {
   /// The handle of SQLite; nil if the file cannot be opened.
   public var sqlite: OpaquePointer? {
     if opened == nil {
-      if sqlite3_open_v2(filePath, &opened, SQLITE_OPEN_READONLY, nil) != SQLITE_OK {
+      // Opens a file that cannot be written for reading.
+      if sqlite3_open_v2(filePath, &opened, SQLITE_OPEN_READWRITE, nil) != SQLITE_OK {
         failed("open a connection to the file \(filePath)")
         sqlite3_close_v2(opened)
         opened = nil
@@ -61,6 +63,13 @@ public final class SQLiteConnection: @unchecked Sendable {
     prepareStatement(statement.description)
   }
 
+  deinit {
+    statements.values.forEach { sqlite3_finalize($0) }
+    sqlite3_close_v2(opened)
+  }
+}
+
+extension SQLiteConnection {
   /// Does nothing: the engine knows the state of its indexes.
   public func clearIndexStatus(for table: String) {}
 
@@ -71,11 +80,6 @@ public final class SQLiteConnection: @unchecked Sendable {
     var survey = IndexSurvey()
     survey.full = Set(existingIndexes)
     return survey
-  }
-
-  deinit {
-    statements.values.forEach { sqlite3_finalize($0) }
-    sqlite3_close_v2(opened)
   }
 }
 

@@ -29,6 +29,8 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
   public var flatBufferBuilder = FlatBufferBuilder()
   fileprivate unowned let context: SQLiteTransactionContext
   fileprivate var failure: DflatError?
+  /// The object that must be stored as the program has seen it.
+  fileprivate var seen: StoredPayload?
 
   fileprivate init(_ context: SQLiteTransactionContext, _ connection: SQLiteConnection) {
     self.context = context
@@ -61,7 +63,7 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
     case .deletion: operation = DFLAT_DELETE.code
     }
     let none = dflat_object()
-    let old = base?.stored?.object ?? none
+    let old = (seen ?? base?.stored)?.object ?? none
     if type == .deletion {
       do {
         _ = try context.submit(T.self, operation, old, dflat_bytes())
@@ -100,6 +102,8 @@ public final class SQLiteTransactionContext: TransactionContext {
   private var changed: Set<OpaquePointer> = []
   private let report: (Error) -> Void
   private(set) var isAborted = false
+  /// The error by which the transaction was lost.
+  private(set) var failure: DflatError?
   /// Whether nothing was submitted.
   private(set) var isEmpty = true
   private lazy var toolbox = SQLitePersistenceToolbox(self, connection)
@@ -130,6 +134,7 @@ public final class SQLiteTransactionContext: TransactionContext {
     guard let failure = toolbox.failure else { throw TransactionError.others }
     switch failure.code {
     case DFLAT_ALREADY_EXISTS.code: throw TransactionError.objectAlreadyExists
+    case DFLAT_OUT_OF_DATE.code: throw failure
     case DFLAT_UNDECLARED_TYPE.code: preconditionFailure(failure.message)
     case DFLAT_ABORTED.code:
       isAborted = true
@@ -137,6 +142,7 @@ public final class SQLiteTransactionContext: TransactionContext {
     default: break
     }
     report(failure)
+    self.failure = failure
     abort()
     throw failure.code == DFLAT_STORAGE_FULL.code ? TransactionError.diskFull : .others
   }
@@ -153,8 +159,14 @@ public final class SQLiteTransactionContext: TransactionContext {
     return true
   }
 
-  /// The flags of the submission that runs.
-  private var flags: UInt32 = 0
+  /// As `submit`, but refuses the change unless an object is stored as the program has seen it.
+  func submit<T: ChangeRequest>(
+    _ changeRequest: T, ifUnchanged object: StoredPayload
+  ) throws -> UpdatedObject {
+    toolbox.seen = object
+    defer { toolbox.seen = nil }
+    return try submit(changeRequest)
+  }
 
   fileprivate func submit<T: Atom & SQLiteAtom>(
     _ type: T.Type, _ operation: Int32, _ base: dflat_object, _ payload: dflat_bytes
@@ -162,6 +174,7 @@ public final class SQLiteTransactionContext: TransactionContext {
     let maker = ObjectMaker<T>(timestamp: -1)
     var result: Int32 = 0
     var view = dflat_view()
+    let flags = toolbox.seen == nil ? 0 : UInt32(DFLAT_SUBMIT_IF_UNCHANGED.code)
     try call {
       dflat_transaction_submit(
         transaction, maker.table, operation, flags, base, payload, &result, &view, $0)
@@ -171,26 +184,31 @@ public final class SQLiteTransactionContext: TransactionContext {
   }
 
   /// The object with a key.
-  func find<T: Atom>(_ type: T.Type, _ key: SQLiteObjectKey) -> T? {
+  func read<T: Atom>(_ type: T.Type, _ key: SQLiteObjectKey) throws -> T? {
     let maker = ObjectMaker<T> { self.timestamp(of: $0) }
     let source = dflat_source(workspace: nil, snapshot: nil, transaction: transaction)
     var view = dflat_view()
-    do {
-      switch key {
-      case .rowid(let rowid):
-        try call { dflat_find(source, maker.table, rowid, &view, $0) }
-      case .primaryKey(let key):
-        try withKey(key) { values in
-          try call { dflat_get(source, maker.table, values, values.count, &view, $0) }
-        }
+    switch key {
+    case .rowid(let rowid):
+      try call { dflat_find(source, maker.table, rowid, &view, $0) }
+    case .primaryKey(let key):
+      try withKey(key) { values in
+        try call { dflat_get(source, maker.table, values, values.count, &view, $0) }
       }
+    }
+    return maker.optional(view)
+  }
+
+  /// As `read`, but reports an error. An undeclared type is an error of the program, and ends it.
+  func find<T: Atom>(_ type: T.Type, _ key: SQLiteObjectKey) -> T? {
+    do {
+      return try read(type, key)
     } catch {
-      guard let error = error as? DflatError else { return nil }
-      precondition(error.code != DFLAT_UNDECLARED_TYPE.code, error.message)
+      let undeclared = (error as? DflatError)?.code == DFLAT_UNDECLARED_TYPE.code
+      precondition(!undeclared, "\(error)")
       report(error)
       return nil
     }
-    return maker.optional(view)
   }
 
   /// The latest state of an object: of the row that it was read from, or else of its primary key.

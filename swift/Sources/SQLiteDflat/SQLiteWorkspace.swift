@@ -160,17 +160,12 @@ public final class SQLiteWorkspace: Workspace, @unchecked Sendable {
   // MARK: Shutdown
 
   public func shutdown(flags: WorkspaceShutdownFlag, completion: (() -> Void)?) {
-    guard engine.beginShutdown() else {
-      completion?()
-      return
-    }
-    entries.close()
-    guard let handle = handleToClose(flags) else {
-      completion?()
-      return
-    }
-    let flags = UInt32(truncatingIfNeeded: flags.rawValue)
     do {
+      guard let handle = try beginClosing(flags) else {
+        completion?()
+        return
+      }
+      let flags = UInt32(truncatingIfNeeded: flags.rawValue)
       guard let completion = completion else {
         try call { dflat_workspace_shutdown(handle.pointer, flags, $0) }
         return
@@ -184,24 +179,14 @@ public final class SQLiteWorkspace: Workspace, @unchecked Sendable {
     }
   }
 
-  /// The workspace to shut down. A file that was never used is opened only if it is to be changed.
-  private func handleToClose(_ flags: WorkspaceShutdownFlag) -> Handle? {
-    do {
-      return try engine.closing(opens: !flags.isEmpty)
-    } catch {
-      report(error)
-      return nil
-    }
+  /// Lets later calls fail. Returns the workspace to shut down, or nil if that was done before or
+  /// there is none: a file that was never used is opened only if it is to be changed.
+  func beginClosing(_ flags: WorkspaceShutdownFlag) throws -> Handle? {
+    guard engine.beginShutdown() else { return nil }
+    entries.close()
+    return try engine.closing(opens: !flags.isEmpty)
   }
 
-  /// As `shutdown(flags:)`, but throws an error instead of reporting it.
-  public func shutdownOrThrow(flags: WorkspaceShutdownFlag = []) throws {
-    guard engine.beginShutdown() else { return }
-    entries.close()
-    guard let handle = try engine.closing(opens: !flags.isEmpty) else { return }
-    let flags = UInt32(truncatingIfNeeded: flags.rawValue)
-    try call { dflat_workspace_shutdown(handle.pointer, flags, $0) }
-  }
 
   // MARK: Dictionary
 

@@ -39,29 +39,32 @@ struct SQLiteWorkspaceDictionary: WorkspaceDictionary {
     _ key: String, _ coding: EntryCoding<T>,
     _ changeHandler: @escaping (SubscribedDictionaryValue<T>) -> Void
   ) -> WorkspaceSubscription {
-    let gate = Gate()
-    let subscription = SQLiteSubscription(gate)
-    do {
-      let handle = try storage.subscribe(key, gate) { [weak workspace] value, isInitial in
-        var decoded: T?
-        do {
-          decoded = try value.flatMap(coding.decode)
-        } catch {
-          workspace?.report(error)
-        }
-        if isInitial {
-          changeHandler(.initial(decoded))
-        } else if let value = decoded {
-          changeHandler(.updated(value))
-        } else {
-          changeHandler(.deleted)
-        }
-      }
-      if let handle = handle { subscription.keep(handle) }
-    } catch {
-      workspace.report(error)
-    }
+    let subscription = SQLiteSubscription(Gate())
+    _ = reported { try follow(key, coding, subscription, changeHandler) }
     return subscription
+  }
+
+  /// Begins a subscription. A value that cannot be decoded is reported, and is none.
+  func follow<T: Equatable>(
+    _ key: String, _ coding: EntryCoding<T>, _ subscription: SQLiteSubscription,
+    _ changeHandler: @escaping (SubscribedDictionaryValue<T>) -> Void
+  ) throws {
+    let handle = try storage.subscribe(key, subscription.gate) { [weak workspace] value, isInitial in
+      var decoded: T?
+      do {
+        decoded = try value.flatMap(coding.decode)
+      } catch {
+        workspace?.report(error)
+      }
+      if isInitial {
+        changeHandler(.initial(decoded))
+      } else if let value = decoded {
+        changeHandler(.updated(value))
+      } else {
+        changeHandler(.deleted)
+      }
+    }
+    if let handle = handle { subscription.keep(handle) }
   }
 
   private func stream<T: Equatable>(
@@ -76,8 +79,7 @@ struct SQLiteWorkspaceDictionary: WorkspaceDictionary {
         case .deleted: continuation.yield(nil)
         }
       }
-      let kept = Unchecked(subscription)
-      continuation.onTermination = { _ in kept.value.cancel() }
+      keep(subscription, for: continuation)
     }
   }
 

@@ -103,16 +103,7 @@ extension SQLiteWorkspace {
     object: Element, changeHandler: @escaping (_: SubscribedObject<Element>) -> Void
   ) -> Workspace.Subscription {
     let subscription = SQLiteSubscription(Gate())
-    let follower = ObjectFollower(self, subscription, changeHandler)
-    do {
-      if let known = object.stored {
-        try follower.follow(known)
-      } else {
-        try follower.lookUp(object)
-      }
-    } catch {
-      report(error)
-    }
+    reported { try follow(object, subscription, changeHandler) }
     return subscription
   }
 
@@ -120,38 +111,8 @@ extension SQLiteWorkspace {
     fetchedResult: FetchedResult<Element>,
     changeHandler: @escaping (_: FetchedResult<Element>) -> Void
   ) -> Workspace.Subscription {
-    let gate = Gate()
-    let subscription = SQLiteSubscription(gate)
-    guard let origin = fetchedResult._origin as? QueryOrigin<Element> else { return subscription }
-    do {
-      let handle = try opened()
-      let maker = ObjectMaker<Element>(timestamp: -1)
-      let last = LastResult(fetchedResult)
-      let receiver = ResultReceiver { [weak self] delivery in
-        guard let self = self else { return }
-        do {
-          let delivery = try delivery.get()
-          let stored = try StoredResult(
-            Handle(release: dflat_result_release) { dflat_delivery_result(delivery, $0, $1) })
-          let result = origin.result(stored, maker)
-          if !origin.parts.isWhole, last.value == result { return }
-          last.value = result
-          self.onTarget { if gate.enters() { changeHandler(result) } }
-        } catch {
-          self.report(error)
-        }
-      }
-      let callback = dflat_result_callback(
-        context: context(receiver), call: receiveResult, drop: released)
-      let known = origin.known?.handle.pointer
-      subscription.keep(
-        try Handle(release: dflat_subscription_release) {
-          dflat_subscribe_query(
-            handle.pointer, origin.query.pointer, known, 0, callback, $0, $1)
-        })
-    } catch {
-      report(error)
-    }
+    let subscription = SQLiteSubscription(Gate())
+    reported { try follow(fetchedResult, subscription, changeHandler) }
     return subscription
   }
 
@@ -159,14 +120,7 @@ extension SQLiteWorkspace {
     object: Element, bufferingPolicy: AsyncStream<Element>.Continuation.BufferingPolicy
   ) -> AsyncStream<Element> {
     AsyncStream(bufferingPolicy: bufferingPolicy) { continuation in
-      let subscription = subscribe(object: object) { change in
-        switch change {
-        case .updated(let object): continuation.yield(Unchecked(object).value)
-        case .deleted: continuation.finish()
-        }
-      }
-      let kept = Unchecked(subscription)
-      continuation.onTermination = { _ in kept.value.cancel() }
+      keep(subscribe(object: object) { pass($0, to: continuation) }, for: continuation)
     }
   }
 
@@ -175,13 +129,80 @@ extension SQLiteWorkspace {
     bufferingPolicy: AsyncStream<FetchedResult<Element>>.Continuation.BufferingPolicy
   ) -> AsyncStream<FetchedResult<Element>> {
     AsyncStream(bufferingPolicy: bufferingPolicy) { continuation in
-      let subscription = subscribe(fetchedResult: fetchedResult) { result in
-        continuation.yield(result)
-      }
-      let kept = Unchecked(subscription)
-      continuation.onTermination = { _ in kept.value.cancel() }
+      let subscription = subscribe(fetchedResult: fetchedResult) { continuation.yield($0) }
+      keep(subscription, for: continuation)
     }
   }
+
+  private func reported(_ work: () throws -> Void) {
+    do {
+      try work()
+    } catch {
+      report(error)
+    }
+  }
+
+  func follow<Element: Atom & Equatable>(
+    _ object: Element, _ subscription: SQLiteSubscription,
+    _ change: @escaping (SubscribedObject<Element>) -> Void
+  ) throws {
+    let follower = ObjectFollower(self, subscription, change)
+    if let known = object.stored {
+      try follower.follow(known)
+    } else {
+      try follower.lookUp(object)
+    }
+  }
+
+  func follow<Element: Atom & Equatable>(
+    _ fetchedResult: FetchedResult<Element>, _ subscription: SQLiteSubscription,
+    _ change: @escaping (FetchedResult<Element>) -> Void
+  ) throws {
+    guard let origin = fetchedResult._origin as? QueryOrigin<Element> else { return }
+    let handle = try opened()
+    let gate = subscription.gate
+    let maker = ObjectMaker<Element>(timestamp: -1)
+    let last = LastResult(fetchedResult)
+    let receiver = ResultReceiver { [weak self] delivery in
+      guard let self = self else { return }
+      do {
+        let delivery = try delivery.get()
+        let stored = try StoredResult(
+          Handle(release: dflat_result_release) { dflat_delivery_result(delivery, $0, $1) })
+        let result = origin.result(stored, maker)
+        if !origin.parts.isWhole, last.value == result { return }
+        last.value = result
+        self.onTarget { if gate.enters() { change(result) } }
+      } catch {
+        self.report(error)
+      }
+    }
+    let callback = dflat_result_callback(
+      context: context(receiver), call: receiveResult, drop: released)
+    let known = origin.known?.handle.pointer
+    subscription.keep(
+      try Handle(release: dflat_subscription_release) {
+        dflat_subscribe_query(handle.pointer, origin.query.pointer, known, 0, callback, $0, $1)
+      })
+  }
+}
+
+/// Passes the change of an object to a stream, which its deletion ends.
+func pass<Element: Atom>(
+  _ change: SubscribedObject<Element>, to continuation: AsyncStream<Element>.Continuation
+) {
+  switch change {
+  case .updated(let object): continuation.yield(Unchecked(object).value)
+  case .deleted: continuation.finish()
+  }
+}
+
+/// Keeps a subscription until its stream ends.
+func keep<Element>(
+  _ subscription: WorkspaceSubscription, for continuation: AsyncStream<Element>.Continuation
+) {
+  let kept = Unchecked(subscription)
+  continuation.onTermination = { _ in kept.value.cancel() }
 }
 
 /// The result that a subscriber got last; the calls of one subscriber are one after the other.

@@ -3,7 +3,8 @@ import Dflat
 /// The dictionary of a workspace, with functions that throw the errors which the subscripts of
 /// `SQLiteWorkspace.dictionary` report.
 public struct ThrowingDictionary {
-  let storage: DictionaryStorage
+  fileprivate let dictionary: SQLiteWorkspaceDictionary
+  private var storage: DictionaryStorage { dictionary.storage }
 
   /// The keys that have values.
   public func keys() throws -> [String] { try storage.keys() }
@@ -95,7 +96,87 @@ public struct ThrowingDictionary {
   }
 }
 
+/// Subscriptions that throw an error of the key's value, or of the file. A later value that cannot
+/// be decoded is reported.
+extension ThrowingDictionary {
+  private func follow<T: Equatable>(
+    _ key: String, _ coding: EntryCoding<T>,
+    _ changeHandler: @escaping (SubscribedDictionaryValue<T>) -> Void
+  ) throws -> WorkspaceSubscription {
+    _ = try storage.get(key, coding)
+    let subscription = SQLiteSubscription(Gate())
+    try dictionary.follow(key, coding, subscription, changeHandler)
+    return subscription
+  }
+
+  /// Subscribes to a key, as `WorkspaceDictionary.subscribe`.
+  public func subscribe<T: Codable & Equatable>(
+    _ key: String, of type: T.Type,
+    changeHandler: @escaping (_: SubscribedDictionaryValue<T>) -> Void
+  ) throws -> WorkspaceSubscription {
+    try follow(key, .codable, changeHandler)
+  }
+
+  /// Subscribes to a key, as `WorkspaceDictionary.subscribe`.
+  public func subscribe<T: FlatBuffersCodable & Equatable>(
+    _ key: String, of type: T.Type,
+    changeHandler: @escaping (_: SubscribedDictionaryValue<T>) -> Void
+  ) throws -> WorkspaceSubscription {
+    try follow(key, .flatBuffers, changeHandler)
+  }
+
+  /// Subscribes to a key, as `WorkspaceDictionary.subscribe`.
+  public func subscribe(
+    _ key: String, of type: Bool.Type,
+    changeHandler: @escaping (_: SubscribedDictionaryValue<Bool>) -> Void
+  ) throws -> WorkspaceSubscription {
+    try follow(key, .bool, changeHandler)
+  }
+
+  /// Subscribes to a key, as `WorkspaceDictionary.subscribe`.
+  public func subscribe(
+    _ key: String, of type: Int.Type,
+    changeHandler: @escaping (_: SubscribedDictionaryValue<Int>) -> Void
+  ) throws -> WorkspaceSubscription {
+    try follow(key, .int, changeHandler)
+  }
+
+  /// Subscribes to a key, as `WorkspaceDictionary.subscribe`.
+  public func subscribe(
+    _ key: String, of type: UInt.Type,
+    changeHandler: @escaping (_: SubscribedDictionaryValue<UInt>) -> Void
+  ) throws -> WorkspaceSubscription {
+    try follow(key, .uint, changeHandler)
+  }
+
+  /// Subscribes to a key, as `WorkspaceDictionary.subscribe`.
+  public func subscribe(
+    _ key: String, of type: Float.Type,
+    changeHandler: @escaping (_: SubscribedDictionaryValue<Float>) -> Void
+  ) throws -> WorkspaceSubscription {
+    try follow(key, .float, changeHandler)
+  }
+
+  /// Subscribes to a key, as `WorkspaceDictionary.subscribe`.
+  public func subscribe(
+    _ key: String, of type: Double.Type,
+    changeHandler: @escaping (_: SubscribedDictionaryValue<Double>) -> Void
+  ) throws -> WorkspaceSubscription {
+    try follow(key, .double, changeHandler)
+  }
+
+  /// Subscribes to a key, as `WorkspaceDictionary.subscribe`.
+  public func subscribe(
+    _ key: String, of type: String.Type,
+    changeHandler: @escaping (_: SubscribedDictionaryValue<String>) -> Void
+  ) throws -> WorkspaceSubscription {
+    try follow(key, .string, changeHandler)
+  }
+}
+
 extension SQLiteWorkspace {
   /// The dictionary, with functions that throw.
-  public var throwingDictionary: ThrowingDictionary { ThrowingDictionary(storage: entries) }
+  public var throwingDictionary: ThrowingDictionary {
+    ThrowingDictionary(dictionary: SQLiteWorkspaceDictionary(storage: entries, workspace: self))
+  }
 }

@@ -48,7 +48,8 @@ extension SQLiteWorkspace {
     }
   }
 
-  /// As `performChanges` with a completion, which gets the error.
+  /// As `performChanges` with a completion, which gets the error: that of the submission by which the
+  /// transaction was lost, or one with the code `DFLAT_ABORTED` after `abort`.
   public func performChanges(
     _ transactionalObjectTypes: [Any.Type],
     changesHandler: @escaping Workspace.ChangesHandler,
@@ -77,15 +78,17 @@ extension SQLiteWorkspace {
       onTarget(run)
     }
     job.isEmpty = current.isEmpty
-    return current.isAborted ? 1 : DFLAT_OK.code
+    guard current.isAborted else { return DFLAT_OK.code }
+    job.failure =
+      current.failure
+      ?? DflatError(code: DFLAT_ABORTED.code, message: "the transaction was aborted")
+    return 1
   }
 
   fileprivate func finish(_ job: Job, _ failure: DflatError?) {
     if failure == nil {
       if !job.isInternal { committed() }
-    } else if let failure = failure, failure.code != DFLAT_USER.code,
-      failure.code != DFLAT_ABORTED.code
-    {
+    } else if let failure = failure, job.failure == nil, failure.code != DFLAT_USER.code {
       report(failure)
     }
     guard let completion = job.completion else { return }
@@ -95,7 +98,7 @@ extension SQLiteWorkspace {
       let done = dflat_completion(context: context(waiting), call: runWaiting, drop: released)
       if (try? call { dflat_indexes_then(handle.pointer, done, $0) }) != nil { return }
     }
-    onTarget { completion.call(failure) }
+    onTarget { completion.call(job.failure ?? failure) }
   }
 }
 
@@ -117,6 +120,8 @@ private final class Job: @unchecked Sendable {
   let isInternal: Bool
   /// Whether the handler has submitted nothing.
   var isEmpty = false
+  /// The error that ended the transaction in its handler, which the workspace knows already.
+  var failure: DflatError?
 
   init(
     _ workspace: SQLiteWorkspace, _ changes: @escaping Workspace.ChangesHandler,
