@@ -26,7 +26,7 @@ Tasks:
   licences       the licences of all dependencies
   package        the published crates, packed and compiled from what was packed
   c-library      the C library with its header, installed into a folder
-  swift          the tests of the Swift package
+  swift          the tests and benchmarks of the Swift package
   bench          Dflat beside other stores: figures, and the page of benchmarks
   cost           the crates and the time of a program's first build with Dflat
   picture        the terminal of the example `inbox`, as the picture in README.md
@@ -115,6 +115,9 @@ fn run(words: &[&str]) -> Result<()> {
         ["swift", "--help" | "-h"] => print(swift::HELP),
         ["swift"] => swift::run(&root),
         ["swift", "--long"] => swift::run_long(&root),
+        ["swift", "--sanitize"] => swift::run_sanitized(&root),
+        ["swift", "--bench"] => swift::measure(&root, false),
+        ["swift", "--bench", "--quick"] => swift::measure(&root, true),
         ["picture", "--help" | "-h"] => print(picture::HELP),
         ["picture"] => picture::run(&root, false),
         ["picture", "--check"] => picture::run(&root, true),

@@ -1,4 +1,5 @@
 import Dflat
+import DflatC
 import Foundation
 import Generated_bench_doc
 import SQLiteDflat
@@ -107,17 +108,35 @@ final class AdditionTests: FileTestCase {
     XCTAssertEqual(workspace.fetch(for: BenchDoc.self).all().map(\.title), ["kept", "inner"])
   }
 
-  func testObjectThatHasChangedIsRefused() {
+  func testChangeOfAnObjectThatHasChangedIsRefused() {
     let workspace = open()
-    workspace.insert(["a"])
-    let old = workspace.fetch(for: BenchDoc.self).all()[0]
-    workspace.wait([BenchDoc.self]) { context in
-      XCTAssertNil(self.failure { try context.requireUnchanged(old) })
-      let request = BenchDocChangeRequest.changeRequest(old)!
-      request.priority = 8
-      context.try(submit: request)
-      XCTAssertNotNil(self.failure { try context.requireUnchanged(old) })
+    workspace.insert(["a", "b"])
+    let old = workspace.fetch(for: BenchDoc.self).all()
+    func request(_ priority: Int32) -> BenchDocChangeRequest {
+      let request = BenchDocChangeRequest.changeRequest(old[0])!
+      request.priority = priority
+      return request
     }
+    let success = workspace.wait([BenchDoc.self]) { context in
+      guard case .updated? = try? context.submit(request(8), ifUnchanged: old[0]) else {
+        return XCTFail("not updated")
+      }
+      let refused = self.failure { try context.submit(request(9), ifUnchanged: old[0]) }
+      XCTAssertEqual((refused as? DflatError)?.code, Int32(DFLAT_OUT_OF_DATE))
+      let deletion = BenchDocChangeRequest.deletionRequest(old[0])!
+      XCTAssertNotNil(self.failure { try context.submit(deletion, ifUnchanged: old[0]) })
+      let made = BenchDoc(title: "a")
+      let unread = self.failure { try context.submit(request(9), ifUnchanged: made) }
+      XCTAssertEqual((unread as? DflatError)?.code, Int32(DFLAT_INVALID_ARGUMENT))
+      context.try(submit: BenchDocChangeRequest.deletionRequest(old[1])!)
+      let other = BenchDocChangeRequest.creationRequest(BenchDoc(title: "c"))
+      XCTAssertNotNil(self.failure { try context.submit(other, ifUnchanged: old[1]) }, "deleted")
+      let latest = workspace.fetch(for: BenchDoc.self).all()[0]
+      XCTAssertEqual(try? (context as? SQLiteTransactionContext)?.latest(old[0]), latest)
+      XCTAssertNil(self.failure { try context.submit(request(10), ifUnchanged: latest) })
+    }
+    XCTAssertTrue(success, "the transaction goes on")
+    XCTAssertEqual(workspace.fetch(for: BenchDoc.self).all().map(\.priority), [10])
   }
 
   func testQueriesAreFollowedWithDifferences() throws {

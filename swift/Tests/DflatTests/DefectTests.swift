@@ -180,7 +180,7 @@ final class DefectTests: FileTestCase {
     subscription.cancel()
   }
 
-  func testShutdownInAHandlerIsReportedAndDoesNotHang() {
+  func testSynchronizeInAHandlerIsReportedAndDoesNotHang() {
     let workspace = open()
     let errors = Shared(0)
     workspace.onError = { _ in errors.change { $0 += 1 } }
@@ -207,5 +207,68 @@ final class DefectTests: FileTestCase {
     subscription = nil
     goOn.signal()
     done.wait()
+  }
+
+  func testRowWithoutAPayloadIsReported() throws {
+    let workspace = open()
+    workspace.insert(["a"])
+    try execute("UPDATE benchdoc SET p = NULL")
+    let errors = Shared(0)
+    workspace.onError = { _ in errors.change { $0 += 1 } }
+    XCTAssertEqual(workspace.fetch(for: BenchDoc.self).all().count, 0)
+    XCTAssertEqual(errors.value, 1)
+  }
+
+  func testNegativeLimitIsNone() {
+    let workspace = open()
+    workspace.insert(["a", "b"])
+    let length = FieldExpr<Int64, BenchDoc>(
+      name: "length", primaryKey: false, hasIndex: false, tableReader: { _ in nil },
+      objectReader: { Int64($0.title.count) })
+    let query = workspace.fetch(for: BenchDoc.self)
+    XCTAssertEqual(query.all(limit: .limit(-1)).count, 0)
+    XCTAssertEqual(query.where(length > 0, limit: .limit(-1)).count, 0)
+  }
+
+  /// The space may be found too small at a submission or at the commit.
+  func testFullDiskEndsTheTransactionOnly() throws {
+    let disk = folder.appendingPathComponent("disk")
+    try FileManager.default.createDirectory(at: disk, withIntermediateDirectories: true)
+    guard run("mount", "-t", "tmpfs", "-o", "size=2m,mode=777", "tmpfs", disk.path) == 0 else {
+      throw XCTSkip("nothing can be mounted here")
+    }
+    defer { _ = run("umount", "-l", disk.path) }
+    let workspace = SQLiteWorkspace(
+      filePath: disk.appendingPathComponent("test.db").path, fileProtectionLevel: .noProtection)
+    workspace.insert(["a"])
+    let thrown = Shared<[String]>([])
+    let success = workspace.wait([BenchDoc.self]) { context in
+      for number in 0..<200 where thrown.value.count < 2 {
+        let text = String(repeating: "x", count: 100_000)
+        let object = BenchDoc(title: "\(number)", tag: text)
+        do {
+          try context.submit(BenchDocChangeRequest.creationRequest(object))
+        } catch {
+          thrown.change { $0.append("\(error)") }
+        }
+      }
+    }
+    XCTAssertFalse(success)
+    XCTAssertTrue([[], ["diskFull", "aborted"]].contains(thrown.value), "\(thrown.value)")
+    XCTAssertEqual(workspace.fetch(for: BenchDoc.self).all().map(\.title), ["a"])
+    workspace.insert(["b"])
+    XCTAssertEqual(workspace.fetch(for: BenchDoc.self).all().map(\.title), ["a", "b"])
+    workspace.shutdown()
+  }
+
+  /// The exit status of a program; nil if there is none.
+  private func run(_ program: String, _ arguments: String...) -> Int32? {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [program] + arguments
+    process.standardError = FileHandle.nullDevice
+    guard (try? process.run()) != nil else { return nil }
+    process.waitUntilExit()
+    return process.terminationStatus
   }
 }

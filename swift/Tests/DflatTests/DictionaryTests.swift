@@ -1,6 +1,7 @@
 import Dflat
 import Foundation
 import Generated_bench_doc
+import Generated_monster
 import SQLiteDflat
 import XCTest
 
@@ -121,5 +122,120 @@ final class DictionaryTests: FileTestCase {
     XCTAssertEqual(items[0].valueType, .longValue)
     XCTAssertEqual(items[0].longValue, 7)
     XCTAssertEqual(items[1].stringValue, "seven")
+  }
+
+  func testDefaultIsNotStored() {
+    let workspace = open()
+    XCTAssertEqual(workspace.dictionary["key", default: 7], 7)
+    XCTAssertEqual(workspace.dictionary["key", default: "text"], "text")
+    XCTAssertNil(workspace.dictionary["key", Int.self])
+    XCTAssertEqual(workspace.dictionary.keys, [])
+    let inferred: Int? = workspace.dictionary["key"]
+    XCTAssertNil(inferred)
+  }
+
+  func testPayloadOfAnotherVersionIsNone() {
+    let workspace = open()
+    let errors = Shared(0)
+    workspace.onError = { _ in errors.change { $0 += 1 } }
+    let monster = MyGame.Sample.Monster(name: "a", color: .red)
+    workspace.dictionary["key", MyGame.Sample.Monster.self] = monster
+    XCTAssertEqual(workspace.dictionary["key", MyGame.Sample.Monster.self], monster)
+    XCTAssertNil(workspace.dictionary["key", TextContent.self])
+    XCTAssertEqual(errors.value, 0, "another version is no error")
+  }
+
+  func testRemoveAllIsDeliveredToEachSubscribedKey() {
+    let workspace = open()
+    workspace.dictionary["set"] = 1
+    let events = Shared<[String]>([])
+    let subscriptions = ["set", "absent"].map { key in
+      workspace.dictionary.subscribe(key, of: Int.self) { change in
+        if case .deleted = change { events.change { $0.append(key) } }
+      }
+    }
+    workspace.dictionary.removeAll()
+    XCTAssertEqual(Set(events.value), ["set", "absent"])
+    XCTAssertEqual(workspace.dictionary.keys, [])
+    subscriptions.forEach { $0.cancel() }
+  }
+
+  func testValuesAfterRemoveAllAreThoseThatWereSet() {
+    var workspace = open()
+    workspace.dictionary["a", Settings.self] = Settings(theme: "dark", size: 1)
+    workspace.dictionary["b", Settings.self] = Settings(theme: "light", size: 2)
+    workspace.dictionary.removeAll()
+    XCTAssertNil(workspace.dictionary["a", Settings.self])
+    workspace.dictionary["a", Settings.self] = Settings(theme: "dark", size: 1)
+    workspace.shutdown()
+    workspace = open()
+    XCTAssertEqual(workspace.dictionary["a", Settings.self], Settings(theme: "dark", size: 1))
+    XCTAssertNil(workspace.dictionary["b", Settings.self])
+  }
+
+  /// The encoding of a dictionary has its keys in any order.
+  func testEqualValueIsNeitherWrittenNorDelivered() {
+    let workspace = open()
+    let numbers = (0..<50).map { ("key \($0)", $0) }
+    let (one, other) = (
+      Dictionary(uniqueKeysWithValues: numbers),
+      Dictionary(uniqueKeysWithValues: numbers.reversed())
+    )
+    workspace.dictionary["map", [String: Int].self] = one
+    let events = Shared(0)
+    let subscription = workspace.dictionary.subscribe("map", of: [String: Int].self) { _ in
+      events.change { $0 += 1 }
+    }
+    var roomy = other
+    roomy.reserveCapacity(10_000)
+    workspace.dictionary["map", [String: Int].self] = roomy
+    XCTAssertEqual(events.value, 1, "the initial value")
+    workspace.dictionary["map", [String: Int].self] = ["key": 1]
+    XCTAssertEqual(events.value, 2)
+    subscription.cancel()
+  }
+
+  func testStreamOfAKeyHasThePresentValueFirst() async {
+    let workspace = open()
+    workspace.dictionary["key"] = 1
+    let all = workspace.dictionary.subscribe("key", of: Int.self, bufferingPolicy: .unbounded)
+    let newest = workspace.dictionary.subscribe("key", of: Int.self)
+    workspace.dictionary["key"] = 2
+    workspace.dictionary["key", Int.self] = nil
+    workspace.dictionary["key"] = 3
+    var values: [Int?] = []
+    for await value in all {
+      values.append(value)
+      if values.count == 4 { break }
+    }
+    XCTAssertEqual(values, [1, 2, nil, 3])
+    for await value in newest {
+      XCTAssertEqual(value, 3)
+      break
+    }
+  }
+
+  func testSubscriptionsThatThrow() throws {
+    let workspace = open()
+    let dictionary = workspace.throwingDictionary
+    workspace.dictionary["text"] = "a"
+    XCTAssertThrowsError(try dictionary.subscribe("text", of: Int.self) { _ in XCTFail("called") })
+    let changes = Shared<[SubscribedDictionaryValue<String>]>([])
+    let subscription = try dictionary.subscribe("text", of: String.self) { change in
+      changes.change { $0.append(change) }
+    }
+    try dictionary.set("text", "b")
+    XCTAssertEqual(changes.value, [.initial("a"), .updated("b")])
+    subscription.cancel()
+  }
+
+  func testSetsOfManyThreadsAreAllKept() {
+    let workspace = open()
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      for number in 0..<50 { workspace.dictionary["\(thread) \(number)"] = number }
+    }
+    XCTAssertEqual(workspace.dictionary.keys.count, 400)
+    workspace.dictionary.synchronize()
+    XCTAssertEqual(workspace.fetch(for: DictItem.self).all().count, 400)
   }
 }

@@ -4,36 +4,10 @@ import DflatC
 import Foundation
 import Generated_bench_doc
 import Generated_monster
-import SQLite3
 import XCTest
 
 private typealias Monster = MyGame.Sample.Monster
 private typealias MonsterChangeRequest = MyGame.Sample.MonsterChangeRequest
-
-/// The rows of a query of SQL, each as a text.
-private func rows(_ path: String, _ sql: String) -> [String] {
-  var connection: OpaquePointer?
-  var statement: OpaquePointer?
-  defer {
-    sqlite3_finalize(statement)
-    sqlite3_close_v2(connection)
-  }
-  guard sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil) == SQLITE_OK,
-    sqlite3_prepare_v2(connection, sql, -1, &statement, nil) == SQLITE_OK
-  else {
-    XCTFail("\(sql): \(String(cString: sqlite3_errmsg(connection)))")
-    return []
-  }
-  var found: [String] = []
-  while sqlite3_step(statement) == SQLITE_ROW {
-    let columns = (0..<sqlite3_column_count(statement)).map { column -> String in
-      guard let text = sqlite3_column_text(statement, column) else { return "NULL" }
-      return String(cString: text)
-    }
-    found.append(columns.joined(separator: "|"))
-  }
-  return found
-}
 
 /// The JSON of a payload, as the engine, which is Rust, reads it.
 private func json<T: SQLiteAtom>(_ type: T.Type, _ payload: Data) throws -> String {
@@ -64,17 +38,21 @@ private func payload<T: SQLiteAtom>(_ type: T.Type, _ json: String) throws -> Da
 
 /// Files and payloads of the original, of Rust and of Swift are the same.
 final class FileTests: FileTestCase {
-  /// A copy of a file that the original has written.
-  private func original() throws -> String {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../../crates/dflat-sqlite/tests/data/checkpointed.db")
-    let copy = folder.appendingPathComponent("original.db")
-    try FileManager.default.copyItem(at: root.standardizedFileURL, to: copy)
-    return copy.path
+  /// Copies a file that the original has written, and files beside it, and returns the name.
+  private func original(_ name: String = "checkpointed.db", _ ends: [String] = []) throws -> String {
+    let data = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../../crates/dflat-sqlite/tests/data").standardizedFileURL
+    let source = data.appendingPathComponent(name)
+    for end in [".db"] + ends {
+      let from = source.deletingPathExtension().path + end
+      let target = folder.appendingPathComponent(URL(fileURLWithPath: from).lastPathComponent)
+      try FileManager.default.copyItem(atPath: from, toPath: target.path)
+    }
+    return source.lastPathComponent
   }
 
   func testSwiftWritesTheIndexesAndKeysOfTheOriginal() throws {
-    let original = try original()
+    let original = file(try original())
     let theirs = SQLiteWorkspace(filePath: original, fileProtectionLevel: .noProtection)
     let docs = theirs.fetch(for: BenchDoc.self).all()
     let monsters = theirs.fetch(for: Monster.self).all()
@@ -111,9 +89,143 @@ final class FileTests: FileTestCase {
     XCTAssertEqual(Set(rows(path, schema)).subtracting(rows(original, schema)), [])
   }
 
+  /// Runs the program of Rust that copies and compares files, crates/dflat-testkit; nil if the tests
+  /// were started without it.
+  private func rust(_ arguments: String...) throws -> String? {
+    let variable = "DFLAT_SWIFT_FILES"
+    guard let program = ProcessInfo.processInfo.environment[variable] else { return nil }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    XCTAssertEqual(process.terminationStatus, 0, "\(arguments): \(output)")
+    return output.trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  private func file(_ name: String) -> String { folder.appendingPathComponent(name).path }
+
+  private func workspace(_ name: String) -> SQLiteWorkspace {
+    let workspace = SQLiteWorkspace(filePath: file(name), fileProtectionLevel: .noProtection)
+    workspace.onError = { XCTFail("\(name): \($0)") }
+    return workspace
+  }
+
+  /// The objects of a file.
+  private struct Contents {
+    let docs: FetchedResult<BenchDoc>
+    let monsters: FetchedResult<Monster>
+    let items: FetchedResult<DictItem>
+
+    init(_ workspace: SQLiteWorkspace) {
+      docs = workspace.fetch(for: BenchDoc.self).all()
+      monsters = workspace.fetch(for: Monster.self).all()
+      items = workspace.fetch(for: DictItem.self).all()
+    }
+
+    var count: Int { docs.count + monsters.count + items.count }
+  }
+
+  /// Writes the objects into a new file in Swift.
+  private func write(_ contents: Contents, _ name: String) {
+    let target = workspace(name)
+    let success = target.wait([BenchDoc.self, Monster.self, DictItem.self]) { context in
+      for doc in contents.docs {
+        let rebuilt = BenchDocBuilder(from: doc).build()
+        context.try(submit: BenchDocChangeRequest.creationRequest(rebuilt))
+      }
+      for monster in contents.monsters {
+        let rebuilt = MyGame.Sample.MonsterBuilder(from: monster).build()
+        context.try(submit: MonsterChangeRequest.creationRequest(rebuilt))
+      }
+      for item in contents.items {
+        context.try(submit: DictItemChangeRequest.creationRequest(item))
+      }
+    }
+    XCTAssertTrue(success)
+    target.shutdown(flags: .truncate)
+  }
+
+  /// Objects with the extremes of each type of field.
+  private func writeExtremes(_ name: String) {
+    let target = workspace(name)
+    let texts = [nil, "", "a\0b", "\u{E9}", "e\u{301}", "\u{1F600}", String(repeating: "x", count: 70_000)]
+    target.wait([BenchDoc.self, Monster.self]) { context in
+      for (number, text) in texts.enumerated() {
+        let doc = BenchDoc(
+          title: "\(number) \(text ?? "none")",
+          pos: number % 2 == 0 ? Vec3(x: -.infinity, y: .leastNonzeroMagnitude, z: -0.0) : nil,
+          color: [.red, .green, .blue][number % 3],
+          content: number % 3 == 0 ? nil : .textContent(TextContent(text: text)), tag: text,
+          priority: [.min, -1, 0, 1, .max][number % 5])
+        context.try(submit: BenchDocChangeRequest.creationRequest(doc))
+        let orb = MyGame.Sample.Equipment.orb(MyGame.Sample.Orb(name: text))
+        let monster = Monster(
+          name: text ?? "none", color: [.red, .green, .blue][number % 3],
+          pos: MyGame.Sample.Vec3(x: .greatestFiniteMagnitude),
+          mana: [.min, 0, 150, .max][number % 4], inventory: Array(0...UInt8(number)),
+          bag: [orb, .weapon(MyGame.Sample.Weapon(name: text, damage: .min))],
+          weapons: Array(repeating: MyGame.Sample.Weapon(damage: Int16(number)), count: number),
+          equipped: number % 2 == 0 ? orb : nil, colors: [.blue, .red],
+          path: (0..<number).map { MyGame.Sample.Vec3(x: Float($0)) })
+        context.try(submit: MonsterChangeRequest.creationRequest(monster))
+      }
+      context.try(submit: MonsterChangeRequest.deletionRequest(Monster(name: "", color: .green))!)
+    }
+    target.dictionary["list"] = ["a", "b"]
+    target.dictionary["number"] = UInt.max
+    target.dictionary["payload", TextContent.self] = TextContent(text: "t")
+    target.shutdown(flags: .truncate)
+  }
+
+  /// The original, Rust and Swift read each other's files, and write the same rows.
+  func testFilesOfTheOriginalOfRustAndOfSwiftAreTheSame() throws {
+    guard try rust("--help") != nil else { throw XCTSkip("the program of Rust is not built") }
+    for (name, log) in [("checkpointed.db", false), ("unclean/unclean.db", true)] {
+      let original = try original(name, log ? [".db-wal"] : [])
+      let contents = Contents(workspace(original))
+      XCTAssertEqual(contents.docs.count, 300)
+      XCTAssertEqual(contents.monsters.count, 190)
+      try exchange(original, contents)
+    }
+    writeExtremes("extremes.db")
+    let extremes = workspace("extremes.db")
+    let contents = Contents(extremes)
+    XCTAssertEqual(contents.count, 7 + 6 + 3)
+    XCTAssertEqual(extremes.dictionary["list", [String].self], ["a", "b"])
+    try exchange("extremes.db", contents)
+  }
+
+  /// Copies a file in Swift and in Rust, and compares all three.
+  private func exchange(_ name: String, _ contents: Contents) throws {
+    let (swift, rust) = ("swift \(name)", "rust \(name)")
+    write(contents, swift)
+    _ = try self.rust("copy", file(name), file(rust))
+    let ofRust = workspace(rust)
+    let copied = Contents(ofRust)
+    XCTAssertTrue(copied.docs.elementsEqual(contents.docs), name)
+    XCTAssertTrue(copied.monsters.elementsEqual(contents.monsters), name)
+    XCTAssertTrue(copied.items.elementsEqual(contents.items), name)
+    ofRust.shutdown()
+    for (one, other) in [(name, swift), (name, rust), (rust, swift)] {
+      let output = try self.rust("compare", file(one), file(other))
+      XCTAssertEqual(output, "\(contents.count) objects", "\(one) and \(other)")
+    }
+    // The indexes answer in each file.
+    for file in [name, swift, rust] {
+      let found = workspace(file).fetch(for: Monster.self).where(
+        Monster.mana > 300, orderBy: [Monster.mana.descending])
+      XCTAssertEqual(found.count, contents.monsters.filter { $0.mana > 300 }.count, file)
+    }
+  }
+
   /// Each object of the original is written by Swift and read by Rust, and the other way.
   func testPayloadsOfSwiftAndRustAreReadByEachOther() throws {
-    let theirs = SQLiteWorkspace(filePath: try original(), fileProtectionLevel: .noProtection)
+    let theirs = workspace(try original())
     for monster in theirs.fetch(for: Monster.self).all() {
       let rebuilt = MyGame.Sample.MonsterBuilder(from: monster).build()
       XCTAssertNil(rebuilt._payload)

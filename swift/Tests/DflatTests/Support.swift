@@ -35,6 +35,31 @@ class FileTestCase: XCTestCase {
   }
 }
 
+/// The rows of a query of SQL, each as a text.
+func rows(_ path: String, _ sql: String) -> [String] {
+  var connection: OpaquePointer?
+  var statement: OpaquePointer?
+  defer {
+    sqlite3_finalize(statement)
+    sqlite3_close_v2(connection)
+  }
+  guard sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil) == SQLITE_OK,
+    sqlite3_prepare_v2(connection, sql, -1, &statement, nil) == SQLITE_OK
+  else {
+    XCTFail("\(sql): \(String(cString: sqlite3_errmsg(connection)))")
+    return []
+  }
+  var found: [String] = []
+  while sqlite3_step(statement) == SQLITE_ROW {
+    let columns = (0..<sqlite3_column_count(statement)).map { column -> String in
+      guard let text = sqlite3_column_text(statement, column) else { return "NULL" }
+      return String(cString: text)
+    }
+    found.append(columns.joined(separator: "|"))
+  }
+  return found
+}
+
 /// A value that several threads use.
 final class Shared<Value>: @unchecked Sendable {
   private let lock = NSLock()
@@ -79,5 +104,40 @@ extension Workspace {
         context.try(submit: request)
       }
     }
+  }
+}
+
+/// A test that runs again in a process of its own.
+enum Child {
+  private static let variable = "DFLAT_SWIFT_CHILD"
+
+  /// The task of this process, if it is a child.
+  static var task: String? { ProcessInfo.processInfo.environment[variable] }
+
+  /// Runs a test in another process, and returns how the process ended, and its output.
+  static func run(
+    _ test: String, _ task: String, path: String = ""
+  ) throws -> (Process.TerminationReason, Int32, String) {
+    let process = Process()
+    let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = ["DflatTests.\(test)"]
+    var environment = ProcessInfo.processInfo.environment
+    environment[variable] = task
+    environment["DFLAT_SWIFT_CHILD_PATH"] = path
+    process.environment = environment
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let data = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    let output = String(decoding: data, as: UTF8.self)
+    return (process.terminationReason, process.terminationStatus, output)
+  }
+
+  /// The file that the child works on.
+  static var path: String {
+    ProcessInfo.processInfo.environment["DFLAT_SWIFT_CHILD_PATH"] ?? ""
   }
 }
