@@ -27,11 +27,12 @@ let cLibrary: Target =
 #endif
 
 // For the tests of this package: the language mode that the variable names, and a warning is an
-// error.
+// error; and whether the thread sanitizer is used.
 let settings: [SwiftSetting] =
-  Context.environment["DFLAT_SWIFT_STRICT"].map { mode in
+  (Context.environment["DFLAT_SWIFT_STRICT"].map { mode in
     [.unsafeFlags(["-swift-version", mode, "-warnings-as-errors"])]
-  } ?? []
+  } ?? [])
+  + (Context.environment["DFLAT_SWIFT_SANITIZED"] == nil ? [] : [.define("DFLAT_SANITIZED")])
 
 // For the tests of this package: a module Combine on systems that have none.
 let hasStub = Context.environment["DFLAT_SWIFT_COMBINE"] != nil

@@ -303,6 +303,7 @@ private func receiveEntry(
   _ context: UnsafeMutableRawPointer?, _ key: dflat_text,
   _ value: UnsafePointer<dflat_entry_value>?, _ isInitial: Int32
 ) {
-  let receiver = lent(context, as: EntryReceiver.self)
-  receiver.call(String(key), value.flatMap { EntryValue($0.pointee) }, isInitial != 0)
+  withLent(context, as: EntryReceiver.self) { receiver in
+    receiver.call(String(key), value.flatMap { EntryValue($0.pointee) }, isInitial != 0)
+  }
 }

@@ -93,15 +93,3 @@ final class Handle: @unchecked Sendable {
     _ = release(pointer)
   }
 }
-
-/// Takes the object back that a callback's context is.
-func released(_ context: UnsafeMutableRawPointer?) {
-  if let context = context {
-    Unmanaged<AnyObject>.fromOpaque(context).release()
-  }
-}
-
-/// An object as the context of a callback, which `released` takes back.
-func context(_ object: AnyObject) -> UnsafeMutableRawPointer {
-  Unmanaged.passRetained(object).toOpaque()
-}

@@ -137,9 +137,11 @@ extension SQLiteQueryBuilder {
     let callback = dflat_count_callback(
       context: context(receiver),
       call: { pointer, code, failure, count in
-        lent(pointer, as: CountReceiver.self).call(
-          code == DFLAT_OK.code
-            ? .success(Int(clamping: count)) : .failure(DflatError(code, failure)))
+        withLent(pointer, as: CountReceiver.self) { receiver in
+          receiver.call(
+            code == DFLAT_OK.code
+              ? .success(Int(clamping: count)) : .failure(DflatError(code, failure)))
+        }
       },
       drop: released)
     let subscription = SQLiteSubscription(gate)

@@ -24,13 +24,14 @@ extension TransactionContext {
       let handler = dflat_handler(
         context: context(nested),
         call: { pointer, _, _ in
-          let nested = lent(pointer, as: NestedChanges.self)
-          do {
-            try nested.changes()
-            return DFLAT_OK.code
-          } catch {
-            nested.failure = error
-            return 1
+          withLent(pointer, as: NestedChanges.self) { nested in
+            do {
+              try nested.changes()
+              return DFLAT_OK.code
+            } catch {
+              nested.failure = error
+              return 1
+            }
           }
         },
         drop: released)

@@ -117,5 +117,5 @@ private final class ObjectReceiver: @unchecked Sendable {
 private func receiveObject(
   _ context: UnsafeMutableRawPointer?, _ event: Int32, _ view: dflat_view
 ) {
-  lent(context, as: ObjectReceiver.self).call(event, view)
+  withLent(context, as: ObjectReceiver.self) { $0.call(event, view) }
 }

@@ -211,7 +211,8 @@ private final class ClosingJob: @unchecked Sendable {
 private func runClosing(
   _ context: UnsafeMutableRawPointer?, _ code: dflat_code, _ failure: OpaquePointer?
 ) {
-  let job = lent(context, as: ClosingJob.self)
-  if code != DFLAT_OK.code { job.workspace.report(DflatError(code, failure)) }
-  job.workspace.onTarget(job.completion)
+  withLent(context, as: ClosingJob.self) { job in
+    if code != DFLAT_OK.code { job.workspace.report(DflatError(code, failure)) }
+    job.workspace.onTarget(job.completion)
+  }
 }

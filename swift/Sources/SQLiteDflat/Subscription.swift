@@ -90,11 +90,12 @@ func receiveResult(
   _ context: UnsafeMutableRawPointer?, _ code: dflat_code, _ failure: OpaquePointer?,
   _ delivery: OpaquePointer?
 ) {
-  let receiver = lent(context, as: ResultReceiver.self)
-  if code == DFLAT_OK.code, let delivery = delivery {
-    receiver.call(.success(delivery))
-  } else {
-    receiver.call(.failure(DflatError(code, failure)))
+  withLent(context, as: ResultReceiver.self) { receiver in
+    if code == DFLAT_OK.code, let delivery = delivery {
+      receiver.call(.success(delivery))
+    } else {
+      receiver.call(.failure(DflatError(code, failure)))
+    }
   }
 }
 

@@ -147,33 +147,30 @@ private final class WaitingCompletion: @unchecked Sendable {
 private func runWaiting(
   _ context: UnsafeMutableRawPointer?, _ code: dflat_code, _ failure: OpaquePointer?
 ) {
-  let waiting = lent(context, as: WaitingCompletion.self)
-  waiting.workspace.onTarget { waiting.completion.call(nil) }
-}
-
-/// The object that a callback's context is.
-func lent<T: AnyObject>(_ context: UnsafeMutableRawPointer?, as: T.Type) -> T {
-  Unmanaged<T>.fromOpaque(context!).takeUnretainedValue()
+  withLent(context, as: WaitingCompletion.self) { waiting in
+    waiting.workspace.onTarget { waiting.completion.call(nil) }
+  }
 }
 
 private func runHandler(
   _ context: UnsafeMutableRawPointer?, _ transaction: OpaquePointer?,
   _ failure: UnsafeMutablePointer<OpaquePointer?>?
 ) -> Int32 {
-  let job = lent(context, as: Job.self)
-  guard let workspace = job.workspace, let transaction = transaction else { return 1 }
-  return workspace.perform(job, transaction)
+  withLent(context, as: Job.self) { job in
+    guard let workspace = job.workspace, let transaction = transaction else { return 1 }
+    return workspace.perform(job, transaction)
+  }
 }
 
 private func runCompletion(
   _ context: UnsafeMutableRawPointer?, _ code: dflat_code, _ failure: OpaquePointer?
 ) {
-  let job = lent(context, as: Job.self)
-  let error = code == DFLAT_OK.code ? nil : DflatError(code, failure)
-  if let workspace = job.workspace {
-    workspace.finish(job, error)
-  } else {
-    job.completion?.call(error)
+  withLent(context, as: Job.self) { job in
+    let error = code == DFLAT_OK.code ? nil : DflatError(code, failure)
+    if let workspace = job.workspace {
+      workspace.finish(job, error)
+    } else {
+      job.completion?.call(error)
+    }
   }
 }
-

@@ -17,7 +17,7 @@ private func callback(_ progress: DflatProgress?) -> dflat_progress_callback {
   return dflat_progress_callback(
     context: context(ProgressReceiver(progress)),
     call: { pointer, done, total in
-      lent(pointer, as: ProgressReceiver.self).call(done, total) ? 0 : 1
+      withLent(pointer, as: ProgressReceiver.self) { $0.call(done, total) ? 0 : 1 }
     },
     drop: released)
 }

@@ -35,6 +35,8 @@ final class TrapTests: FileTestCase {
 
   func testErrorsOfTheProgramEndIt() throws {
     try XCTSkipUnless(Child.task == nil)
+    let isSanitized = ProcessInfo.processInfo.environment["DFLAT_SWIFT_SANITIZED"] != nil
+    try XCTSkipIf(isSanitized, "the sanitizer takes signals")
     for (trap, message) in [
       ("undeclared fetch", "Monster"), ("undeclared submission", "BenchDoc"),
       ("conflict", "an object with this primary key or unique value exists already"),
