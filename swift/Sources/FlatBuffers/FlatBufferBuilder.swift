@@ -239,8 +239,8 @@ public struct FlatBufferBuilder {
     fields.append((position, used))
   }
 
-  /// Ends the open table.
-  public mutating func endTable(at startOffset: UInt32) -> Offset {
+  /// Ends the open table, and returns its position.
+  public mutating func endTable(at startOffset: UInt32) -> UInt32 {
     push(number: Int32(0))
     let (table, start, fields) = (used, openTable, fields)
     var length = 4
@@ -259,7 +259,7 @@ public struct FlatBufferBuilder {
       }
       target.storeBytes(of: distance, toByteOffset: target.count - table, as: Int32.self)
     }
-    return Offset(offset: UInt32(table))
+    return UInt32(table)
   }
 
   /// Ends the payload with its root.

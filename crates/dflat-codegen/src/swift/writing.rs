@@ -44,7 +44,7 @@ impl Scope<'_> {
                 for inline in &plan.inline {
                     self.inline(plan, *inline, text);
                 }
-                text.line("return flatBufferBuilder.endTable(at: __start)");
+                text.line("return Offset(offset: flatBufferBuilder.endTable(at: __start))");
             });
         });
         if self.ty().stored.is_some() {

@@ -29,7 +29,7 @@ extension DictItem: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f24, at: 24)
     flatBufferBuilder.add(element: self.valueType.rawValue, def: 0, at: 10)
     flatBufferBuilder.add(element: self.boolValue, def: false, at: 12)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

@@ -22,7 +22,7 @@ extension TextContent: FlatBuffersEncodable {
     let __f4 = flatBufferBuilder.create(string: self.text)
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -31,7 +31,7 @@ extension ImageContent: FlatBuffersEncodable {
     let __f4 = self.images.isEmpty ? Offset() : flatBufferBuilder.createVector(ofStrings: self.images)
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -59,7 +59,7 @@ extension BenchDoc: FlatBuffersEncodable {
     flatBufferBuilder.add(element: self.priority, def: 0, at: 16)
     flatBufferBuilder.add(element: self.color.rawValue, def: 0, at: 6)
     flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 10)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

@@ -31,7 +31,7 @@ extension Conforming.Text: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f4, at: 4)
     flatBufferBuilder.add(offset: __f6, at: 6)
     flatBufferBuilder.add(element: self.options.rawValue, def: 0, at: 8)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -40,7 +40,7 @@ extension Conforming.Described: FlatBuffersEncodable {
     let __f4 = flatBufferBuilder.create(string: self.description)
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -72,7 +72,7 @@ extension Conforming.Card: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f20, at: 20)
     flatBufferBuilder.add(element: self.color.rawValue, def: 0, at: 8)
     flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 12)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

@@ -27,7 +27,7 @@ extension Thing: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f18, at: 18)
     flatBufferBuilder.add(element: self.color.rawValue, def: 0, at: 6)
     flatBufferBuilder.add(element: self.any?._code ?? 0, def: 0, at: 10)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -135,7 +135,7 @@ extension Part: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(element: self.count, def: 0, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

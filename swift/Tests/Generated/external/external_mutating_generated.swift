@@ -30,7 +30,7 @@ extension Shop.Sale: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f18, at: 18)
     flatBufferBuilder.add(element: self.color.rawValue, def: 2, at: 6)
     flatBufferBuilder.add(element: self.item?._code ?? 0, def: 0, at: 10)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

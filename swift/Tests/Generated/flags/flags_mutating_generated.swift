@@ -28,7 +28,7 @@ extension User: FlatBuffersEncodable {
     flatBufferBuilder.add(element: self.one.rawValue, def: 2, at: 8)
     flatBufferBuilder.add(element: self.none.rawValue, def: 0, at: 10)
     flatBufferBuilder.add(element: self.maybe?.rawValue, at: 16)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

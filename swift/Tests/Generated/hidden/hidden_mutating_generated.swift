@@ -10,7 +10,7 @@ extension Payload: FlatBuffersEncodable {
     let __f4 = flatBufferBuilder.create(string: self.payload)
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return FlatBuffers.Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -18,7 +18,7 @@ extension PayloadReader: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBuffers.FlatBufferBuilder) -> FlatBuffers.Offset {
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(element: self.value, def: 0, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return FlatBuffers.Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -27,7 +27,7 @@ extension ValueBox: FlatBuffersEncodable {
     let __f4 = self.value?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return FlatBuffers.Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -36,7 +36,7 @@ extension StoredTable: FlatBuffersEncodable {
     let __f4 = flatBufferBuilder.create(string: self.name)
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return FlatBuffers.Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -44,7 +44,7 @@ extension StructWriter: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBuffers.FlatBufferBuilder) -> FlatBuffers.Offset {
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(element: self.at, def: 0, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return FlatBuffers.Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -53,7 +53,7 @@ extension FieldPath: FlatBuffersEncodable {
     let __f4 = self.steps.isEmpty ? FlatBuffers.Offset() : flatBufferBuilder.createVector(self.steps)
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return FlatBuffers.Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -77,7 +77,7 @@ extension Data: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f4, at: 4)
     flatBufferBuilder.add(offset: __f6, at: 6)
     flatBufferBuilder.add(element: self.flag.rawValue, def: 0, at: 8)
-    return flatBufferBuilder.endTable(at: __start)
+    return FlatBuffers.Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -89,7 +89,7 @@ extension ByteBuffer: FlatBuffersEncodable {
       flatBufferBuilder.add(structSize: 8, alignment: 4, at: 4) { value._write(to: $0) }
     }
     flatBufferBuilder.add(offset: __f6, at: 6)
-    return flatBufferBuilder.endTable(at: __start)
+    return FlatBuffers.Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -97,7 +97,7 @@ extension Int32: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBuffers.FlatBufferBuilder) -> FlatBuffers.Offset {
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(element: self.number, def: 0, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return FlatBuffers.Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -136,7 +136,7 @@ extension FlatBuffer: FlatBuffersEncodable {
     flatBufferBuilder.add(element: self.bool.rawValue, def: 0, at: 20)
     flatBufferBuilder.add(element: self.flag, def: false, at: 22)
     flatBufferBuilder.add(element: self.value?._code ?? 0, def: 0, at: 24)
-    return flatBufferBuilder.endTable(at: __start)
+    return FlatBuffers.Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

@@ -17,7 +17,7 @@ extension Note: FlatBuffersEncodable {
     let __start = flatBufferBuilder.startTable(with: 2)
     flatBufferBuilder.add(offset: __f4, at: 4)
     flatBufferBuilder.add(element: self.length, def: 0, at: 6)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -47,7 +47,7 @@ extension Task: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f22, at: 22)
     flatBufferBuilder.add(element: self.state.rawValue, def: 0, at: 12)
     flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 20)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

@@ -22,7 +22,7 @@ extension Label: FlatBuffersEncodable {
     let __f4 = flatBufferBuilder.create(string: self.text)
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -53,7 +53,7 @@ extension Entry: FlatBuffersEncodable {
     flatBufferBuilder.add(element: self.zone.rawValue, def: 1, at: 6)
     flatBufferBuilder.add(element: self.active, def: false, at: 4)
     flatBufferBuilder.add(element: self.tag?._code ?? 0, def: 0, at: 16)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

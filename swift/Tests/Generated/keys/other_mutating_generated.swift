@@ -11,7 +11,7 @@ extension Other: FlatBuffersEncodable {
     let __start = flatBufferBuilder.startTable(with: 2)
     flatBufferBuilder.add(offset: __f6, at: 6)
     flatBufferBuilder.add(element: self.id, def: 0, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

@@ -23,7 +23,7 @@ extension Self_: FlatBuffersEncodable {
     flatBufferBuilder.add(element: self.async, def: false, at: 12)
     flatBufferBuilder.add(element: self.gen, def: false, at: 14)
     flatBufferBuilder.add(element: self.`try`.rawValue, def: 0, at: 16)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -85,7 +85,7 @@ extension Loop: FlatBuffersEncodable {
     flatBufferBuilder.add(element: self.isNew, def: false, at: 26)
     flatBufferBuilder.add(element: self.dyn?._code ?? 0, def: 0, at: 54)
     flatBufferBuilder.add(element: self.base.rawValue, def: 0, at: 66)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

@@ -10,7 +10,7 @@ extension T0: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -19,7 +19,7 @@ extension T1: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -28,7 +28,7 @@ extension T2: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -37,7 +37,7 @@ extension T3: FlatBuffersEncodable {
     let __f4 = self.next.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.next)
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -46,7 +46,7 @@ extension T4: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -56,7 +56,7 @@ extension T5: FlatBuffersEncodable {
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f6, at: 6)
     flatBufferBuilder.add(element: self.next?._code ?? 0, def: 0, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -65,7 +65,7 @@ extension zzz_DflatGen_Alias_links_T6: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -76,7 +76,7 @@ extension T7: FlatBuffersEncodable {
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __c6, at: 4)
     flatBufferBuilder.add(offset: __f6, at: 6)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -85,7 +85,7 @@ extension zzz_DflatGen_Alias_links_T8: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -94,7 +94,7 @@ extension T9: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -103,7 +103,7 @@ extension T10: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -112,7 +112,7 @@ extension T11: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -121,7 +121,7 @@ extension T12: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -130,7 +130,7 @@ extension T13: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -139,7 +139,7 @@ extension T14: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -148,7 +148,7 @@ extension T15: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -157,7 +157,7 @@ extension T16: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -166,7 +166,7 @@ extension T17: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -175,7 +175,7 @@ extension T18: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -184,7 +184,7 @@ extension T19: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -193,7 +193,7 @@ extension T20: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -202,7 +202,7 @@ extension T21: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -211,7 +211,7 @@ extension T22: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -220,7 +220,7 @@ extension T23: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -229,7 +229,7 @@ extension T24: FlatBuffersEncodable {
     let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -248,7 +248,7 @@ extension Far.Root: FlatBuffersEncodable {
     let __start = flatBufferBuilder.startTable(with: 2)
     flatBufferBuilder.add(element: self.id, def: 0, at: 4)
     flatBufferBuilder.add(offset: __f6, at: 6)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

@@ -17,7 +17,7 @@ extension MyGame.Sample.Weapon: FlatBuffersEncodable {
     let __start = flatBufferBuilder.startTable(with: 2)
     flatBufferBuilder.add(offset: __f4, at: 4)
     flatBufferBuilder.add(element: self.damage, def: 0, at: 6)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -27,6 +27,6 @@ extension MyGame.Sample.Orb: FlatBuffersEncodable {
     let __start = flatBufferBuilder.startTable(with: 2)
     flatBufferBuilder.add(offset: __f4, at: 4)
     flatBufferBuilder.add(element: self.color.rawValue, def: 0, at: 6)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

@@ -25,7 +25,7 @@ extension MyGame.Sample.Profile: FlatBuffersEncodable {
     let __f4 = flatBufferBuilder.create(string: self.url)
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -60,7 +60,7 @@ extension MyGame.Sample.Monster: FlatBuffersEncodable {
     flatBufferBuilder.add(element: self.equipped?._code ?? 0, def: 0, at: 24)
     flatBufferBuilder.add(element: self.type, def: false, at: 36)
     flatBufferBuilder.add(element: self.truth, def: true, at: 38)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

@@ -73,7 +73,7 @@ extension Index: FlatBuffersEncodable {
     flatBufferBuilder.add(element: self.handle?._code ?? 0, def: 0, at: 20)
     flatBufferBuilder.add(element: self.and, def: false, at: 38)
     flatBufferBuilder.add(element: self.or, def: false, at: 40)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -177,7 +177,7 @@ extension Order: FlatBuffersEncodable {
     flatBufferBuilder.add(element: self.or, def: false, at: 44)
     flatBufferBuilder.add(element: self.order.rawValue, def: 1, at: 126)
     flatBufferBuilder.add(element: self.flags.rawValue, def: 132, at: 128)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

@@ -11,7 +11,7 @@ extension Plain: FlatBuffersEncodable {
     let __start = flatBufferBuilder.startTable(with: 2)
     flatBufferBuilder.add(element: self.value, def: 0, at: 4)
     flatBufferBuilder.add(offset: __f6, at: 6)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -27,7 +27,7 @@ extension zzz_DflatGen_Alias_namespaces_A_Inner: FlatBuffersEncodable {
     let __start = flatBufferBuilder.startTable(with: 2)
     flatBufferBuilder.add(offset: __f6, at: 6)
     flatBufferBuilder.add(element: self.kind.rawValue, def: 1, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -65,7 +65,7 @@ extension B.C_dEf.Root: FlatBuffersEncodable {
       flatBufferBuilder.add(structSize: 2, alignment: 1, at: 10) { value._write(to: $0) }
     }
     flatBufferBuilder.add(element: self.either?._code ?? 0, def: 0, at: 12)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -175,6 +175,6 @@ extension U8.Leaf: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(element: self.id, def: 0, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

@@ -16,7 +16,7 @@ extension TextContent: FlatBuffersEncodable {
     let __f4 = flatBufferBuilder.create(string: self.text)
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -25,7 +25,7 @@ extension ImageContent: FlatBuffersEncodable {
     let __f4 = self.images.isEmpty ? Offset() : flatBufferBuilder.createVector(ofStrings: self.images)
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -50,7 +50,7 @@ extension Post: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f14, at: 14)
     flatBufferBuilder.add(element: self.color.rawValue, def: 0, at: 6)
     flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 12)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

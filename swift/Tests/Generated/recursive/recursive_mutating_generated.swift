@@ -18,7 +18,7 @@ extension Tree: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f8, at: 8)
     flatBufferBuilder.add(offset: __f10, at: 10)
     flatBufferBuilder.add(offset: __f12, at: 12)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -26,7 +26,7 @@ extension Leaf: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(element: self.size, def: 0, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -35,7 +35,7 @@ extension Even: FlatBuffersEncodable {
     let __f4 = self.odd?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -47,7 +47,7 @@ extension Odd: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f4, at: 4)
     flatBufferBuilder.add(offset: __f8, at: 8)
     flatBufferBuilder.add(element: self.any?._code ?? 0, def: 0, at: 6)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -75,7 +75,7 @@ extension Document: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f12, at: 12)
     flatBufferBuilder.add(offset: __f14, at: 14)
     flatBufferBuilder.add(element: self.any?._code ?? 0, def: 0, at: 8)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

@@ -25,7 +25,7 @@ extension Note: FlatBuffersEncodable {
     let __f4 = flatBufferBuilder.create(string: self.text)
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -37,7 +37,7 @@ extension Link: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f4, at: 4)
     flatBufferBuilder.add(offset: __f6, at: 6)
     flatBufferBuilder.add(element: self.stars, def: 3, at: 8)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -48,7 +48,7 @@ extension Author: FlatBuffersEncodable {
     let __start = flatBufferBuilder.startTable(with: 2)
     flatBufferBuilder.add(offset: __f4, at: 4)
     flatBufferBuilder.add(offset: __f6, at: 6)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -59,7 +59,7 @@ extension Reply: FlatBuffersEncodable {
     let __start = flatBufferBuilder.startTable(with: 2)
     flatBufferBuilder.add(offset: __f4, at: 4)
     flatBufferBuilder.add(offset: __f6, at: 6)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -68,7 +68,7 @@ extension Quote: FlatBuffersEncodable {
     let __f4 = self.reply?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -99,7 +99,7 @@ extension Post: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f24, at: 24)
     flatBufferBuilder.add(offset: __f26, at: 26)
     flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 12)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

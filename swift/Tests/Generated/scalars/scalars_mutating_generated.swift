@@ -54,7 +54,7 @@ extension Scalars: FlatBuffersEncodable {
     flatBufferBuilder.add(element: self.maybeBool, at: 36)
     flatBufferBuilder.add(element: self.maybeLevel?.rawValue, at: 42)
     flatBufferBuilder.add(element: self.level.rawValue, def: 5, at: 44)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

@@ -21,7 +21,7 @@ extension Option: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(element: self.none, def: 0, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -44,7 +44,7 @@ extension String: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f4, at: 4)
     flatBufferBuilder.add(element: self.p.rawValue, def: 0, at: 6)
     flatBufferBuilder.add(element: self.r.rawValue, def: 0, at: 8)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -53,14 +53,14 @@ extension Box: FlatBuffersEncodable {
     let __f4 = self.inner?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
 extension Default: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
     let __start = flatBufferBuilder.startTable(with: 0)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -69,7 +69,7 @@ extension Clone: FlatBuffersEncodable {
     let __f4 = self.value?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -78,7 +78,7 @@ extension Debug: FlatBuffersEncodable {
     let __f4 = self.values.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.values)
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -117,7 +117,7 @@ extension Copy: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f24, at: 24)
     flatBufferBuilder.add(element: self.result.rawValue, def: 0, at: 12)
     flatBufferBuilder.add(element: self.some?._code ?? 0, def: 0, at: 14)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

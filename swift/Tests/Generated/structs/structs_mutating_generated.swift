@@ -52,7 +52,7 @@ extension Place: FlatBuffersEncodable {
     }
     flatBufferBuilder.add(offset: __f12, at: 12)
     flatBufferBuilder.add(offset: __f14, at: 14)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

@@ -25,7 +25,7 @@ extension Note: FlatBuffersEncodable {
     if let value = self.at {
       flatBufferBuilder.add(structSize: 8, alignment: 4, at: 6) { value._write(to: $0) }
     }
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -45,7 +45,7 @@ extension Ref: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(element: self.x, def: 0, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -90,7 +90,7 @@ extension Message: FlatBuffersEncodable {
     flatBufferBuilder.add(element: self.body?._code ?? 0, def: 0, at: 6)
     flatBufferBuilder.add(element: self.shape?._code ?? 0, def: 0, at: 14)
     flatBufferBuilder.add(element: self.single?._code ?? 0, def: 0, at: 22)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -205,6 +205,6 @@ extension Holder: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f12, at: 12)
     flatBufferBuilder.add(element: self.body?._code ?? 0, def: 0, at: 4)
     flatBufferBuilder.add(element: self.shape?._code ?? 0, def: 0, at: 8)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

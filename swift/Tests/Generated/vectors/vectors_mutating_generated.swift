@@ -34,7 +34,7 @@ extension V.T: FlatBuffersEncodable {
     let __f4 = flatBufferBuilder.create(string: self.s)
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -117,7 +117,7 @@ extension V.R: FlatBuffersEncodable {
     flatBufferBuilder.add(element: self.oe?.rawValue, at: 62)
     flatBufferBuilder.add(element: self.eb.rawValue, def: 1, at: 66)
     flatBufferBuilder.add(element: self.b1, def: true, at: 78)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 
@@ -351,6 +351,6 @@ extension V.K: FlatBuffersEncodable {
     flatBufferBuilder.add(offset: __f6, at: 6)
     flatBufferBuilder.add(offset: __f12, at: 12)
     flatBufferBuilder.add(element: self.u?._code ?? 0, def: 0, at: 10)
-    return flatBufferBuilder.endTable(at: __start)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
