@@ -39,7 +39,7 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
 
   /// Carries out a request. For generated code.
   public static func _commit<T: Atom & SQLiteAtom & FlatBuffersEncodable>(
-    _ toolbox: PersistenceToolbox, _ type: ChangeRequestType, base: T?, isUpsert: Bool, object: T
+    _ toolbox: PersistenceToolbox, _ type: ChangeRequestType, base: T?, isUpsert: Bool, object: @autoclosure () -> T
   ) -> UpdatedObject? {
     guard let toolbox = toolbox as? SQLitePersistenceToolbox else { return nil }
     do {
@@ -51,7 +51,7 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
   }
 
   private func carryOut<T: Atom & SQLiteAtom & FlatBuffersEncodable>(
-    _ type: ChangeRequestType, _ base: T?, _ isUpsert: Bool, _ object: T
+    _ type: ChangeRequestType, _ base: T?, _ isUpsert: Bool, _ object: () -> T
   ) throws -> UpdatedObject {
     let operation: Int32
     switch type {
@@ -73,7 +73,7 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
       return .deleted(base?._rowid ?? -1)
     }
     flatBufferBuilder.clear()
-    let root = object.to(flatBufferBuilder: &flatBufferBuilder)
+    let root = object().to(flatBufferBuilder: &flatBufferBuilder)
     flatBufferBuilder.finish(offset: root)
     let (result, atom) = try flatBufferBuilder.withUnsafeBytes {
       try context.submit(T.self, operation, old, $0.lent)
@@ -201,8 +201,12 @@ public final class SQLiteTransactionContext: TransactionContext {
 
   /// As `read`, but reports an error. An undeclared type is an error of the program, and ends it.
   func find<T: Atom>(_ type: T.Type, _ key: SQLiteObjectKey) -> T? {
+    found { try read(type, key) }
+  }
+
+  private func found<T>(_ look: () throws -> T?) -> T? {
     do {
-      return try read(type, key)
+      return try look()
     } catch {
       let undeclared = (error as? DflatError)?.code == DFLAT_UNDECLARED_TYPE.code
       precondition(!undeclared, "\(error)")
@@ -212,11 +216,24 @@ public final class SQLiteTransactionContext: TransactionContext {
   }
 
   /// The latest state of an object: of the row that it was read from, or else of its primary key.
-  /// For generated code.
+  /// The engine looks up no object that this transaction has read, and is not changed since.
+  func readLatest<T: Atom & SQLiteAtom>(_ object: T) throws -> T? {
+    guard let stored = object.stored, stored.rowid == object._rowid else {
+      if object._rowid >= 0 { return try read(T.self, .rowid(object._rowid)) }
+      return try read(T.self, .primaryKey(object._primaryKey))
+    }
+    let maker = ObjectMaker<T> { self.timestamp(of: $0) }
+    var view = dflat_view()
+    try call {
+      dflat_transaction_latest(transaction, maker.table, stored.object, &view, $0)
+    }
+    return maker.optional(view)
+  }
+
+  /// As `readLatest` in the transaction of this thread, but reports an error. For generated code.
   public static func _latest<T: Atom & SQLiteAtom>(_ object: T) -> T? {
     guard let current = current else { return nil }
-    if object._rowid >= 0 { return current.find(T.self, .rowid(object._rowid)) }
-    return current.find(T.self, .primaryKey(object._primaryKey))
+    return current.found { try current.readLatest(object) }
   }
 }
 

@@ -33,10 +33,13 @@ public final class _StoredTable: @unchecked Sendable {
 /// The payload of an object that the engine holds.
 final class StoredPayload: _Payload, @unchecked Sendable {
   let object: dflat_object
+  /// The number of the object's row.
+  let rowid: Int64
 
   /// Takes the count of a view's object.
   init(_ view: dflat_view) {
     object = view.object
+    rowid = view.row_id
     super.init(start: UnsafeRawPointer(view.payload), count: view.length, owner: nil)
   }
 

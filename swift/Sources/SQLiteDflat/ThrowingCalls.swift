@@ -84,8 +84,5 @@ extension SQLiteTransactionContext {
   /// The latest state of an object in this transaction, nil if it was deleted: that of its row, or
   /// of its primary key if the program made the object. `changeRequest` and `deletionRequest` give
   /// nil also if the object cannot be read; this function throws the error.
-  public func latest<T: Atom & SQLiteAtom>(_ object: T) throws -> T? {
-    if object._rowid >= 0 { return try read(T.self, .rowid(object._rowid)) }
-    return try read(T.self, .primaryKey(object._primaryKey))
-  }
+  public func latest<T: Atom & SQLiteAtom>(_ object: T) throws -> T? { try readLatest(object) }
 }

@@ -11,18 +11,19 @@ use crate::Result;
 use crate::c_library::Profile;
 use crate::workspace;
 
-/// The scenarios that both languages have, and the ratio that each may have.
-const SCENARIOS: [(&str, f64); 10] = [
-    ("insert_1tx", 1.6),
-    ("fetch_all", 1.5),
-    ("fetch_scan", 1.5),
-    ("fetch_key", 1.5),
-    ("update_1tx", 1.3),
-    ("update_individual", 1.3),
-    ("delete_1tx", 1.3),
-    ("subscribe_results", 1.3),
-    ("subscribe_objects", 1.3),
-    ("subscribe_ranges", 1.3),
+/// The scenarios that both languages have, and the ratio that each may have, if it has a goal. To
+/// fetch by a key, Swift makes a query, and Rust does not.
+const SCENARIOS: [(&str, Option<f64>); 10] = [
+    ("insert_1tx", Some(1.6)),
+    ("fetch_all", Some(1.5)),
+    ("fetch_scan", None),
+    ("fetch_key", None),
+    ("update_1tx", Some(1.3)),
+    ("update_individual", Some(1.3)),
+    ("delete_1tx", Some(1.3)),
+    ("subscribe_results", Some(1.3)),
+    ("subscribe_objects", Some(1.3)),
+    ("subscribe_ranges", Some(1.3)),
 ];
 
 /// The times for each element, which only Swift has, and the nanoseconds that each may have.
@@ -110,8 +111,9 @@ fn print(of_rust: &Times, of_swift: &Times) -> Result<()> {
     for (name, goal) in SCENARIOS {
         let (swift, rust) = (median(of_swift, name)?, median(of_rust, name)?);
         let (swift, rust) = (swift as f64 / 1e6, rust as f64 / 1e6);
+        let goal = goal.map_or_else(String::new, |goal| format!("{goal:.1}"));
         println!(
-            "{name:<28}{swift:>12.3}{rust:>12.3}{:>8.2}{goal:>8.1}",
+            "{name:<28}{swift:>12.3}{rust:>12.3}{:>8.2}{goal:>8}",
             swift / rust
         );
     }
