@@ -34,6 +34,10 @@ const SEPARATE: [(&str, &str, &str); 4] = [
 const INSTRUCTIONS: &str = "cargo bench -p dflat-codegen -p dflat-engine -p dflat-bench \
                             --bench codec --bench predicates --bench counts -- --quick";
 
+/// Installs the program as its page says, but without optimisation, which would take minutes.
+const INSTALL: &str = "cargo install --path crates/dflat-cli --debug --locked --offline --force \
+                       --root target/installed";
+
 /// The C programs of the tests of the C interface, which valgrind checks for invalid accesses and
 /// lost memory.
 const C_PROGRAMS: &str = "cargo test -p dflat-capi --test it programs::";
@@ -112,6 +116,9 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
         name: "archives",
         work: Work::Task("package", package::run),
     });
+    if packages.iter().any(|package| package.name == "dflat-cli") {
+        steps.push(program("install", Invocation::new(INSTALL)));
+    }
     Ok(steps)
 }
 

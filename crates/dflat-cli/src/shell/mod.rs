@@ -9,7 +9,8 @@ use std::fs;
 use std::io::{IsTerminal, Write, stdin, stdout};
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use clap::{CommandFactory, FromArgMatches};
@@ -17,6 +18,7 @@ use dflat_engine::fetch::Cancellation;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor};
+use signal_hook::consts::SIGINT;
 
 use crate::arguments::{Arguments, FileArguments, ShellArguments};
 use crate::dispatch;
@@ -53,7 +55,7 @@ pub(crate) fn shell(arguments: &ShellArguments) -> Outcome {
             schemas: arguments.file.schemas.clone(),
         },
         reader: None,
-        running: running()?,
+        interrupted: interrupted()?,
     };
     // A file that cannot be read is an error before the first command. A new file is none.
     if path.exists() {
@@ -107,16 +109,15 @@ fn editor(shell: &Shell) -> Result<Editor<ShellHelper, FileHistory>, Failure> {
     Ok(editor)
 }
 
-/// The cancellation of the running command, which Ctrl-C calls.
-fn running() -> Result<Arc<Mutex<Cancellation>>, Failure> {
-    let running = Arc::new(Mutex::new(Cancellation::new()));
-    let of_signal = Arc::clone(&running);
-    let set = ctrlc::set_handler(move || {
-        let running = of_signal.lock().unwrap_or_else(PoisonError::into_inner);
-        running.cancel();
-    });
+/// The flag that Ctrl-C sets.
+///
+/// The handler of the signal sets the flag, and not a thread that the handler wakes: Ctrl-C may end
+/// a command by ending its pager, and a late thread would then interrupt the next command.
+fn interrupted() -> Result<Arc<AtomicBool>, Failure> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let set = signal_hook::flag::register(SIGINT, Arc::clone(&interrupted));
     set.map_err(|error| Failure::file(format!("cannot handle Ctrl-C: {error}")))?;
-    Ok(running)
+    Ok(interrupted)
 }
 
 /// The end of a line.
@@ -135,7 +136,8 @@ struct Shell {
     file: FileArguments,
     /// The file, open for reading, and its state when it was opened.
     reader: Option<(Rc<OpenFile>, Stamp)>,
-    running: Arc<Mutex<Cancellation>>,
+    /// Whether Ctrl-C was pressed since the running command has begun.
+    interrupted: Arc<AtomicBool>,
 }
 
 impl Shell {
@@ -174,6 +176,7 @@ impl Shell {
     }
 
     fn command(&mut self, words: &[String]) -> Step {
+        self.interrupted.store(false, Ordering::Relaxed);
         let given = words::with_file(words, &self.file_words());
         let parsed = Arguments::command()
             .try_get_matches_from(given)
@@ -201,11 +204,7 @@ impl Shell {
                 Err(failure) => return Step::Failed(failure),
             },
         };
-        let cancellation = Cancellation::new();
-        {
-            let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-            *running = cancellation.clone();
-        }
+        let cancellation = Cancellation::from(Arc::clone(&self.interrupted));
         of(dispatch::run(
             &command,
             &Session::of_shell(cancellation, reader),

@@ -1,6 +1,6 @@
 //! Commands while another process writes: each output is one committed state.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -128,4 +128,46 @@ fn outputs_are_one_committed_state_while_another_process_writes() {
     assert_eq!(count("list == 9"), "2000\n");
     let others = ["query", "tasks.db", "Task", "list == 0", "--json"];
     transaction_of(&printed(&others, path));
+}
+
+/// What is printed cannot be taken back, and the rest of the old state is gone: the objects behind
+/// the printed ones are those of another state.
+#[test]
+fn a_command_that_has_printed_something_ends_if_another_process_begins_to_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let task = table("Work.Task");
+    // More than the pipe, the command and its next objects hold.
+    let title = "long ".repeat(200);
+    let tasks: Vec<String> = (0..3000)
+        .map(|id| format!(r#"{{"id": {id}, "title": "{title}"}}"#))
+        .collect();
+    let workspace = open(&path.join("tasks.db"));
+    insert(&workspace, &task, &tasks);
+    workspace.shutdown_with(Default::default()).unwrap();
+    let mut command = Command::new(PROGRAM);
+    command.args(["export", "tasks.db"]).current_dir(path);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut printed_lines = String::new();
+    output.read_line(&mut printed_lines).unwrap();
+    // The command waits until its output is read.
+    let workspace = open(&path.join("tasks.db"));
+    insert(&workspace, &task, &[r#"{"id": 9999}"#.to_owned()]);
+    output.read_to_string(&mut printed_lines).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(3), "{error}");
+    assert!(error.contains("another process writes"), "{error}");
+    // The lines are whole, and the first ones of the old state.
+    for (id, line) in printed_lines.lines().enumerate() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["object"]["id"].as_u64().unwrap_or(0), id as u64);
+    }
+    assert!(printed_lines.lines().count() < 3000);
+    // Now the command shares the file with the other process.
+    let again = printed(&["export", "tasks.db"], path);
+    assert_eq!(again.lines().count(), 3001);
+    workspace.shutdown_with(Default::default()).unwrap();
 }

@@ -102,6 +102,23 @@ fn help_of_every_command_begins_with_two_examples() {
 }
 
 #[test]
+fn every_command_that_writes_has_a_dry_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let commands = COMMANDS.map(|command| vec![command]);
+    let of_dict = DICT.map(|command| vec!["dict", command]);
+    let mut writing = 0;
+    for words in commands.into_iter().chain(of_dict) {
+        let help = printed(&[&words[..], &["--help"]].concat(), folder.path());
+        // `dict` is none of its commands.
+        let writes = help.lines().any(|line| line.starts_with("Writes: "));
+        assert_eq!(writes, help.contains("--dry-run"), "{words:?}");
+        assert_eq!(help.contains("--format"), help.contains("--json"));
+        writing += usize::from(writes);
+    }
+    assert_eq!(writing, 13);
+}
+
+#[test]
 fn completions_and_man_pages_are_generated() {
     let folder = tempfile::tempdir().unwrap();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {

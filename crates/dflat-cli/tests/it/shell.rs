@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::fixture::{PROGRAM, insert, make_tasks, open, printed, table};
@@ -82,7 +83,8 @@ fn ctrl_c_ends_the_command_and_not_the_shell() {
     let tasks: Vec<String> = (0..3000).map(|id| format!(r#"{{"id": {id}}}"#)).collect();
     insert(&workspace, &task, &tasks);
     workspace.shutdown_with(Default::default()).unwrap();
-    let mut terminal = Terminal::start(&["shell", "tasks.db"], folder.path(), 100);
+    // The shell waits for its pager, which Ctrl-C ends, too.
+    let mut terminal = shell_with_pager("echo '[waiting]'; exec sleep 100000", folder.path());
     terminal.expect(PROMPT);
     // A command without an end of its own.
     terminal.type_in("watch Task 'id == 7' --select id\r");
@@ -94,8 +96,90 @@ fn ctrl_c_ends_the_command_and_not_the_shell() {
     terminal.expect("value");
     terminal.type_in(CTRL_C);
     terminal.expect(PROMPT);
+    // A query whose output nobody reads waits for its pager. Ctrl-C ends both, and nothing of it
+    // is left for the next command.
+    for _ in 0..5 {
+        terminal.type_in("query Task\r");
+        terminal.expect("[waiting]");
+        terminal.type_in(CTRL_C);
+        terminal.expect(PROMPT);
+        terminal.type_in("count Task\r");
+        terminal.expect("\r\n3000\r\n");
+        terminal.expect(PROMPT);
+    }
+    terminal.type_in(CTRL_D);
+    assert_eq!(terminal.end().1.code(), Some(0));
+}
+
+/// A shell whose pager is a script.
+fn shell_with_pager(script: &str, folder: &Path) -> Terminal {
+    fs::write(folder.join("pager.sh"), script).unwrap();
+    let start = format!("export DFLAT_PAGER='sh pager.sh'; exec {PROGRAM} shell tasks.db");
+    fs::write(folder.join("start.sh"), start).unwrap();
+    Terminal::start_program("sh", &["start.sh"], folder, 100)
+}
+
+#[test]
+fn ctrl_c_ends_a_query_that_prints() {
+    if !can_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = open(&folder.path().join("tasks.db"));
+    let title = "long ".repeat(200);
+    let tasks: Vec<String> = (0..3000)
+        .map(|id| format!(r#"{{"id": {id}, "title": "{title}"}}"#))
+        .collect();
+    insert(&workspace, &table("Work.Task"), &tasks);
+    workspace.shutdown_with(Default::default()).unwrap();
+    // A pager that Ctrl-C does not end, as `less`, and that reads nothing until it may.
+    let script = "trap '' INT; echo '[waiting]'; until test -e go; do sleep 0.1; done; cat > seen";
+    let mut terminal = shell_with_pager(script, folder.path());
+    terminal.expect(PROMPT);
+    terminal.type_in("query Task --json\r");
+    terminal.expect("[waiting]");
+    terminal.type_in(CTRL_C);
+    // The terminal shows this after it has sent the signal.
+    terminal.expect("^C");
+    fs::write(folder.path().join("go"), "").unwrap();
+    terminal.expect("interrupted");
+    terminal.expect(PROMPT);
+    let seen = fs::read_to_string(folder.path().join("seen")).unwrap();
+    let seen = seen.lines().count();
+    assert!(0 < seen && seen < 3000, "{seen} objects");
     terminal.type_in("count Task\r");
     terminal.expect("\r\n3000\r\n");
+    terminal.expect(PROMPT);
+    terminal.type_in(CTRL_D);
+    assert_eq!(terminal.end().1.code(), Some(0));
+}
+
+#[test]
+fn ctrl_c_ends_a_query_that_searches() {
+    if !can_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = open(&folder.path().join("tasks.db"));
+    // Some millions of steps for each object: the whole query takes many seconds.
+    let title = "a".repeat(6000);
+    let tasks: Vec<String> = (0..1500)
+        .map(|id| format!(r#"{{"id": {id}, "title": "{title}"}}"#))
+        .collect();
+    insert(&workspace, &table("Work.Task"), &tasks);
+    workspace.shutdown_with(Default::default()).unwrap();
+    let mut terminal = shell_with_pager("cat", folder.path());
+    terminal.expect(PROMPT);
+    // The first objects are found at once, and are printed.
+    let pattern = format!("%{}b%", "a".repeat(300));
+    let query = format!("query Task 'id < 300 || title.like(\"{pattern}\")' --select id --json\r");
+    terminal.type_in(&query);
+    terminal.expect("{\"id\":20}\r\n");
+    terminal.type_in(CTRL_C);
+    terminal.expect("interrupted");
+    terminal.expect(PROMPT);
+    terminal.type_in("count Task\r");
+    terminal.expect("\r\n1500\r\n");
     terminal.expect(PROMPT);
     terminal.type_in(CTRL_D);
     assert_eq!(terminal.end().1.code(), Some(0));
@@ -112,14 +196,7 @@ fn long_output_goes_to_a_pager() {
     let workspace = open(&folder.path().join("tasks.db"));
     insert(&workspace, &table("Work.Task"), &tasks);
     workspace.shutdown_with(Default::default()).unwrap();
-    let pager = folder.path().join("pager.sh");
-    fs::write(&pager, "echo '[pager]'; cat; echo '[end]'").unwrap();
-    let script = format!(
-        "export DFLAT_PAGER='sh {}'; exec {PROGRAM} shell tasks.db",
-        pager.display()
-    );
-    fs::write(folder.path().join("start.sh"), script).unwrap();
-    let mut terminal = Terminal::start_program("sh", &["start.sh"], folder.path(), 100);
+    let mut terminal = shell_with_pager("echo '[pager]'; cat; echo '[end]'", folder.path());
     terminal.expect(PROMPT);
     terminal.type_in("query Task 'id < 3' --select id\r");
     let short = terminal.expect(PROMPT);

@@ -31,6 +31,14 @@ impl Cancellation {
     }
 }
 
+impl From<Arc<AtomicBool>> for Cancellation {
+    /// A cancellation that is called by setting a flag, as a signal handler may do. If the flag is
+    /// cleared, later reads are not cancelled.
+    fn from(flag: Arc<AtomicBool>) -> Self {
+        Self(flag)
+    }
+}
+
 /// The bounds of a read.
 #[derive(Clone, Debug)]
 pub struct Control {
