@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::{Expression, Value, VectorField};
 
@@ -28,8 +29,8 @@ pub enum Predicate {
     In {
         /// The value.
         operand: Expression,
-        /// The values.
-        values: Vec<Value>,
+        /// The values. Copies of a condition share them, because a list may be long.
+        values: Arc<[Value]>,
     },
     /// Whether a value is NULL; never UNKNOWN.
     IsNull(Expression),

@@ -36,7 +36,6 @@ pub use group::{Group, Grouping, Groups, check_groups, groups};
 use lookup::Lookup;
 pub use plan::{AccessPath, KeyAccess, KeyRange, PROBE_MAX, Plan, Values};
 pub use select::{aggregate, count, select, value_of};
-use selectivity::RowCount;
 pub use total::Total;
 
 /// The objects of a query, in order, and the latest commit that they are certain to reflect.
@@ -158,10 +157,10 @@ fn without_long_lists<'q>(
     query: &'q Query,
     control: &Control,
 ) -> Result<(Cow<'q, Query>, Vec<Predicate>)> {
-    let longest = plan::longest_list(query);
+    let longest = plan::longest_list(table, query);
     if longest > plan::VALUES_MIN {
-        let rows_max = RowCount::default().rows_max(snapshot, table, control, longest)?;
-        let values_max = rows_max.max(plan::VALUES_MIN);
+        let values_max = selectivity::values_max(snapshot, table, control, longest)?;
+        let values_max = values_max.max(plan::VALUES_MIN);
         if longest > values_max {
             let (shorter, lists) = plan::without_lists(query, values_max);
             return Ok((Cow::Owned(shorter), lists));

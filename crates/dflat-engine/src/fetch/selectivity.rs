@@ -1,4 +1,5 @@
-//! Decides after how many rows a scan gives up following a key, and reads all rows instead.
+//! Decides after how many rows a scan gives up following a key, and reads all rows instead, and how
+//! many values of a list are looked up.
 //!
 //! Reaching a row by a key takes as long as reading several rows in sequence. So a scan that has
 //! followed a key for some hundred rows finds out how many rows the table has. Once the key has
@@ -8,6 +9,9 @@
 //! lie in gaps, which may be of any width, rows are counted instead, without payloads: at most
 //! sixteen times the rows reached so far, so that counting costs little compared with following the
 //! key.
+//!
+//! A list of values is looked up only if the table has eight rows for each value. That is found out
+//! before the first look-up, by a few row ids, so that it costs little compared with a short list.
 
 use std::ops::ControlFlow;
 
@@ -30,6 +34,11 @@ const SAMPLE_ROWS: usize = 16;
 /// A sample lies in a gap if row ids are this many times as dense in another sample.
 const GAP: f64 = 8.0;
 
+/// The number of samples, and of the rows in each, that show whether there are rows for the values
+/// of a list. If less than half of the row ids are in use, the number of rows is estimated.
+const LIST_SAMPLES: usize = 4;
+const LIST_SAMPLE_ROWS: usize = 8;
+
 /// The known number of a table's rows.
 #[derive(Default)]
 pub(super) enum RowCount {
@@ -51,11 +60,13 @@ impl RowCount {
         control: &Control,
         wanted: usize,
     ) -> Result<usize> {
-        let mut sample = Sample {
-            snapshot,
-            table,
-            checker: ControlChecker::new(control, table),
-        };
+        let mut sample = Sample::new(snapshot, table, control);
+        let share = self.share(&mut sample, wanted)?;
+        Ok(control.rows_before_count.max(share))
+    }
+
+    /// An eighth of the table's rows. Counting ends as soon as that is certain to be `wanted`.
+    fn share(&mut self, sample: &mut Sample<'_>, wanted: usize) -> Result<usize> {
         if let Self::Unknown = self {
             *self = match sample.row_count()? {
                 Some(rows) => Self::Estimated(rows),
@@ -76,8 +87,33 @@ impl RowCount {
                 *rows
             }
         };
-        Ok(control.rows_before_count.max(rows / ROWS_PER_KEYED_ROW))
+        Ok(rows / ROWS_PER_KEYED_ROW)
     }
+}
+
+/// The number of values of a list that may be looked up, if the longest list has `wanted` values:
+/// all of them if the table has eight rows for each.
+pub(super) fn values_max(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    control: &Control,
+    wanted: usize,
+) -> Result<usize> {
+    let mut sample = Sample::new(snapshot, table, control);
+    let (found, first) = sample.behind(0, 1)?;
+    let mut values = if found == 0 { 0 } else { wanted };
+    while values > 0 {
+        match sample.has_rows(first, values.saturating_mul(ROWS_PER_KEYED_ROW))? {
+            Some(true) => break,
+            // A shorter list may be short enough.
+            Some(false) => values /= 2,
+            None => {
+                let share = RowCount::default().share(&mut sample, values)?;
+                return Ok(values.min(share));
+            }
+        }
+    }
+    Ok(values)
 }
 
 /// The number of rows after which following the key of a plan is given up; `None` if the plan's
@@ -167,7 +203,35 @@ struct Sample<'s> {
     checker: ControlChecker<'s>,
 }
 
-impl Sample<'_> {
+impl<'s> Sample<'s> {
+    fn new(snapshot: &'s mut dyn Snapshot, table: &'s Table, control: &'s Control) -> Self {
+        Self {
+            snapshot,
+            table,
+            checker: ControlChecker::new(control, table),
+        }
+    }
+
+    /// Whether a table whose first row id is `first` has about this many rows: false if the row ids
+    /// end before that, true if at least half of them are in use up to there. `None` if there are
+    /// many gaps.
+    fn has_rows(&mut self, first: i64, rows: usize) -> Result<Option<bool>> {
+        let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+        let before = first - 1;
+        if self.behind(before.saturating_add(rows - 1), 1)?.0 == 0 {
+            return Ok(Some(false));
+        }
+        let width = rows / LIST_SAMPLES as i64;
+        let mut density = 0.0;
+        for place in 0..LIST_SAMPLES {
+            let within = (width as f64 * (place as f64 * 0.618).fract()) as i64;
+            let from = before + width * place as i64 + within;
+            let (found, end) = self.behind(from, LIST_SAMPLE_ROWS)?;
+            density += found as f64 / (end - from) as f64;
+        }
+        Ok((2.0 * density >= LIST_SAMPLES as f64).then_some(true))
+    }
+
     /// An estimate of the number of rows, from samples of how densely row ids are used; at most the
     /// number of ids from the first to the last. `None` if most samples lie in gaps, because the
     /// others are no measure then.

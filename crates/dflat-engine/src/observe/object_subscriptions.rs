@@ -6,13 +6,13 @@ use std::sync::Arc;
 use dflat_model::{CommitSeq, RowId, Table};
 
 use super::live_query::Refetch;
-use super::matching::Prehashed;
 use super::publication::Call;
 use super::subscriber::Subscriber;
 use super::{Event, ObjectEvent};
 use crate::change_set::TableChanges;
 use crate::error::Error;
 use crate::object::{Object, equal};
+use crate::query::hash::Prehashed;
 
 /// The subscribers to objects of a table, by row id.
 #[derive(Default)]

@@ -4,20 +4,16 @@
 //! once. All other predicates are evaluated as by [`evaluate`](super::evaluate()), with the same
 //! results.
 
-use std::cell::{Cell, OnceCell};
 use std::convert::Infallible;
 
 use dflat_model::{
     Comparison, Expression, Field, FieldKind, Predicate, Scalar, Step, Value, ValueRef,
 };
 
-use super::evaluate::{Visits, holds, value};
+use super::evaluate::{Visits, holds};
+use super::list::ListTest;
 use super::truth::{Truth, combine};
 use crate::object::{Malformed, Scope, TableView, scalar_value, whole_value};
-
-/// A list is searched this often before it is sorted, which takes about as long as ten searches. A
-/// live query with a list of millions of values often has one changed row to check.
-const SEARCHES_MAX: u32 = 8;
 
 /// A predicate prepared for evaluation on many rows.
 #[derive(Debug)]
@@ -74,19 +70,6 @@ struct FieldCompare<'p> {
     literal: ValueRef<'p>,
     /// The answer if the value is absent.
     absent: Option<bool>,
-}
-
-/// A test whether a value is one of a list.
-#[derive(Debug)]
-struct ListTest<'p> {
-    operand: &'p Expression,
-    values: &'p [Value],
-    /// The number of values that were searched for one by one.
-    searches: Cell<u32>,
-    /// The list in the total order, without NULL, once it has been searched several times.
-    sorted: OnceCell<Vec<ValueRef<'p>>>,
-    /// The answer for a value that is not in the list.
-    otherwise: Option<bool>,
 }
 
 impl<'p> Condition<'p> {
@@ -307,74 +290,5 @@ impl FieldCompare<'_> {
         };
         let ordering = value.compare(self.literal);
         Ok(ordering.map(|ordering| self.operator.accepts(ordering)))
-    }
-}
-
-impl<'p> ListTest<'p> {
-    fn new(operand: &'p Expression, values: &'p [Value]) -> Self {
-        Self {
-            operand,
-            values,
-            searches: Cell::new(0),
-            sorted: OnceCell::new(),
-            otherwise: (!values.contains(&Value::Null)).then_some(false),
-        }
-    }
-
-    fn sorted(&self) -> Vec<ValueRef<'p>> {
-        let mut known: Vec<ValueRef<'p>> = self.values.iter().map(Value::as_ref).collect();
-        known.retain(|value| !value.is_null());
-        known.sort_unstable_by(|a, b| a.order(*b));
-        known
-    }
-
-    fn contains(&self, value: ValueRef<'_>) -> bool {
-        let searches = self.searches.get();
-        if self.sorted.get().is_none() && searches < SEARCHES_MAX {
-            self.searches.set(searches + 1);
-            return self
-                .values
-                .iter()
-                .any(|known| known.as_ref().order(value).is_eq());
-        }
-        let sorted = self.sorted.get_or_init(|| self.sorted());
-        sorted.binary_search_by(|known| known.order(value)).is_ok()
-    }
-
-    fn holds(&self, root: TableView<'_>) -> Truth {
-        let operand = value(self.operand, Scope::from(root))?;
-        if operand.is_null() {
-            return Ok(None);
-        }
-        Ok(if self.contains(operand) {
-            Some(true)
-        } else {
-            self.otherwise
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::object::Writer;
-
-    #[test]
-    fn a_list_is_sorted_once_it_has_been_searched_several_times() {
-        let mut writer = Writer::new();
-        let root = writer.begin();
-        assert!(writer.begin_table(root));
-        writer.end_table();
-        let payload = writer.finish().unwrap().to_vec();
-        let root = TableView::root(&payload).unwrap();
-        let values: Vec<Value> = (0..100).rev().map(Value::Int).collect();
-        for (searched, expected) in [(50, true), (100, false)] {
-            let operand = Expression::Literal(Value::Int(searched));
-            let list = ListTest::new(&operand, &values);
-            for search in 0..2 * SEARCHES_MAX {
-                assert_eq!(list.holds(root), Ok(Some(expected)));
-                assert_eq!(list.sorted.get().is_some(), search >= SEARCHES_MAX);
-            }
-        }
     }
 }

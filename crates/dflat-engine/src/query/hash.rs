@@ -1,4 +1,5 @@
-//! Hashes of values. They take a few instructions each, because every changed row needs some.
+//! Hashes of values. They take a few instructions each, because every changed row needs some, and
+//! so does every row that is compared with a long list.
 
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
@@ -14,7 +15,7 @@ static SECRET: LazyLock<[u64; 2]> = LazyLock::new(|| {
 
 /// A hash of two numbers.
 #[inline]
-pub(super) fn mix(a: u64, b: u64) -> u64 {
+pub(crate) fn mix(a: u64, b: u64) -> u64 {
     mix_with(*SECRET, a, b)
 }
 
@@ -27,7 +28,7 @@ fn mix_with([first, second]: [u64; 2], a: u64, b: u64) -> u64 {
 
 /// A hash of a value. Values that compare as equal have the same hash.
 #[inline]
-pub(super) fn of_value(value: ValueRef<'_>) -> u64 {
+pub(crate) fn of_value(value: ValueRef<'_>) -> u64 {
     match value {
         ValueRef::Null => mix(0, 1),
         ValueRef::Int(int) => mix(int as u64, 2),
@@ -45,7 +46,7 @@ pub(super) fn of_value(value: ValueRef<'_>) -> u64 {
 
 /// The hash of a string, given its bytes.
 #[inline]
-pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
+pub(crate) fn of_bytes(bytes: &[u8]) -> u64 {
     let secret = *SECRET;
     let mut hash = mix_with(secret, bytes.len() as u64, 5);
     let (words, rest) = bytes.as_chunks::<8>();
@@ -64,11 +65,11 @@ pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
 }
 
 /// Builds the hasher of maps whose keys are hashes or numbers.
-pub(in super::super) type Prehashed = BuildHasherDefault<PrehashedHasher>;
+pub(crate) type Prehashed = BuildHasherDefault<PrehashedHasher>;
 
-/// A hasher for keys that are numbers, or the upper half of a hash, which the hasher repeats.
+/// A hasher for keys that are numbers, hashes, or the upper half of a hash, which is repeated.
 #[derive(Default)]
-pub(in super::super) struct PrehashedHasher(u64);
+pub(crate) struct PrehashedHasher(u64);
 
 impl Hasher for PrehashedHasher {
     fn finish(&self) -> u64 {
@@ -81,6 +82,10 @@ impl Hasher for PrehashedHasher {
 
     fn write_i64(&mut self, number: i64) {
         self.0 = mix(number as u64, 6);
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
     }
 
     fn write_u32(&mut self, half: u32) {

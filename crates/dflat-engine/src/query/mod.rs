@@ -7,7 +7,9 @@
 mod arithmetic;
 mod condition;
 mod evaluate;
+pub(crate) mod hash;
 mod interval;
+mod list;
 mod order;
 mod text;
 mod truth;

@@ -162,7 +162,7 @@ fn simple(fields: &[Field]) -> Vec<Predicate> {
             }));
         }
         for values in [&literals[..], &literals[..5], &literals[13..20], &[]] {
-            let values = values.to_vec();
+            let values = values.into();
             let operand = operand();
             predicates.push(Predicate::In { operand, values });
         }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use dflat_engine::fetch::{AccessPath, KeyAccess, KeyRange, Plan, view_for};
 use dflat_engine::storage::{IndexState, View};
@@ -180,7 +181,7 @@ fn condition_that_is_never_true_scans_nothing() {
     assert_eq!(s.of(Predicate::Constant(false)), "nothing");
     let none = Predicate::In {
         operand: s.field("n").into(),
-        values: vec![],
+        values: Arc::default(),
     };
     assert_eq!(s.of(none), "nothing");
 }
@@ -234,7 +235,7 @@ fn parts_of_a_composite_key_narrow_it_one_after_the_other() {
     }
     let several = Predicate::In {
         operand: s.field("a").into(),
-        values: vec![Value::text("y"), Value::text("x")],
+        values: [Value::text("y"), Value::text("x")].into(),
     };
     assert_eq!(
         s.of(several.and(b())),

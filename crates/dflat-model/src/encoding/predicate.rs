@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::expression::codes;
 use super::plain::{decode_list, encode_list};
 use super::{DecodeError, Decoded, Encode, Input};
-use crate::{Comparison, Predicate, TextTest, VectorField};
+use crate::{Comparison, Predicate, TextTest, Value, VectorField};
 
 codes! {
     Comparison { Equal NotEqual Less LessOrEqual Greater GreaterOrEqual }
@@ -80,7 +80,7 @@ impl Encode for Predicate {
             },
             2 => Self::In {
                 operand: input.nested()?,
-                values: decode_list(input)?,
+                values: decode_list::<Value>(input)?.into(),
             },
             3 => Self::IsNull(input.nested()?),
             4 => Self::Text {

@@ -81,7 +81,7 @@ fn the_deepest_condition_is_read_back() {
     const DEPTH: usize = 256;
     let leaf = Predicate::In {
         operand: priority(),
-        values: vec![Value::Int(1)],
+        values: [Value::Int(1)].into(),
     };
     let nested = |inner, _| Predicate::Not(Box::new(inner));
     let predicate = (1..DEPTH - 1).fold(leaf, nested);

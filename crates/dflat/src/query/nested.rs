@@ -186,7 +186,7 @@ impl Among {
         let operand = self.operand;
         let among = Condition::In {
             operand: operand.inner.clone(),
-            values: self.literals,
+            values: self.literals.into(),
         };
         let mut among = Nested::of(among, 1 + operand.depth);
         if self.or_null {

@@ -4,12 +4,12 @@
 //! value or not. A list with too many values for the table is left out of the plan, and each row is
 //! checked against it. If the list is a side of an `or`, the whole `or` is left out.
 
-use dflat_model::{Predicate, Query};
+use dflat_model::{Field, Predicate, Query, Table};
 
-use super::{AccessPath, Plan};
+use super::{AccessPath, Plan, mentions};
 
-/// Lists with at most this many values are always planned: looking them up takes milliseconds.
-pub(in super::super) const VALUES_MIN: usize = 1024;
+/// Lists with at most this many values are always planned: looking them up takes microseconds.
+pub(in super::super) const VALUES_MIN: usize = 32;
 
 /// To read a row takes as long as to check it against this many lists.
 const LISTS_PER_ROW: usize = 8;
@@ -126,9 +126,17 @@ fn parts(query: &Query) -> &[Predicate] {
     }
 }
 
-/// The largest number of values in the lists of one conjunct.
-pub(in super::super) fn longest_list(query: &Query) -> usize {
-    let values = parts(query).iter().map(|part| Lists::of(part).values);
+/// The largest number of values in the lists of one conjunct that a key may serve.
+pub(in super::super) fn longest_list(table: &Table, query: &Query) -> usize {
+    let is_in_key = |field: &Field| {
+        let indexed = table.indexes.iter().flat_map(|index| index.fields.iter());
+        let mut fields = table.primary_key.iter().chain(indexed);
+        fields.any(|other| other.steps == field.steps)
+    };
+    let served = parts(query)
+        .iter()
+        .filter(|part| mentions(part, &is_in_key));
+    let values = served.map(|part| Lists::of(part).values);
     values.max().unwrap_or_default()
 }
 

@@ -264,7 +264,7 @@ impl KeyAccess {
 /// Whether a plan of the query can take more than one scan, whatever the sizes of ranges and the
 /// states of indexes turn out to be.
 pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
-    if may_use_index(table, query) || longest_list(query) > VALUES_MIN {
+    if may_use_index(table, query) || longest_list(table, query) > VALUES_MIN {
         return true;
     }
     // Only the primary key remains: will a union of its ranges be chosen?

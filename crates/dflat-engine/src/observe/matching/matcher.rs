@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use dflat_model::{Field, Predicate, ValueRef};
 
 use super::changed_rows::{Row, Rows};
-use super::hash;
 use super::index_key::{FieldInterval, IndexKey, index_key};
 use super::intervals::Intervals;
 use super::slots::Slots;
 use crate::object::{Object, field_value, root_text};
+use crate::query::hash;
 
 /// Up to this many live queries are evaluated on each changed row rather than looked up by values.
 ///
@@ -322,7 +322,7 @@ mod tests {
         );
         assert_eq!(intervals(&range.clone().or(text(TextTest::Contains))), None);
         assert_eq!(intervals(&range.negate()), None);
-        let values = vec![Value::Int(1), Value::Null, Value::Int(2)];
+        let values = [Value::Int(1), Value::Null, Value::Int(2)].into();
         let operand = number();
         assert_eq!(
             intervals(&Predicate::In { operand, values }),

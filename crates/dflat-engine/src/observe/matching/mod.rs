@@ -5,7 +5,6 @@
 //! shape ([`ShapedQuery`]). [`ChangedRows`] are the rows of a change set that concern one query.
 
 mod changed_rows;
-mod hash;
 mod index_key;
 mod interest;
 mod intervals;
@@ -15,7 +14,6 @@ mod shape;
 mod slots;
 
 pub(super) use changed_rows::{ChangedRows, Row, Rows, after, before, compare};
-pub(super) use hash::Prehashed;
 pub use interest::Interest;
 pub(super) use matcher::{Hits, MatchBy, Matcher};
 pub(super) use matching_rows::{Candidates, SortedRows, matching_rows};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::hash::Prehashed;
+use crate::query::hash::Prehashed;
 
 /// Slots by the upper half of a hash, so that callers must check whether a slot is the right one.
 ///

@@ -99,9 +99,47 @@ fn a_list_beside_a_key_leaves_the_key_in_use() {
 }
 
 #[test]
-fn values_of_a_short_list_are_looked_up() {
+fn values_of_a_list_are_looked_up_if_there_are_eight_rows_for_each() {
     let costs = Costs::new();
-    let [found, scans, read] = spent(&costs, &Item::ID.in_((0..300).map(|n| format!("{n:05}"))));
-    assert_eq!([found, read], [300, 300]);
-    assert!(scans >= 300, "{scans} scans");
+    let rows = COUNT as usize;
+    for (values, is_looked_up) in [(10, true), (249, true), (260, false), (3000, false)] {
+        let found = values.min(rows);
+        let list = Item::ID.in_((0..values).map(|n| format!("{n:05}")));
+        let [of_key, scans, read] = spent(&costs, &list);
+        assert_eq!(of_key, found);
+        assert_eq!(read, if is_looked_up { found } else { rows });
+        assert_eq!(scans >= values, is_looked_up, "{scans} scans");
+        // No object has a value of the list.
+        let list = Item::RANK.in_((0..values as i32).map(|n| n + 1000));
+        let [of_index, _, read] = spent(&costs, &list);
+        assert_eq!(of_index, 0);
+        assert_eq!(read, if is_looked_up { 0 } else { rows });
+    }
+}
+
+#[test]
+fn gaps_between_row_ids_are_no_rows_for_the_values_of_a_list() {
+    let clusters: [&[(i64, i32)]; 5] = [
+        &[(0, 100)],
+        &[(1 << 40, 100)],
+        &[(0, 50), (1 << 40, 50)],
+        &[(0, 98), (40_000, 1), (1 << 40, 1)],
+        &[(0, 25), (300, 25), (600, 25), (1 << 20, 25)],
+    ];
+    for clusters in clusters {
+        let costs = Costs::in_clusters(clusters);
+        for values in [100, 1000, 20_000] {
+            let list = Item::ID.in_((0..values).map(|n| format!("missing {n}")));
+            let [found, scans, read] = spent(&costs, &list);
+            assert_eq!([found, read], [0, 100], "{values} values in {clusters:?}");
+            assert!(scans < 200, "{scans} scans");
+        }
+    }
+}
+
+#[test]
+fn a_list_of_values_that_no_key_has_takes_one_scan() {
+    let costs = Costs::new();
+    let list = Item::SIZE.in_(0..50);
+    assert_eq!(spent(&costs, &list), [1000, 1, COUNT as usize]);
 }
