@@ -130,7 +130,7 @@ fn outputs_are_one_committed_state_while_another_process_writes() {
     transaction_of(&printed(&others, path));
 }
 
-/// Printed objects cannot be taken back, and the rest of the old state is gone: the objects behind
+/// Printed lines cannot be taken back, and the rest of the old state is gone: the objects behind
 /// the printed ones are those of another state.
 #[test]
 fn a_command_that_has_printed_something_ends_if_another_process_begins_to_write() {

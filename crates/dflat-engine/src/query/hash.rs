@@ -67,7 +67,8 @@ pub(crate) fn of_bytes(bytes: &[u8]) -> u64 {
 /// Builds the hasher of maps whose keys are hashes or numbers.
 pub(crate) type Prehashed = BuildHasherDefault<PrehashedHasher>;
 
-/// A hasher for keys that are numbers, hashes, or the upper half of a hash, which is repeated.
+/// A hasher for keys that are numbers, hashes, or the upper half of a hash, which the hasher
+/// repeats.
 #[derive(Default)]
 pub(crate) struct PrehashedHasher(u64);
 
