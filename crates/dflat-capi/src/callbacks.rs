@@ -6,7 +6,8 @@ use dflat_engine::Result;
 use dflat_workspace::TransactionContext;
 
 use crate::boundary::{
-    Callback, ErrorHandle, In, Kind, OK, OutError, OutLent, Owned, lend, lend_handle, with_error,
+    ErrorHandle, In, KeptCallback, Kind, OK, OutError, OutLent, Owned, lend, lend_handle,
+    with_error,
 };
 use crate::error::returned;
 
@@ -26,22 +27,23 @@ pub(crate) type HandlerCall =
 pub(crate) type CompletionCall = extern "C" fn(*mut c_void, i32, In<'_, ErrorHandle>);
 
 /// Calls a handler with its transaction.
-pub(crate) fn handle(handler: &Callback<HandlerCall>, context: TransactionContext) -> Result<()> {
+pub(crate) fn handle(
+    handler: &KeptCallback<HandlerCall>,
+    context: TransactionContext,
+) -> Result<()> {
     let transaction = TransactionHandle(context);
     call_handler(handler, &transaction)
 }
 
 /// Calls a handler, or a part of one behind a savepoint.
 pub(crate) fn call_handler(
-    handler: &Callback<HandlerCall>,
+    handler: &KeptCallback<HandlerCall>,
     transaction: &TransactionHandle,
 ) -> Result<()> {
-    let Some((call, context)) = handler.function() else {
-        return Ok(());
-    };
-    let (code, given) =
-        with_error(|error| lend(transaction, |transaction| call(context, transaction, error)));
-    outcome(code, given)
+    let called = handler.run(|call, context| {
+        with_error(|error| lend(transaction, |transaction| call(context, transaction, error)))
+    });
+    called.map_or(Ok(()), |(code, given)| outcome(code, given))
 }
 
 /// The outcome of a callback that returned a code.
@@ -54,16 +56,13 @@ pub(crate) fn outcome(code: i32, given: Owned<ErrorHandle>) -> Result<()> {
 }
 
 /// Calls a completion.
-pub(crate) fn complete(completion: &Callback<CompletionCall>, outcome: Result<()>) {
-    let Some((call, context)) = completion.function() else {
-        return;
-    };
-    match outcome {
+pub(crate) fn complete(completion: &KeptCallback<CompletionCall>, outcome: Result<()>) {
+    completion.run(|call, context| match outcome {
         Ok(()) => call(context, OK, In::NONE),
         Err(error) => {
             let error = ErrorHandle::new(error);
             let code = error.code();
             lend_handle(error, |error| call(context, code, error));
         }
-    }
+    });
 }

@@ -6,8 +6,8 @@ use dflat_engine::Result;
 use dflat_engine::dictionary::{Dictionary, Event, Pattern, TABLE, Value};
 
 use crate::boundary::{
-    Bytes, Callback, Given, In, Kind, Lent, List, Out, OutHandle, Owned, Text, export,
-    export_release, invalid,
+    Bytes, Callback, Given, In, KeptCallback, Kind, Lent, List, Out, OutHandle, Owned, Text,
+    export, export_release, invalid, waits_for_calls,
 };
 use crate::callbacks::TransactionHandle;
 use crate::number;
@@ -125,12 +125,12 @@ fn space(workspace: In<'_, WorkspaceHandle>, name: Text<'_>) -> Result<Dictionar
     })
 }
 
-fn deliver(callback: &Callback<EntryCallback>, event: &Event) {
-    if let Some((call, context)) = callback.function() {
+fn deliver(callback: &KeptCallback<EntryCallback>, event: &Event) {
+    callback.run(|call, context| {
         let value = event.value.as_ref().map(GivenEntryValue::of);
         let key = Given::text(&event.key);
         call(context, key, value.as_ref(), event.is_initial.into());
-    }
+    });
 }
 
 export! {
@@ -172,7 +172,10 @@ export! {
             false => value.get(1, "value")?.first().map(RawEntryValue::get).transpose()?,
         };
         match transaction.is_none() {
-            true => dictionary.set(key, value)?,
+            true => {
+                let _order = waits_for_calls();
+                dictionary.set(key, value)?;
+            }
             false => transaction.get()?.0.keys(&dictionary).set(key, value.as_ref())?,
         }
     }
@@ -183,7 +186,7 @@ export! {
         prefix: Text<'_>,
         callback: Callback<EntryCallback>,
     ) {
-        callback.begin("callback")?;
+        let callback = callback.kept("callback")?;
         let entries = self::space(workspace, space)?.entries(prefix.get("prefix")?)?;
         for (key, value) in entries {
             let value = Some(value);
@@ -201,7 +204,7 @@ export! {
         callback: Callback<EntryCallback>,
         subscription: OutHandle<'_, SubscriptionHandle>,
     ) {
-        callback.begin("callback")?;
+        let callback = callback.kept("callback")?;
         subscription.begin()?;
         let key = key.get("key")?.into();
         let pattern = match flags {
@@ -215,10 +218,12 @@ export! {
     }
 
     fn dflat_dictionary_remove_all(workspace: In<'_, WorkspaceHandle>, space: Text<'_>) {
+        let _order = waits_for_calls();
         self::space(workspace, space)?.remove_all()?;
     }
 
     fn dflat_dictionary_synchronize(workspace: In<'_, WorkspaceHandle>) {
+        let _order = waits_for_calls();
         workspace.get()?.0.dictionary().synchronize()?;
     }
 }

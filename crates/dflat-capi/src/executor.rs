@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use dflat_engine::callback::Job;
 use dflat_engine::engine::TransactionExecutor;
 
-use crate::boundary::{Callback, Kind, Owned, export_release};
+use crate::boundary::{KeptCallback, Kind, Owned, export_release};
 
 /// A job for an executor.
 pub(crate) struct JobHandle(Mutex<Job>);
@@ -20,11 +20,9 @@ impl Kind for JobHandle {
 pub(crate) type ExecutorCall = extern "C" fn(*mut c_void, Owned<JobHandle>);
 
 /// An executor that gives its jobs to a callback.
-pub(crate) fn executor_of(callback: Callback<ExecutorCall>) -> TransactionExecutor {
+pub(crate) fn executor_of(callback: KeptCallback<ExecutorCall>) -> TransactionExecutor {
     TransactionExecutor::new(move |job| {
-        if let Some((call, context)) = callback.function() {
-            call(context, Owned::new(JobHandle(Mutex::new(job))));
-        }
+        callback.run(|call, context| call(context, Owned::new(JobHandle(Mutex::new(job)))));
     })
 }
 

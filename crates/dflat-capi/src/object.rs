@@ -1,7 +1,5 @@
 //! Objects: two words that hold one count each.
 
-use std::ops::Deref;
-
 use dflat_engine::Result;
 use dflat_engine::object::{LentObject, Object, Origin, RawObject, equal};
 use dflat_model::{RowId, Table};
@@ -22,27 +20,6 @@ pub(crate) fn give(object: Option<Object>, view: Out<'_, RawView>) {
         && view.is_wanted()
     {
         view.set(view_of(object));
-    }
-}
-
-/// A view that is released after a callback that it is lent to.
-pub(crate) struct LentView(RawView);
-
-pub(crate) const fn lent_view(view: RawView) -> LentView {
-    LentView(view)
-}
-
-impl Deref for LentView {
-    type Target = RawView;
-
-    fn deref(&self) -> &RawView {
-        &self.0
-    }
-}
-
-impl Drop for LentView {
-    fn drop(&mut self) {
-        drop(take_object(self.0.object()));
     }
 }
 

@@ -110,7 +110,7 @@ export! {
         options: In<'_, OptionsHandle>,
         executor: Callback<ExecutorCall>,
     ) {
-        executor.begin("executor")?;
+        let executor = executor.kept("executor")?;
         let options = &options.get()?.0;
         let executor = executor_of(executor);
         let mut inner = options.lock().unwrap_or_else(PoisonError::into_inner);

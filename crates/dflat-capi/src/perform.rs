@@ -6,7 +6,7 @@ use dflat_engine::Result;
 use dflat_engine::dictionary::HeldKeys;
 use dflat_engine::engine::PerformOptions;
 
-use crate::boundary::{Callback, In, List, export, invalid};
+use crate::boundary::{Callback, In, List, causes_calls, export, invalid, waits_for_calls};
 use crate::callbacks::{CompletionCall, HandlerCall, complete, handle};
 use crate::number::{PERFORM_RETRY, PERFORM_WRITE_FIRST};
 use crate::table::{TableHandle, named};
@@ -29,7 +29,9 @@ export! {
         handler: Callback<HandlerCall>,
         completion: Callback<CompletionCall>,
     ) {
-        handler.begin("handler")?;
+        causes_calls();
+        let handler = handler.kept("handler")?;
+        let completion = completion.kept_after(&handler);
         let (workspace, options) = (&workspace.get()?.0, options(flags)?);
         let tables = named(tables, tables_count)?;
         let held = Arc::new(HeldKeys::default());
@@ -53,7 +55,8 @@ export! {
         flags: u32,
         handler: Callback<HandlerCall>,
     ) {
-        handler.begin("handler")?;
+        let _order = waits_for_calls();
+        let handler = handler.kept("handler")?;
         let (workspace, options) = (&workspace.get()?.0, options(flags)?);
         let tables = named(tables, tables_count)?;
         match flags & PERFORM_RETRY {

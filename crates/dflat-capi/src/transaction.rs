@@ -8,14 +8,14 @@ use dflat_engine::transaction::Outcome;
 use dflat_workspace::Operation;
 
 use crate::boundary::{
-    Bytes, Callback, In, Lent, Out, OutError, RawView, export, invalid, view_of, with_error,
+    Bytes, Callback, In, Lent, Out, OutError, RawView, export, invalid, lent_view_of, with_error,
 };
 use crate::callbacks::{HandlerCall, TransactionHandle, call_handler, outcome};
 use crate::number::{
     CREATE, DELETE, DELETED, IDENTITY, INSERTED, RESTORE, SUBMIT_IF_UNCHANGED, UPDATE, UPDATED,
     UPSERT,
 };
-use crate::object::{borrow, give, lent_view};
+use crate::object::{borrow, give};
 use crate::read::QueryHandle;
 use crate::table::TableHandle;
 
@@ -106,7 +106,7 @@ export! {
         transaction: Lent<'_, TransactionHandle>,
         changes: Callback<HandlerCall>,
     ) {
-        changes.begin("changes")?;
+        let changes = changes.kept("changes")?;
         let transaction = transaction.get()?;
         transaction.0.nested(|| call_handler(&changes, transaction))?;
     }
@@ -129,19 +129,17 @@ export! {
         count: Out<'_, u64>,
     ) {
         count.set(0);
-        write.begin("write")?;
+        let write = write.kept("write")?;
         let query = &query.get()?.0;
         let written = transaction.get()?.0.write_each(
             &query.table,
             query.query.clone(),
             |found| {
-                let Some((call, context)) = write.function() else {
-                    return Ok(());
-                };
-                let view = view_of(found.object().clone());
-                let view = lent_view(view);
-                let (code, given) = with_error(|error| call(context, *view, error));
-                outcome(code, given)
+                let view = lent_view_of(found.object());
+                let called = write.run(|call, context| {
+                    with_error(|error| call(context, view, error))
+                });
+                called.map_or(Ok(()), |(code, given)| outcome(code, given))
             },
         )?;
         count.set(written as u64);

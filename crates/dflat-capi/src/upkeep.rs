@@ -8,7 +8,9 @@ use dflat_engine::Result;
 use dflat_sqlite::Progress;
 use dflat_workspace::{CheckReport, Stats, salvage};
 
-use crate::boundary::{Callback, In, List, Out, OutHandle, Text, export, invalid};
+use crate::boundary::{
+    Callback, In, KeptCallback, List, Out, OutHandle, Text, causes_calls, export, invalid,
+};
 use crate::buffer::BufferHandle;
 use crate::callbacks::{CompletionCall, complete};
 use crate::number;
@@ -19,12 +21,10 @@ use crate::workspace::WorkspaceHandle;
 /// than 0 ends the work.
 type ProgressCallback = extern "C" fn(*mut c_void, u64, u64) -> i32;
 
-fn report(callback: &Callback<ProgressCallback>, progress: Progress) -> ControlFlow<()> {
-    match callback.function() {
-        Some((call, context)) if call(context, progress.done, progress.total) != 0 => {
-            ControlFlow::Break(())
-        }
-        _ => ControlFlow::Continue(()),
+fn report(callback: &KeptCallback<ProgressCallback>, progress: Progress) -> ControlFlow<()> {
+    match callback.run(|call, context| call(context, progress.done, progress.total)) {
+        None | Some(0) => ControlFlow::Continue(()),
+        Some(_) => ControlFlow::Break(()),
     }
 }
 
@@ -89,6 +89,8 @@ export! {
         workspace: In<'_, WorkspaceHandle>,
         completion: Callback<CompletionCall>,
     ) {
+        causes_calls();
+        let completion = completion.kept_or_silent();
         let ready = Box::new(move |outcome| complete(&completion, outcome));
         workspace.get()?.0.engine().when_indexes_are_ready(ready);
     }
@@ -98,6 +100,7 @@ export! {
         path: Text<'_>,
         progress: Callback<ProgressCallback>,
     ) {
+        let progress = progress.kept_or_silent();
         let path = Path::new(path.get("path")?);
         workspace.get()?.0.backup(path, &mut |state| report(&progress, state))?;
     }
@@ -110,6 +113,7 @@ export! {
         problems: Out<'_, u64>,
         text: OutHandle<'_, BufferHandle>,
     ) {
+        let progress = progress.kept_or_silent();
         problems.begin("problems", 0)?;
         text.begin_if_wanted();
         let tables = named(tables, tables_count)?;
@@ -126,6 +130,7 @@ export! {
         problems: Out<'_, u64>,
         text: OutHandle<'_, BufferHandle>,
     ) {
+        let progress = progress.kept_or_silent();
         problems.begin("problems", 0)?;
         text.begin_if_wanted();
         let tables = named(tables, tables_count)?;
@@ -142,6 +147,7 @@ export! {
         progress: Callback<ProgressCallback>,
         salvaged: Out<'_, RawSalvage>,
     ) {
+        let progress = progress.kept_or_silent();
         salvaged.begin("salvaged", RawSalvage::default())?;
         let tables = named(tables, tables_count)?;
         let (from, to) = (Path::new(from.get("from")?), Path::new(to.get("to")?));

@@ -7,7 +7,8 @@ use dflat_engine::{Error, ErrorKind};
 use dflat_workspace::Workspace;
 
 use crate::boundary::{
-    Callback, In, Kind, OutHandle, Owned, Text, export, export_release, export_value, invalid,
+    Callback, In, Kind, OutHandle, Owned, Text, causes_calls, export, export_release, export_value,
+    invalid, waits_for_calls,
 };
 use crate::callbacks::{CompletionCall, complete};
 use crate::number::{ABI_VERSION, SHUTDOWN_TRUNCATE, SHUTDOWN_VACUUM};
@@ -64,6 +65,7 @@ export! {
     }
 
     fn dflat_workspace_shutdown(workspace: In<'_, WorkspaceHandle>, flags: u32) {
+        let _order = waits_for_calls();
         workspace.get()?.0.shutdown_with(close_options(flags)?)?;
     }
 
@@ -72,21 +74,26 @@ export! {
         flags: u32,
         completion: Callback<CompletionCall>,
     ) {
+        causes_calls();
+        let completion = completion.kept_or_silent();
         let (workspace, options) = (&workspace.get()?.0, close_options(flags)?);
         workspace.shutdown_then(options, move |outcome| complete(&completion, outcome));
     }
 
     fn dflat_workspace_settle(workspace: In<'_, WorkspaceHandle>) {
+        let _order = waits_for_calls();
         workspace.get()?.0.engine().settle()?;
     }
 
     fn dflat_workspace_refresh(workspace: In<'_, WorkspaceHandle>) {
+        let _order = waits_for_calls();
         workspace.get()?.0.engine().refresh()?;
     }
 }
 
 export_release! {
     fn dflat_workspace_release(workspace: Owned<WorkspaceHandle>) {
+        let _order = waits_for_calls();
         drop(workspace.take()?);
     }
 }

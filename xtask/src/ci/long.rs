@@ -28,6 +28,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
   threads    11   orders of threads, by the model checker
   soak       11   mixed load, which must not grow
   c          10   calls of the C library in random order, under the address sanitizer too
+  races      12   the C programs of the tests under the thread sanitizer of the C compiler
   rivals     20   each scenario of the benchmarks with each store, on few objects
   sqlite     10   the laws on the system's SQLite, by `cargo xtask system-sqlite --laws`
   swift      15   `cargo xtask swift --long`
@@ -38,7 +39,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
 type Variable = (&'static str, &'static str);
 
 /// The names of the steps, their commands, and the variables that set their length.
-const STEPS: [(&str, &str, Option<Variable>); 12] = [
+const STEPS: [(&str, &str, Option<Variable>); 13] = [
     (
         "kills",
         "cargo test --profile long -p dflat-testkit --test it -- kill",
@@ -94,6 +95,12 @@ const STEPS: [(&str, &str, Option<Variable>); 12] = [
         "c",
         "cargo test --profile long -p dflat-capi --test it -- calls_in_random_order",
         Some(("DFLAT_CAPI_SEEDS", "100")),
+    ),
+    (
+        "races",
+        "cargo test --profile long -p dflat-capi --features thread-sanitizer \
+         --target-dir target/thread-sanitizer --test it -- races::",
+        Some(("DFLAT_CAPI_SEEDS", "30")),
     ),
     (
         "rivals",

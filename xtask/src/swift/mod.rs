@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Result;
-use crate::c_library::{self, Profile};
+use crate::c_library::{self, Choice, Profile};
 use crate::workspace;
 use toolchain::{Toolchain, toolchain};
 
@@ -99,7 +99,11 @@ impl Place {
             Profile::Debug => "c",
             Profile::Release => "c-release",
         });
-        c_library::install(&self.root, &library, true, profile)?;
+        let choice = Choice {
+            system_sqlite: true,
+            schema: false,
+        };
+        c_library::install(&self.root, &library, choice, profile)?;
         Ok(library)
     }
 

@@ -1,6 +1,8 @@
 //! Objects, which the caller keeps as two words without an allocation.
 #![expect(unsafe_code, reason = "the caller keeps the counts of objects")]
 
+use std::sync::Arc;
+
 use dflat_engine::object::{LentObject, Object, RawObject};
 
 /// An object for the caller: `dflat_view`. The payload is valid as long as the object is retained.
@@ -26,22 +28,23 @@ impl RawView {
         row_id: 0,
         object: RawObject::NONE,
     };
-
-    /// The object.
-    pub(crate) const fn object(self) -> RawObject {
-        self.object
-    }
 }
 
 /// A view of an object that holds a count of it.
 pub(crate) fn view_of(object: Object) -> RawView {
+    let view = lent_view_of(&object);
+    let _ = object.into_raw();
+    view
+}
+
+/// A view of an object without a count, which is valid as long as a handle on the object is kept.
+pub(crate) fn lent_view_of(object: &Object) -> RawView {
     let payload = object.payload();
-    let (data, length) = (payload.as_ptr(), payload.len());
     RawView {
-        payload: data,
-        length,
+        payload: payload.as_ptr(),
+        length: payload.len(),
         row_id: object.row_id().0,
-        object: object.into_raw(),
+        object: object.as_raw(),
     }
 }
 
@@ -65,25 +68,23 @@ pub(crate) fn take_object(raw: RawObject) -> Option<Object> {
     Some(unsafe { Object::from_raw(raw) })
 }
 
-/// The views of a result, each with a count of its object.
-pub(crate) struct Views(Vec<RawView>);
+/// The views of a result. The list of its objects holds their counts.
+pub(crate) struct Views {
+    views: Box<[RawView]>,
+    _objects: Arc<Vec<Object>>,
+}
 
 impl Views {
     /// The views of objects.
-    pub(crate) fn new(objects: impl Iterator<Item = Object>) -> Self {
-        Self(objects.map(view_of).collect())
+    pub(crate) fn new(objects: &Arc<Vec<Object>>) -> Self {
+        Self {
+            views: objects.iter().map(lent_view_of).collect(),
+            _objects: Arc::clone(objects),
+        }
     }
 
     /// The views.
     pub(crate) fn as_slice(&self) -> &[RawView] {
-        &self.0
-    }
-}
-
-impl Drop for Views {
-    fn drop(&mut self) {
-        for view in self.0.drain(..) {
-            drop(take_object(view.object));
-        }
+        &self.views
     }
 }

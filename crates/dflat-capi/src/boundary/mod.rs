@@ -13,14 +13,16 @@ mod export;
 mod handle;
 mod lent;
 mod live;
+mod order;
 
 pub(crate) use argument::{Bytes, Given, Given64, GivenMoves, List, Out, RawMove, Text};
-pub(crate) use callback::Callback;
+pub(crate) use callback::{Callback, KeptCallback};
 pub(crate) use code::{OK, invalid};
 pub(crate) use error::ErrorHandle;
 pub(crate) use export::{
     OutError, export, export_release, export_value, guard, guard_release, with_error,
 };
 pub(crate) use handle::{In, Kind, OutHandle, Owned, lend_handle};
-pub(crate) use lent::{RawView, Views, lend_object, take_object, view_of};
+pub(crate) use lent::{RawView, Views, lend_object, lent_view_of, take_object, view_of};
 pub(crate) use live::{Lent, OutLent, lend};
+pub(crate) use order::{causes_calls, waits_for_calls};

@@ -13,11 +13,11 @@ use dflat_workspace::{is_silent_count, is_silent_result};
 
 use super::delivery::DeliveryHandle;
 use crate::boundary::{
-    Callback, ErrorHandle, In, Kind, OK, OutHandle, Owned, RawView, export, export_release,
-    invalid, lend_handle, view_of,
+    Callback, ErrorHandle, In, KeptCallback, Kind, OK, OutHandle, Owned, RawView, export,
+    export_release, invalid, lend_handle, lent_view_of, waits_for_calls,
 };
 use crate::number::{DELETED, SUBSCRIBE_WITHOUT_INITIAL, UPDATED};
-use crate::object::{borrow, lent_view};
+use crate::object::borrow;
 use crate::read::{PreparedQuery, QueryHandle, ResultHandle};
 use crate::table::TableHandle;
 use crate::workspace::WorkspaceHandle;
@@ -68,33 +68,34 @@ fn with_failure(error: Error, call: impl FnOnce(i32, In<'_, ErrorHandle>)) {
     lend_handle(error, |error| call(code, error));
 }
 
-fn deliver_object(callback: &Callback<ObjectCallback>, event: Event) {
-    let (Some((call, context)), Event::Object(event)) = (callback.function(), event) else {
+fn deliver_object(callback: &KeptCallback<ObjectCallback>, event: Event) {
+    let Event::Object(event) = event else {
         return;
     };
-    match event {
+    callback.run(|call, context| match event {
         ObjectEvent::Updated(object) => {
-            let view = lent_view(view_of(object));
-            call(context, UPDATED, *view);
+            call(context, UPDATED, lent_view_of(&object));
         }
         ObjectEvent::Deleted => call(context, DELETED, RawView::NONE),
-    }
+    });
 }
 
 /// Delivers results, unless nothing has changed.
 fn deliver_results(
-    callback: Callback<ResultCallback>,
+    callback: KeptCallback<ResultCallback>,
     prepared: Arc<PreparedQuery>,
     known: Option<ResultHandle>,
     initial: bool,
 ) -> impl FnMut(Event) + Send + 'static {
     let mut last = known.map(|known| known.fetched.objects);
     move |event| {
-        let (Some((call, context)), Event::Result(event)) = (callback.function(), event) else {
+        let Event::Result(event) = event else {
             return;
         };
         match event {
-            Err(error) => with_failure(error, |code, error| call(context, code, error, In::NONE)),
+            Err(error) => with_failure(error, |code, error| {
+                callback.run(|call, context| call(context, code, error, In::NONE));
+            }),
             Ok(update) => {
                 let ResultUpdate {
                     query,
@@ -110,7 +111,9 @@ fn deliver_results(
                 }
                 let result = ResultHandle::new(fetched, Arc::clone(&prepared));
                 let delivery = DeliveryHandle::new(result, difference, commits);
-                lend_handle(delivery, |delivery| call(context, OK, In::NONE, delivery));
+                lend_handle(delivery, |delivery| {
+                    callback.run(|call, context| call(context, OK, In::NONE, delivery));
+                });
             }
         }
     }
@@ -118,23 +121,22 @@ fn deliver_results(
 
 /// Delivers counts, unless nothing has changed.
 fn deliver_counts(
-    callback: Callback<CountCallback>,
+    callback: KeptCallback<CountCallback>,
     initial: bool,
 ) -> impl FnMut(Event) + Send + 'static {
     let mut last = None;
     move |event| {
-        let (Some((call, context)), Event::Count(count, commits)) = (callback.function(), event)
-        else {
+        let Event::Count(count, commits) = event else {
             return;
         };
         let before = std::mem::replace(&mut last, count.as_ref().ok().copied());
         if is_silent_count(before, last, commits, initial) {
             return;
         }
-        match count {
+        callback.run(|call, context| match count {
             Ok(count) => call(context, OK, In::NONE, count as u64),
             Err(error) => with_failure(error, |code, error| call(context, code, error, 0)),
-        }
+        });
     }
 }
 
@@ -146,7 +148,7 @@ export! {
         callback: Callback<ObjectCallback>,
         subscription: OutHandle<'_, SubscriptionHandle>,
     ) {
-        callback.begin("callback")?;
+        let callback = callback.kept("callback")?;
         subscription.begin()?;
         let object = borrow(object).ok_or_else(|| invalid("object: there is none"))?;
         let subject = Subject::Object((*object).clone());
@@ -162,7 +164,7 @@ export! {
         callback: Callback<ResultCallback>,
         subscription: OutHandle<'_, SubscriptionHandle>,
     ) {
-        callback.begin("callback")?;
+        let callback = callback.kept("callback")?;
         subscription.begin()?;
         let prepared = &query.get()?.0;
         let known = known.or_none()?.map(ResultHandle::another);
@@ -185,7 +187,7 @@ export! {
         callback: Callback<CountCallback>,
         subscription: OutHandle<'_, SubscriptionHandle>,
     ) {
-        callback.begin("callback")?;
+        let callback = callback.kept("callback")?;
         subscription.begin()?;
         let prepared = &query.get()?.0;
         let subject = Subject::Count(prepared.shaped());
@@ -194,6 +196,7 @@ export! {
     }
 
     fn dflat_subscription_cancel(subscription: In<'_, SubscriptionHandle>) {
+        let _order = waits_for_calls();
         match subscription.get()? {
             SubscriptionHandle::Live(live) => live.cancel(),
             SubscriptionHandle::Keys(keys) => keys.cancel(),
@@ -211,6 +214,7 @@ export! {
 
 export_release! {
     fn dflat_subscription_release(subscription: Owned<SubscriptionHandle>) {
+        let _order = waits_for_calls();
         drop(subscription.take()?);
     }
 }

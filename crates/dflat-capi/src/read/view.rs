@@ -41,10 +41,7 @@ impl ResultHandle {
     }
 
     fn views(&self) -> &[RawView] {
-        let views = self.views.get_or_init(|| {
-            let objects = self.fetched.objects.iter();
-            Views::new(objects.cloned())
-        });
+        let views = self.views.get_or_init(|| Views::new(&self.fetched.objects));
         views.as_slice()
     }
 }

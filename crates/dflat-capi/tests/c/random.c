@@ -1,177 +1,6 @@
 /* Calls functions in random order, with handles that are there and with NULL. Each call succeeds or
  * gives an error with a message; at the end, every context has been released once. */
-#include "support.h"
-
-enum { SLOTS = 6 };
-
-static uint64_t state;
-
-static uint32_t below(uint32_t bound) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)(state >> 33) % bound;
-}
-
-static dflat_table *table;
-static dflat_options *options;
-static dflat_workspace *workspaces[SLOTS];
-static dflat_snapshot *snapshots[SLOTS];
-static dflat_query *queries[SLOTS];
-static dflat_result *results[SLOTS];
-static dflat_subscription *subscriptions[SLOTS];
-static dflat_object objects[SLOTS];
-static const char *path;
-/* How many callbacks were handed over, and how many contexts were released. */
-static uint64_t given, dropped;
-
-/* A call that may fail in any way, but not without saying how. */
-#define MAY(call)                                                                         \
-    do {                                                                                  \
-        dflat_error *error = NULL;                                                        \
-        dflat_code returned_ = (call);                                                    \
-        check_code(__FILE__, __LINE__, #call, returned_, returned_, error);               \
-        CHECK(returned_ != DFLAT_PANICKED);                                               \
-        dflat_error_release(error);                                                       \
-    } while (0)
-
-static void on_drop(void *context) {
-    (void)context;
-    __atomic_add_fetch(&dropped, 1, __ATOMIC_SEQ_CST);
-}
-
-static void on_completion(void *context, dflat_code code, const dflat_error *failure) {
-    (void)context;
-    CHECK((code == DFLAT_OK) == (failure == NULL));
-}
-
-static void on_result(void *context, dflat_code code, const dflat_error *failure,
-                      const dflat_delivery *delivery) {
-    dflat_difference difference;
-    (void)context;
-    (void)code;
-    (void)failure;
-    if (delivery != NULL) {
-        OK(dflat_delivery_difference(delivery, &difference, &error));
-    }
-}
-
-static void on_count(void *context, dflat_code code, const dflat_error *failure, uint64_t count) {
-    (void)context;
-    CHECK((code == DFLAT_OK) == (failure == NULL) && (code == DFLAT_OK || count == 0));
-}
-
-static void on_object(void *context, int32_t event, dflat_view view) {
-    (void)context;
-    CHECK((event == DFLAT_DELETED) == (view.payload == NULL));
-}
-
-static void keep(dflat_view view) {
-    uint32_t slot = below(SLOTS);
-    dflat_object_release(objects[slot]);
-    objects[slot] = view.object;
-}
-
-static dflat_source some_source(dflat_transaction *transaction) {
-    dflat_source source = {NULL, NULL, NULL};
-    if (transaction != NULL) {
-        source.transaction = transaction;
-    } else if (below(3) == 0) {
-        source.snapshot = snapshots[below(SLOTS)];
-    } else {
-        source.workspace = workspaces[below(SLOTS)];
-    }
-    return source;
-}
-
-static void read(dflat_transaction *transaction) {
-    dflat_source source = some_source(transaction);
-    uint32_t slot = below(SLOTS);
-    uint64_t count;
-    dflat_view view;
-    const dflat_view *views;
-    size_t length;
-    switch (below(5)) {
-    case 0:
-        dflat_result_release(results[slot]);
-        MAY(dflat_fetch(source, queries[below(SLOTS)], &results[slot], &error));
-        break;
-    case 1:
-        MAY(dflat_count(source, queries[below(SLOTS)], &count, &error));
-        break;
-    case 2:
-        MAY(dflat_find(source, table, below(30), &view, &error));
-        keep(view);
-        break;
-    case 3:
-        MAY(dflat_result_views(results[slot], &views, &length, &error));
-        if (results[slot] != NULL && length > 0) {
-            view = views[below((uint32_t)length)];
-            dflat_object_retain(view.object);
-            keep(view);
-        }
-        break;
-    default:
-        MAY(dflat_object_view(objects[slot], &view, &error));
-        keep(view);
-    }
-}
-
-/* A workspace, or now and then a handle of another kind. */
-static const dflat_workspace *some_workspace(void) {
-    return below(12) == 0 ? (const dflat_workspace *)table : workspaces[below(SLOTS)];
-}
-
-static void compute(dflat_transaction *transaction) {
-    static const char *const fields[] = {"priority", "title", "no_field", ""};
-    dflat_source source = some_source(transaction);
-    dflat_value value = {(int32_t)below(6), (int64_t)below(20), 1.5, text("post 3")};
-    const dflat_value keys[2] = {value, value};
-    dflat_buffer *buffer = NULL;
-    dflat_query *made = NULL;
-    dflat_view view;
-    uint32_t slot = below(SLOTS);
-    switch (below(6)) {
-    case 0:
-        MAY(dflat_aggregate(source, queries[below(SLOTS)], (int32_t)below(6), text(fields[below(4)]),
-                            &value, &buffer, &error));
-        break;
-    case 1:
-        MAY(dflat_explain(source, queries[below(SLOTS)], &buffer, &error));
-        break;
-    case 2:
-        MAY(dflat_get(source, table, keys, below(3), &view, &error));
-        keep(view);
-        break;
-    case 3:
-        MAY(dflat_query_window(queries[slot], below(3), below(4), &made, &error));
-        break;
-    case 4:
-        MAY(dflat_query_after(queries[slot], objects[below(SLOTS)], &made, &error));
-        break;
-    default:
-        MAY(dflat_query_bounded(queries[slot], below(2) == 0 ? 0 : UINT64_MAX, NULL, &made,
-                                &error));
-    }
-    if (made != NULL) {
-        dflat_query_release(queries[slot]);
-        queries[slot] = made;
-    }
-    dflat_buffer_release(buffer);
-}
-
-static void convert(void) {
-    static const char *const texts[] = {"{\"title\": \"json\"}", "{\"title\": 1}", "{", ""};
-    payload made = post("payload", (int32_t)below(9));
-    dflat_buffer *buffer = NULL;
-    made.data[below(20)] ^= (uint8_t)(below(2) * below(256));
-    if (below(2) == 0) {
-        MAY(dflat_json_write(table, bytes_of(&made), &buffer, &error));
-    } else {
-        MAY(dflat_json_read(table, text(texts[below(4)]), &buffer, &error));
-    }
-    dflat_buffer_release(buffer);
-}
+#include "random.h"
 
 static void on_entry(void *context, dflat_text key, const dflat_entry_value *value,
                      int32_t is_initial) {
@@ -223,6 +52,25 @@ static int32_t report(void *context, uint64_t done, uint64_t total) {
     return below(8) == 0;
 }
 
+/* Copies the file, which fails if there is a copy already, and saves the rows of the copy. */
+static void copy(const dflat_workspace *workspace) {
+    const dflat_table *tables = table;
+    dflat_progress_callback progress = {NULL, report, on_drop};
+    dflat_salvaged salvaged;
+    char copied[512], saved[512];
+    snprintf(copied, sizeof copied, "%s.copy", path);
+    snprintf(saved, sizeof saved, "%s.saved", path);
+    given += 2;
+    MAY(dflat_workspace_backup(workspace, text(copied), progress, &error));
+    MAY(dflat_salvage(text(copied), text(saved), &tables, 1, progress, &salvaged, &error));
+    if (below(2) == 0) {
+        remove(copied);
+        remove(saved);
+    }
+}
+
+static void suspend(const dflat_workspace *workspace);
+
 static void keep_up(void) {
     const dflat_workspace *workspace = some_workspace();
     const dflat_table *tables = table;
@@ -230,7 +78,7 @@ static void keep_up(void) {
     dflat_completion completion = {NULL, on_completion, on_drop};
     dflat_buffer *buffer = NULL;
     uint64_t number;
-    switch (below(9)) {
+    switch (below(11)) {
     case 0:
         MAY(dflat_indexes_build(workspace, &tables, 1, &error));
         break;
@@ -259,9 +107,14 @@ static void keep_up(void) {
         given++;
         MAY(dflat_workspace_repair(workspace, &tables, 1, progress, &number, &buffer, &error));
         break;
+    case 8:
+        MAY(dflat_workspace_compact(workspace, &error));
+        break;
+    case 9:
+        suspend(workspace);
+        break;
     default:
-        given++;
-        MAY(dflat_workspace_backup(workspace, text(path), progress, &error));
+        copy(workspace);
     }
     dflat_buffer_release(buffer);
 }
@@ -324,6 +177,25 @@ static int32_t handle(void *context, dflat_transaction *transaction, dflat_error
     }
 }
 
+/* Closes the file for a moment. Transactions and reads wait for the end of a suspension, so that
+ * this thread makes no other call of this kind meanwhile; a transaction is queued now and then. */
+static void suspend(const dflat_workspace *workspace) {
+    const dflat_table *tables = table;
+    dflat_handler handler = {NULL, handle, on_drop};
+    dflat_completion completion = {NULL, on_completion, on_drop};
+    MAY(dflat_workspace_suspend(workspace, &error));
+    if (below(2) == 0) {
+        MAY(dflat_workspace_suspend(workspace, &error));
+    }
+    if (below(2) == 0) {
+        given += 2;
+        MAY(dflat_perform(workspace, &tables, 1, 0, handler, completion, &error));
+    }
+    MAY(dflat_workspace_resume(workspace, &error));
+    MAY(dflat_workspace_resume(workspace, &error));
+    MAY(dflat_workspace_settle(workspace, &error));
+}
+
 static void write_some(void) {
     const dflat_table *tables = below(10) == 0 ? NULL : table;
     dflat_handler handler = {NULL, below(10) == 0 ? NULL : handle, on_drop};
@@ -372,7 +244,9 @@ static void open_or_close(void) {
     switch (below(5)) {
     case 0:
         dflat_workspace_release(workspaces[slot]);
-        MAY(dflat_workspace_open(text(path), options, &workspaces[slot], &error));
+        /* Fails if the file is open with the other options. */
+        MAY(dflat_workspace_open(text(path), below(2) == 0 ? options : options_with_jobs,
+                                 &workspaces[slot], &error));
         break;
     case 1:
         dflat_snapshot_release(snapshots[slot]);
@@ -388,16 +262,52 @@ static void open_or_close(void) {
     }
 }
 
+static void put_or_not(void *context, dflat_job *job) {
+    static int number;
+    switch (__atomic_add_fetch(&number, 1, __ATOMIC_SEQ_CST) % 8) {
+    case 0:
+        run_at_once(context, job);
+        break;
+    case 1:
+        release_it(context, job);
+        break;
+    default:
+        put(context, job);
+    }
+}
+
+static void drop_jobs(void *context) {
+    on_drop(NULL);
+    drop_line(context);
+}
+
+static void make_options(void) {
+    dflat_executor executor = {&jobs, put_or_not, drop_jobs};
+    /* Work on the file waits for snapshots no longer than for other processes. */
+    OK(dflat_options_new(&options, &error));
+    OK(dflat_options_set(options, DFLAT_OPTION_BUSY_TIMEOUT, 20, &error));
+    OK(dflat_options_new(&options_with_jobs, &error));
+    OK(dflat_options_set(options_with_jobs, DFLAT_OPTION_BUSY_TIMEOUT, 20, &error));
+    given++;
+    OK(dflat_options_set_executor(options_with_jobs, executor, &error));
+}
+
 int main(int argc, char **argv) {
+    pthread_t threads[THREADS];
     CHECK(argc == 4);
     path = argv[1];
     state = strtoull(argv[2], NULL, 10) * 2 + 1;
     table = post_table();
-    /* Work on the file waits for snapshots no longer than for other processes. */
-    OK(dflat_options_new(&options, &error));
-    OK(dflat_options_set(options, DFLAT_OPTION_BUSY_TIMEOUT, 20, &error));
+    begin_line(&jobs);
+    make_options();
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(pthread_create(&threads[i], NULL, run_jobs, &jobs) == 0);
+    }
     for (long steps = strtol(argv[3], NULL, 10); steps > 0; steps--) {
-        switch (below(12)) {
+        switch (below(13)) {
+        case 12:
+            cancel();
+            break;
         case 8:
             compute(NULL);
             break;
@@ -430,10 +340,20 @@ int main(int argc, char **argv) {
         dflat_result_release(results[slot]);
         dflat_query_release(queries[slot]);
         dflat_object_release(objects[slot]);
+        dflat_cancellation_release(cancellations[slot]);
         dflat_workspace_release(workspaces[slot]);
     }
     dflat_options_release(options);
+    dflat_options_release(options_with_jobs);
     dflat_table_release(table);
+    /* The executor is released when no job needs it any more. */
+    wait_for(&jobs, &jobs.drops, 1);
+    lock(&jobs);
+    jobs.is_closed = 1;
+    unlock(&jobs);
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    }
     CHECK(__atomic_load_n(&dropped, __ATOMIC_SEQ_CST) == given);
     return 0;
 }

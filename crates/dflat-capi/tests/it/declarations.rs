@@ -6,8 +6,16 @@ use std::path::Path;
 
 use crate::symbols::{plain, without_comments, without_directives};
 
-const HEADER: &str = include_str!("../../include/dflat.h");
-const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/declarations.txt");
+const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+
+/// The headers, and the lists of their declarations.
+const HEADERS: [(&str, &str); 2] = [
+    (include_str!("../../include/dflat.h"), "declarations.txt"),
+    (
+        include_str!("../../../dflat-capi-schema/include/dflat_schema.h"),
+        "schema_declarations.txt",
+    ),
+];
 
 /// The statements of C, each up to the semicolon outside of braces.
 fn statements(text: &str) -> Vec<String> {
@@ -46,12 +54,11 @@ fn declarations(header: &str) -> BTreeSet<String> {
     found
 }
 
-/// The version of the interface in a header or in the list.
+/// The version of the interface in a header or in the list, with its name.
 fn version(text: &str) -> &str {
-    let line = text
-        .lines()
-        .find(|line| line.contains("DFLAT_ABI_VERSION "));
-    line.unwrap().rsplit(' ').next().unwrap()
+    let mut lines = text.lines();
+    let line = lines.find(|line| line.contains("_ABI_VERSION ")).unwrap();
+    line.trim_start_matches("#define ")
 }
 
 /// The new list: that of the header, unless a declaration is gone and the version is the same.
@@ -70,24 +77,27 @@ fn update(committed: &str, header: &str) -> Result<String, Vec<String>> {
         return Err(gone);
     }
     let lines = declared.into_iter().map(|line| line + "\n");
-    let first = format!("DFLAT_ABI_VERSION {}\n", version(header));
+    let first = format!("{}\n", version(header));
     Ok([first].into_iter().chain(lines).collect())
 }
 
 // Promise: c-interface#I9
 #[test]
 fn no_declaration_changes_while_the_version_stays() {
-    let committed = std::fs::read_to_string(COMMITTED).unwrap_or_default();
-    let updated = update(&committed, HEADER).unwrap_or_else(|gone| {
-        panic!("programs use these declarations, which are gone or changed: {gone:#?}")
-    });
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(Path::new(COMMITTED), &updated).unwrap();
-    } else {
-        assert_eq!(
-            committed, updated,
-            "bless `tests/declarations.txt` by UPDATE_EXPECT=1"
-        );
+    for (header, list) in HEADERS {
+        let path = Path::new(TESTS).join(list);
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        let updated = update(&committed, header).unwrap_or_else(|gone| {
+            panic!("programs use these declarations, which are gone or changed: {gone:#?}")
+        });
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::write(&path, &updated).unwrap();
+        } else {
+            assert_eq!(
+                committed, updated,
+                "bless `tests/{list}` by UPDATE_EXPECT=1"
+            );
+        }
     }
 }
 

@@ -1,22 +1,27 @@
-//! The header compiles as C and C++.
+//! The headers compile as C and C++.
 
 use std::process::Command;
 
-use crate::programs::succeed;
-
-const HEADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/include/dflat.h");
+use crate::programs::{INCLUDE, SCHEMA_INCLUDE, succeed};
 
 #[test]
-fn header_compiles_alone_as_c99_and_as_cpp() {
-    for (language, standard) in [
+fn headers_compile_alone_as_c99_and_as_cpp() {
+    let headers = [
+        format!("{INCLUDE}/dflat.h"),
+        format!("{SCHEMA_INCLUDE}/dflat_schema.h"),
+    ];
+    let languages = [
         ("c", "c99"),
         ("c", "c11"),
         ("c++", "c++11"),
         ("c++", "c++17"),
-    ] {
-        let mut cc = Command::new("cc");
-        cc.args(["-x", language, &format!("-std={standard}"), "-fsyntax-only"]);
-        cc.args(["-Wall", "-Wextra", "-pedantic", "-Werror", HEADER]);
-        succeed(&mut cc);
+    ];
+    for header in &headers {
+        for (language, standard) in languages {
+            let mut cc = Command::new("cc");
+            cc.args(["-x", language, &format!("-std={standard}"), "-fsyntax-only"]);
+            cc.args(["-Wall", "-Wextra", "-pedantic", "-Werror"]);
+            succeed(cc.arg(format!("-I{INCLUDE}")).arg(header));
+        }
     }
 }

@@ -10,4 +10,6 @@ mod header;
 mod page;
 mod posts;
 mod programs;
+#[cfg(all(feature = "thread-sanitizer", unix))]
+mod races;
 mod symbols;

@@ -5,7 +5,9 @@ use std::process::{Command, Output};
 
 use crate::posts;
 
-const INCLUDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
+pub(crate) const INCLUDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
+pub(crate) const SCHEMA_INCLUDE: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../dflat-capi-schema/include");
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c");
 
 /// The folder with the libraries, which Cargo builds beside this program.
@@ -39,12 +41,14 @@ pub(crate) fn is_missing(tool: &str, variable: &str, is_there: bool) -> bool {
     !is_there
 }
 
-/// Whether a program for the sanitizers can be compiled and run here.
-fn has_sanitizer(folder: &Path) -> bool {
+/// Whether a program for sanitizers, such as `address,undefined`, can be compiled and run here.
+pub(crate) fn has_sanitizer(folder: &Path, sanitizers: &str) -> bool {
     let (source, program) = (folder.join("empty.c"), folder.join("empty"));
     std::fs::write(&source, "int main(void) { return 0; }\n").unwrap();
     let mut compiler = Command::new("cc");
-    compiler.arg("-fsanitize=address,undefined").arg(&source);
+    compiler
+        .arg(format!("-fsanitize={sanitizers}"))
+        .arg(&source);
     let compiled = compiler.arg("-o").arg(&program).output();
     compiled.is_ok_and(|output| output.status.success())
         && Command::new(&program)
@@ -52,7 +56,8 @@ fn has_sanitizer(folder: &Path) -> bool {
             .is_ok_and(|o| o.status.success())
 }
 
-fn compile(name: &str, program: &Path, folder: &Path, flags: &[&str]) {
+/// Compiles a program of `tests/c`.
+pub(crate) fn compile(name: &str, program: &Path, folder: &Path, flags: &[&str]) {
     let libraries = libraries();
     let mut cc = Command::new("cc");
     cc.args([
@@ -67,6 +72,7 @@ fn compile(name: &str, program: &Path, folder: &Path, flags: &[&str]) {
     .args(["-D_POSIX_C_SOURCE=200809L", "-pthread"])
     .args(flags)
     .arg(format!("-I{INCLUDE}"))
+    .arg(format!("-I{SCHEMA_INCLUDE}"))
     .arg(format!("-I{}", folder.display()))
     .arg(format!("{PROGRAMS}/{name}.c"))
     .arg("-o")
@@ -74,6 +80,9 @@ fn compile(name: &str, program: &Path, folder: &Path, flags: &[&str]) {
     .arg(format!("-L{}", libraries.display()))
     .arg(format!("-Wl,-rpath,{}", libraries.display()))
     .arg("-ldflat_capi");
+    if name == "schema" {
+        cc.arg("-ldflat_capi_schema");
+    }
     succeed(&mut cc);
 }
 
@@ -117,7 +126,8 @@ fn run(name: &str, arguments: &[&str]) {
         return;
     }
     let tool = "the address sanitizer of the C compiler";
-    if is_missing(tool, "DFLAT_REQUIRE_SANITIZER", has_sanitizer(folder)) {
+    let is_there = has_sanitizer(folder, "address,undefined");
+    if is_missing(tool, "DFLAT_REQUIRE_SANITIZER", is_there) {
         return;
     }
     let (program, file) = (folder.join("sanitized"), folder.join("b.db"));
@@ -188,13 +198,21 @@ fn queries_take_names_and_long_lists() {
     run("queries", &[query.to_str().unwrap()]);
 }
 
+// Promise: c-interface#I10
+#[test]
+fn schemas_compile_from_texts_or_say_why_not() {
+    run("schema", &[]);
+}
+
+/// A number that a variable sets.
+pub(crate) fn number(variable: &str, default: u32) -> u32 {
+    let text = std::env::var(variable).ok();
+    text.map_or(default, |text| text.parse().unwrap())
+}
+
 /// `DFLAT_CAPI_SEEDS` and `DFLAT_CAPI_STEPS` set the number of runs and that of calls of each.
 #[test]
 fn calls_in_random_order_leave_nothing_behind() {
-    let number = |variable: &str, default: u32| {
-        let text = std::env::var(variable).ok();
-        text.map_or(default, |text| text.parse().unwrap())
-    };
     let is_slow = std::env::var_os("DFLAT_CAPI_VALGRIND").is_some();
     let steps = number("DFLAT_CAPI_STEPS", if is_slow { 300 } else { 3000 });
     for seed in 1..=number("DFLAT_CAPI_SEEDS", 2) {

@@ -1,4 +1,4 @@
-//! The functions of the header and those of the library are the same, name by name and argument by
+//! The functions of a header and those of its library are the same, name by name and argument by
 //! argument, with the types of their results; and the library exports nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,8 +8,26 @@ use std::process::Command;
 
 use crate::programs::{libraries, succeed};
 
-const HEADER: &str = include_str!("../../include/dflat.h");
-const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+/// A library, its header and its sources.
+pub(crate) struct Library {
+    pub(crate) header: &'static str,
+    sources: &'static str,
+    file: &'static str,
+}
+
+/// The library, and that of the schema compiler.
+pub(crate) const LIBRARIES: [Library; 2] = [
+    Library {
+        header: include_str!("../../include/dflat.h"),
+        sources: concat!(env!("CARGO_MANIFEST_DIR"), "/src"),
+        file: "libdflat_capi.so",
+    },
+    Library {
+        header: include_str!("../../../dflat-capi-schema/include/dflat_schema.h"),
+        sources: concat!(env!("CARGO_MANIFEST_DIR"), "/../dflat-capi-schema/src"),
+        file: "libdflat_capi_schema.so",
+    },
+];
 
 /// Functions by name: the type of the result, and each argument's name and type, as C has them.
 type Functions = BTreeMap<String, Vec<String>>;
@@ -43,9 +61,9 @@ pub(crate) fn without_directives(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The functions that the header declares.
-pub(crate) fn declared() -> Functions {
-    let text = without_directives(&without_comments(HEADER)).replace("extern \"C\" {", "");
+/// The functions that a header declares.
+pub(crate) fn declared(header: &str) -> Functions {
+    let text = without_directives(&without_comments(header)).replace("extern \"C\" {", "");
     let mut functions = Functions::new();
     for statement in text.split(';') {
         let statement = plain(statement);
@@ -127,6 +145,9 @@ fn in_c(rust: &str) -> String {
         "RawDifference" => "dflat_difference",
         "RawEntryValue<'_>" | "GivenEntryValue" => "dflat_entry_value",
         "RawSource<'_>" => "dflat_source",
+        "RawFile<'_>" => "dflat_schema_file",
+        "RawTable" => "dflat_schema_table",
+        "RawProblem" => "dflat_schema_problem",
         "i32" => "int32_t",
         "u32" => "uint32_t",
         "i64" => "int64_t",
@@ -178,7 +199,8 @@ fn exported(folder: &Path, functions: &mut Functions) {
                 gives_error = before[opened..].starts_with("export! {");
             }
             let (name, list) = after["fn ".len()..].split_once('(').unwrap();
-            let end = list.find(") {").or_else(|| list.find(") ->")).unwrap();
+            let ends = [") {", ") ->"].into_iter();
+            let end = ends.filter_map(|end| list.find(end)).min().unwrap();
             // A function of the other forms returns its code.
             let returned = list[end..].strip_prefix(") -> ");
             let returned = returned.map_or("i32", |rest| rest.split_once(' ').unwrap().0);
@@ -195,20 +217,22 @@ fn exported(folder: &Path, functions: &mut Functions) {
 
 #[test]
 fn header_declares_each_function_as_the_library_has_it() {
-    let mut functions = Functions::new();
-    exported(Path::new(SOURCES), &mut functions);
-    let declared = declared();
-    assert!(declared.len() > 40, "{} declarations", declared.len());
-    for (name, arguments) in &declared {
-        assert_eq!(Some(arguments), functions.get(name), "{name}");
+    for (library, count) in LIBRARIES.iter().zip([90, 6]) {
+        let mut functions = Functions::new();
+        exported(Path::new(library.sources), &mut functions);
+        let declared = declared(library.header);
+        assert!(declared.len() >= count, "{} declarations", declared.len());
+        for (name, arguments) in &declared {
+            assert_eq!(Some(arguments), functions.get(name), "{name}");
+        }
+        assert!(declared.keys().eq(functions.keys()));
     }
-    assert!(declared.keys().eq(functions.keys()));
 }
 
-/// Each function of the header with its comment.
-fn documented() -> Vec<(String, &'static str)> {
+/// Each function of a header with its comment.
+fn documented(header: &'static str) -> Vec<(String, &'static str)> {
     let mut functions = Vec::new();
-    let mut rest = HEADER;
+    let mut rest = header;
     while let Some((before, after)) = rest.split_once(" */\n") {
         let (_, comment) = before.rsplit_once("/* ").unwrap();
         let statement = plain(after.split(';').next().unwrap());
@@ -225,14 +249,22 @@ fn documented() -> Vec<(String, &'static str)> {
 
 #[test]
 fn each_declaration_says_whether_it_blocks_and_who_releases() {
-    let documented = documented();
-    let declared = declared();
+    for library in LIBRARIES {
+        check_comments(library.header);
+    }
+}
+
+fn check_comments(header: &'static str) {
+    let documented = documented(header);
+    let declared = declared(header);
     assert!(declared.keys().all(|name| {
         let named = documented.iter().filter(|(other, _)| other == name);
         named.count() == 1
     }));
     for (name, comment) in documented {
-        let (_, blocking) = comment.split_once("\n * Blocks: ").expect(&name);
+        let Some((_, blocking)) = comment.split_once("\n * Blocks: ") else {
+            panic!("{name} does not say whether it blocks");
+        };
         let words = ["no", "for ", "until ", "without a transaction, for "];
         assert!(
             words.iter().any(|word| blocking.starts_with(word)),
@@ -259,17 +291,17 @@ fn each_declaration_says_whether_it_blocks_and_who_releases() {
 
 /// The names that `nm` lists as defined and visible to other libraries.
 #[test]
-fn shared_library_exports_its_functions_and_nothing_else() {
-    let library = libraries().join("libdflat_capi.so");
-    let mut nm = Command::new("nm");
-    nm.args(["--dynamic", "--defined-only", "--format=posix"])
-        .arg(library);
-    let output = succeed(&mut nm);
-    let text = String::from_utf8(output.stdout).unwrap();
-    let names = text
-        .lines()
-        .filter_map(|line| line.split_whitespace().next());
-    let names: BTreeSet<String> = names.map(str::to_owned).collect();
-    let declared: BTreeSet<String> = declared().into_keys().collect();
-    assert_eq!(names, declared);
+fn shared_libraries_export_their_functions_and_nothing_else() {
+    for library in LIBRARIES {
+        let mut nm = Command::new("nm");
+        nm.args(["--dynamic", "--defined-only", "--format=posix"]);
+        let output = succeed(nm.arg(libraries().join(library.file)));
+        let text = String::from_utf8(output.stdout).unwrap();
+        let names = text
+            .lines()
+            .filter_map(|line| line.split_whitespace().next());
+        let names: BTreeSet<String> = names.map(str::to_owned).collect();
+        let declared: BTreeSet<String> = declared(library.header).into_keys().collect();
+        assert_eq!(names, declared);
+    }
 }

@@ -11,8 +11,8 @@ use std::ops::Deref;
 use super::chunk::{Chunk, Piece, PieceSpan};
 use super::handle::Object;
 
-/// An object as two words that can be passed through C. It holds one count of the object's memory,
-/// until [`Object::from_raw`] takes it back.
+/// An object as two words that can be passed through C. Those of [`Object::into_raw`] hold one
+/// count of the object's memory, until [`Object::from_raw`] takes it back.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawObject {
@@ -59,6 +59,18 @@ impl Object {
         }
     }
 
+    /// The object as two words without a count of their own: they are valid as long as this object
+    /// or another handle on its memory. [`from_raw`](Self::from_raw) must not take them back;
+    /// [`lend_raw`](Self::lend_raw) may borrow them meanwhile.
+    #[must_use]
+    pub fn as_raw(&self) -> RawObject {
+        let Piece { chunk, span } = &self.0;
+        RawObject {
+            chunk: chunk.as_ptr(),
+            span: span.to_bits(),
+        }
+    }
+
     /// The object of two words that [`into_raw`](Self::into_raw) returned.
     ///
     /// # Safety
@@ -77,8 +89,8 @@ impl Object {
     /// The object of two words, which keep its count.
     ///
     /// # Safety
-    /// `raw` is a value that `into_raw` returned, and that is not taken back while the result or
-    /// bytes borrowed from it are in use.
+    /// `raw` is a value that `into_raw` or `as_raw` returned, and a count of its memory is held
+    /// elsewhere while the result or bytes borrowed from it are in use.
     #[must_use]
     pub unsafe fn lend_raw(raw: RawObject) -> LentObject {
         // SAFETY: the count is not used up, because the object is never dropped.
@@ -106,6 +118,7 @@ mod tests {
         // SAFETY: `raw` was made above and is taken back below.
         let lent = unsafe { Object::lend_raw(raw) };
         assert_eq!(lent.payload(), b"a payload");
+        assert_eq!(lent.as_raw(), raw);
         let kept = lent.clone();
         // SAFETY: `raw` was made above, and `lent` is not used any more.
         let back = unsafe { Object::from_raw(raw) };

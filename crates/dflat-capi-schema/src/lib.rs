@@ -1,0 +1,14 @@
+//! The schema compiler of the Dflat object database as a C library: from the text of schemas to the
+//! descriptors of their stored types.
+//!
+//! The header `include/dflat_schema.h` declares and documents every function; a test of the crate
+//! `dflat-capi` compares it with this crate. `schema` compiles and has the functions; `boundary` is
+//! the only module with `unsafe`, where pointers of C become references.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod boundary;
+
+mod compiled;
+mod failure;
+mod schema;
