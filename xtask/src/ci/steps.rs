@@ -90,18 +90,14 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
             steps.push(built(name, selection(Kind::Program, Some(name), arguments)));
         }
     }
-    steps.push(program(
-        "picture",
-        Invocation::new("cargo xtask picture --check"),
-    ));
-    steps.push(program(
-        "benchmarks",
-        Invocation::new("cargo xtask bench --check"),
-    ));
-    steps.push(program(
-        "charts",
-        Invocation::new("cargo xtask bench --draw target/quick.jsonl"),
-    ));
+    steps.extend(
+        [
+            ("picture", "cargo xtask picture --check"),
+            ("benchmarks", "cargo xtask bench --check"),
+            ("charts", "cargo xtask bench --draw target/quick.jsonl"),
+        ]
+        .map(|(name, command)| program(name, Invocation::new(command))),
+    );
     steps.push(under_valgrind(
         "instructions",
         Invocation::new(INSTRUCTIONS),
