@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
-use dflat_model::{CommitSeq, RowId, Table};
+use dflat_model::{CommitSeq, RowId, Table, Value};
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -155,6 +155,21 @@ pub struct RereadTable {
     /// The rows, by ascending row id, with their states now and without their states before; `None`
     /// if any row may have been written.
     pub changes: Option<TableChanges>,
+}
+
+/// The keys of one table that commits of other processes may have changed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ChangedKeys {
+    /// Any key.
+    Any,
+    /// These keys.
+    These {
+        /// The primary keys of the changed rows.
+        keys: Vec<Vec<Value>>,
+        /// How often commits of other processes were noticed, up to these commits. No other key
+        /// has changed since the call before.
+        notice: u64,
+    },
 }
 
 /// The change to one row; never absent both before and after.

@@ -1,18 +1,22 @@
 //! Commits of other processes that change keys.
 //!
 //! A value in memory that another process may have changed is dropped, and is read again from the
-//! file; subscribers get the value that the file has then. A direct change that still waits to be
-//! written is the later one: it stays. When it is written, the file is read again. If the file has
-//! the value that was written, the change has overwritten that of the other process, and this is
-//! reported; otherwise the other process was later.
+//! file; subscribers get the value that the file has then. Change records name the changed keys;
+//! without them, any key may have changed. A direct change that still waits to be written is the
+//! later one: it stays. When it is written, the file is read again. If the file has the value that
+//! was written, the change has overwritten that of the other process, and this is reported;
+//! otherwise the other process was later.
 
 use std::collections::BTreeSet;
 
+use dflat_model::Value as Cell;
+
 use super::item::{self, TABLE, Value};
-use super::key_subscribers::Pattern;
+use super::key_subscribers::{Pattern, PendingNotifications};
 use super::space::{Key, Overtaken, Space};
 use super::write_behind::WriteBehind;
-use super::{Dictionary, lock, value_of};
+use super::{Core, Dictionary, lock, value_of};
+use crate::change_set::ChangedKeys;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::sync::Arc;
@@ -37,9 +41,9 @@ impl Dictionary {
             return;
         }
         let weak = Arc::downgrade(core);
-        let listener = move |engine: &Engine| {
+        let listener = move |engine: &Engine, changed: &ChangedKeys| {
             if let Some(core) = weak.upgrade() {
-                Self::with(engine.clone(), core).catch_up();
+                Self::with(engine.clone(), core).catch_up(changed);
             }
         };
         // An error is one of reading: the next read returns it, and the next call tries again.
@@ -48,18 +52,30 @@ impl Dictionary {
         }
     }
 
-    /// Takes over the changes of other processes. Any key may have changed.
-    fn catch_up(&self) {
-        let engine = &self.state.engine;
-        // Order: before the keys are refreshed; later notices are caught up with later.
+    /// Takes over the changes of other processes.
+    fn catch_up(&self, changed: &ChangedKeys) {
+        let (engine, core) = (&self.state.engine, &self.state.core);
+        // Order: a later call, on another thread because a subscriber of an earlier one is stuck,
+        // does not count the notice of the earlier one before that one has dropped its keys.
+        let dropping = lock(&core.catching_up);
+        // Order: before the keys are collected; later notices are caught up with later.
         let noticed = engine.renewals();
-        for key in self.all_keys() {
-            refresh(engine, &key);
+        let (keys, noticed) = match changed {
+            ChangedKeys::These { keys, notice } => match core.known_keys(keys) {
+                Some(keys) => (keys, *notice),
+                None => (self.all_keys(), noticed),
+            },
+            ChangedKeys::Any => (self.all_keys(), noticed),
+        };
+        let dropped: Vec<Key> = keys.into_iter().filter(drop_value).collect();
+        core.caught_up.fetch_max(noticed, Ordering::AcqRel);
+        drop(dropping);
+        let mut pending = PendingNotifications::default();
+        for key in &dropped {
+            pending.extend(read_again(engine, key));
         }
-        self.state
-            .core
-            .caught_up
-            .fetch_max(noticed, Ordering::AcqRel);
+        // Order: last, because a subscriber may be stuck.
+        pending.notify();
     }
 
     /// The keys that are in memory or that subscribers follow.
@@ -92,31 +108,64 @@ impl Dictionary {
     }
 }
 
+impl Core {
+    /// The keys of rows in the namespaces of this process; `None` for rows that this code would not
+    /// write. A namespace that was never used has no values in memory and no subscribers.
+    fn known_keys(&self, rows: &[Vec<Cell>]) -> Option<Vec<Key>> {
+        let spaces = lock(&self.spaces);
+        let mut keys = Vec::new();
+        for row in rows {
+            let [Cell::Text(key), Cell::Text(name)] = &row[..] else {
+                return None;
+            };
+            if let Some(space) = spaces.get(&**name) {
+                keys.push(Key {
+                    space: Arc::clone(space),
+                    key: Arc::from(&**key),
+                });
+            }
+        }
+        Some(keys)
+    }
+}
+
 /// Takes over the value of a key from the file. A key that is in use is compared with the file when
 /// it is free again.
 fn refresh(engine: &Engine, key: &Key) {
-    let mut shard = key.space.shard(&key.key);
-    if !shard.forget(&key.key) {
-        return;
+    if drop_value(key) {
+        read_again(engine, key).notify();
     }
-    let version = shard.version();
-    drop(shard);
-    if !key.space.subscribers.follow(&key.key) {
-        return;
-    }
-    // A value that cannot be read is not delivered: the next read returns the error.
-    let Ok(value) = read(engine, &key.space, &key.key) else {
-        return;
-    };
-    let shard = key.space.shard(&key.key);
-    // A change that was made meanwhile is later, and notifies the subscribers itself.
-    if shard.version() != version {
-        return;
-    }
+}
+
+/// Drops the value of a key; false if the key is in use.
+fn drop_value(key: &Key) -> bool {
+    key.space.shard(&key.key).forget(&key.key)
+}
+
+/// Reads a key whose value was dropped, if it has subscribers, which are to be notified.
+fn read_again(engine: &Engine, key: &Key) -> PendingNotifications {
     let subscribers = &key.space.subscribers;
-    let pending = subscribers.queue(&key.key, value.as_ref(), false);
-    drop(shard);
-    pending.notify();
+    if !subscribers.follow(&key.key) {
+        return PendingNotifications::default();
+    }
+    loop {
+        let shard = key.space.shard(&key.key);
+        // A later change, whose delivery was queued before, or a value that was read since.
+        if let Some(entry) = shard.get(&key.key) {
+            return subscribers.queue(&key.key, entry.value.as_ref(), false);
+        }
+        let version = shard.version();
+        drop(shard);
+        // A value that cannot be read is not delivered: the next read returns the error.
+        let Ok(value) = read(engine, &key.space, &key.key) else {
+            return PendingNotifications::default();
+        };
+        let shard = key.space.shard(&key.key);
+        // Otherwise this key, or another one with the same lock, has changed.
+        if shard.version() == version && shard.get(&key.key).is_none() {
+            return subscribers.queue(&key.key, value.as_ref(), false);
+        }
+    }
 }
 
 /// Compares a key that was overtaken, and that is free now, with the file.

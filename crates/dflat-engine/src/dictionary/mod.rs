@@ -57,6 +57,8 @@ struct Core {
     is_following: AtomicBool,
     /// The number of notices of other processes up to which the values in memory are known.
     caught_up: AtomicU64,
+    /// Held while values that other processes have changed are dropped.
+    catching_up: Mutex<()>,
 }
 
 /// A weak reference to the dictionary of an engine.
@@ -81,6 +83,7 @@ impl Dictionary {
             keys_max,
             is_following: AtomicBool::new(false),
             caught_up: AtomicU64::new(0),
+            catching_up: Mutex::default(),
         };
         Self::with(engine, Arc::new(core))
     }

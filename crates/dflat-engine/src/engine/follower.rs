@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use dflat_model::{CommitSeq, Table};
+use dflat_model::{CommitSeq, Table, Value};
 
 use super::listener::Listener;
-use crate::change_set::{ChangeSet, RereadSet, RereadTable, record_engine};
+use crate::change_set::{ChangeSet, ChangedKeys, RereadSet, RereadTable, record_engine};
 use crate::delivery::Deliveries;
 use crate::error::Result;
 use crate::follow::{Follow, Followed, FollowedCommit};
@@ -36,6 +36,9 @@ pub(super) struct Follower {
     telemetry: Arc<Telemetry>,
     bytes_max: usize,
 }
+
+/// The primary keys of changed rows.
+type Keys = Vec<Vec<Value>>;
 
 /// How a reader learned of the commits of other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,6 +220,10 @@ impl Follower {
             let observed = tables.values().filter(|t| deliveries.may_be_observed(t));
             observed.cloned().collect()
         };
+        // Order: asked once, so that the keys are known for every commit of which it is told. One
+        // that is set later reads later states.
+        let listener = self.listener.get().filter(|listener| listener.is_set());
+        let listened = |name: &str| listener.is_some_and(|listener| listener.is_of(name));
         let follow = Follow {
             since: before,
             record_engine: record_engine(self.engine),
@@ -224,10 +231,16 @@ impl Follower {
             seq: self.committed(),
             observed: &observed,
             all_observed: &all_observed,
+            listened: &listened,
             bytes_max: self.bytes_max,
         };
         match follow.commits(snapshot) {
-            Ok(Followed::Commits(commits)) => self.queue(&deliveries, commits),
+            Ok(Followed::Commits { commits, keys }) => {
+                let mut names = commits.iter().flat_map(|commit| &commit.names);
+                let listener = listener.filter(|_| names.any(|name| listened(name)));
+                let told = listener.map(|listener| (Arc::clone(listener), keys));
+                self.queue(&deliveries, commits, told)
+            }
             Ok(Followed::Rows(tables)) => self.queue_reread(&deliveries, tables),
             Ok(Followed::Unknown) => CaughtUp::Unknown,
             Err(error) => {
@@ -247,15 +260,18 @@ impl Follower {
         CaughtUp::Followed
     }
 
-    fn queue(&self, deliveries: &Deliveries, commits: Vec<FollowedCommit>) -> CaughtUp {
+    /// Queues commits, and then the call of the listener that is told of changed keys.
+    fn queue(
+        &self,
+        deliveries: &Deliveries,
+        commits: Vec<FollowedCommit>,
+        told: Option<(Arc<Listener>, Option<Keys>)>,
+    ) -> CaughtUp {
         if commits.is_empty() {
             // Only upkeep was committed.
             return CaughtUp::Known;
         }
         self.telemetry.note_followed(commits.len());
-        let mut names = commits.iter().flat_map(|commit| &commit.names);
-        let listener = self.listener.get();
-        let listener = listener.filter(|listener| names.any(|name| listener.is_of(name)));
         let mut seq = self.committed();
         deliveries.follow(commits.into_iter().map(|commit| {
             seq.0 += 1;
@@ -266,9 +282,13 @@ impl Follower {
             };
             (changes, commit.names)
         }));
-        if let Some(listener) = listener.cloned() {
-            let calls = Box::new(move || listener.calls(None));
-            deliveries.register(calls, deliveries.renewals());
+        if let Some((listener, keys)) = told {
+            // With the lock `committing`, nothing else was noticed since.
+            let notice = deliveries.renewals();
+            let these = |keys| ChangedKeys::These { keys, notice };
+            let changed = keys.map_or(ChangedKeys::Any, these);
+            let calls = Box::new(move || listener.calls(changed, None));
+            deliveries.register(calls, notice);
         }
         // Order: a reader that finds the number finds the changes in the queue.
         self.committed.store(seq.0, Ordering::Release);

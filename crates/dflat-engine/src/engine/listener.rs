@@ -8,24 +8,34 @@ use std::time::Duration;
 use dflat_model::Table;
 
 use super::{Engine, WeakEngine};
+use crate::change_set::ChangedKeys;
 use crate::delivery::Calls;
 use crate::error::Result;
 
-/// Called after commits of other processes, with a handle to read with.
-type Call = Arc<dyn Fn(&Engine) + Send + Sync>;
+/// Called after commits of other processes, with a handle to read with, and with the changed keys.
+type Call = Arc<dyn Fn(&Engine, &ChangedKeys) + Send + Sync>;
 
 /// The listener of an engine, if there is one.
 #[derive(Default)]
 pub(super) struct Listener(OnceLock<(Table, WeakEngine, Call)>);
 
 impl Listener {
+    /// Whether there is one.
+    pub(super) fn is_set(&self) -> bool {
+        self.0.get().is_some()
+    }
+
     /// Whether it is to be called after changes to the table of a name.
     pub(super) fn is_of(&self, name: &str) -> bool {
         self.0.get().is_some_and(|(table, ..)| table.name == name)
     }
 
     /// The calls after commits of other processes: that of the listener, then others.
-    pub(super) fn calls(&self, others: Option<Arc<dyn Calls>>) -> Option<Arc<dyn Calls>> {
+    pub(super) fn calls(
+        &self,
+        changed: ChangedKeys,
+        others: Option<Arc<dyn Calls>>,
+    ) -> Option<Arc<dyn Calls>> {
         let Some((_, engine, call)) = self.0.get() else {
             return others;
         };
@@ -34,7 +44,7 @@ impl Listener {
             // A handle to read with, which is no client: the engine does not wait for its end.
             if let Some(inner) = engine.open() {
                 let client = Arc::default();
-                call(&Engine { inner, client });
+                call(&Engine { inner, client }, &changed);
             }
         };
         Some(Arc::new(ListenerCalls {
@@ -46,16 +56,16 @@ impl Listener {
 }
 
 impl Engine {
-    /// Calls `listener` after commits of other processes that may have changed a table, among the
-    /// deliveries and in the order of commits. An engine has one listener; only the first call sets
-    /// it.
+    /// Calls `listener` after commits of other processes that may have changed a table, with the
+    /// keys that may have changed, among the deliveries and in the order of commits. An engine has
+    /// one listener; only the first call sets it.
     ///
     /// # Errors
     /// The errors of reading.
     pub(crate) fn listen(
         &self,
         table: &Table,
-        listener: impl Fn(&Self) + Send + Sync + 'static,
+        listener: impl Fn(&Self, &ChangedKeys) + Send + Sync + 'static,
     ) -> Result<()> {
         // A forked child has no thread that follows.
         if self.is_of_parent() {

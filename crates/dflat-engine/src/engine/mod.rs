@@ -21,7 +21,7 @@ use dflat_model::Table;
 pub use crate::background::{Call, Place};
 use crate::callback;
 pub use crate::change_set::Completion;
-use crate::change_set::{ChangeSet, Ended, RereadSet};
+use crate::change_set::{ChangeSet, ChangedKeys, Ended, RereadSet};
 use crate::delivery::{Calls, Deliver, Deliveries, UNMATCHED_MAX};
 use crate::error::{Error, ErrorKind, Result};
 use crate::observe::{Publication, Registry};
@@ -297,13 +297,13 @@ impl Deliver for Deliverer {
     fn renew(&self) -> Option<Arc<dyn Calls>> {
         let publication = self.registry.renew(&self.reader);
         let calls = publication.map(|publication| publication as Arc<dyn Calls>);
-        self.listener.calls(calls)
+        self.listener.calls(ChangedKeys::Any, calls)
     }
 
     fn reread(&self, rows: &RereadSet) -> Option<Arc<dyn Calls>> {
         let publication = self.registry.reread(rows, &self.reader);
         let calls = publication.map(|publication| publication as Arc<dyn Calls>);
-        self.listener.calls(calls)
+        self.listener.calls(ChangedKeys::Any, calls)
     }
 
     fn is_observed(&self, table: &Table) -> bool {

@@ -2,14 +2,19 @@
 
 use std::ops::{ControlFlow, Range};
 
-use dflat_model::RowId;
-use dflat_model::record::{ChangeRecord, Part, RecordError};
+use dflat_model::record::{ChangeRecord, Part, RecordError, TableRecord};
+use dflat_model::{RowId, Value};
 
 use super::Follow;
 
+/// If more rows have changed than this, their keys are not collected.
+const KEYS_MAX: usize = 4096;
+
 /// The transactions of other engines, the latest first.
-#[derive(Default)]
 pub(super) struct Collected {
+    /// The primary keys of the changed rows of the table whose keys are wanted; `None` if they are
+    /// not known or too many.
+    pub(super) keys: Option<Vec<Vec<Value>>>,
     /// The tables of which any row may be foreign, by name.
     pub(super) foreign_tables: Vec<String>,
     /// The rows that were foreign, by the name of their table.
@@ -42,6 +47,8 @@ pub(super) struct Collector<'f> {
     awaited: (u64, u32),
     /// Whether the latest transaction changes observed tables.
     is_observed: bool,
+    /// Whether the latest transaction changes the table whose keys are wanted.
+    is_listened: bool,
     /// Whether a record of this engine was visited.
     is_own: bool,
     is_broken: bool,
@@ -51,9 +58,16 @@ impl<'f> Collector<'f> {
     pub(super) fn new(follow: &'f Follow<'f>) -> Self {
         Self {
             follow,
-            collected: Collected::default(),
+            collected: Collected {
+                keys: Some(Vec::new()),
+                foreign_tables: Vec::new(),
+                foreign_rows: Vec::new(),
+                bytes: Vec::new(),
+                transactions: Vec::new(),
+            },
             awaited: (0, 0),
             is_observed: false,
+            is_listened: false,
             is_own: false,
             is_broken: false,
         }
@@ -89,6 +103,9 @@ impl<'f> Collector<'f> {
             Part::Whole => self.begin(&record, 0)?,
             Part::Final { early, .. } => self.begin(&record, early)?,
         }
+        if self.is_listened {
+            self.note_keys(&record);
+        }
         let observed = self.follow.observed;
         let mut tables = record.tables.iter();
         let has_rows = self.is_observed
@@ -103,6 +120,7 @@ impl<'f> Collector<'f> {
     fn begin(&mut self, record: &ChangeRecord<'_>, early: u32) -> Option<()> {
         self.awaited = (record.head.engine, early);
         self.is_observed = false;
+        self.is_listened = false;
         // Upkeep changes no object.
         if record.tables.is_empty() {
             return (early == 0).then_some(());
@@ -121,6 +139,7 @@ impl<'f> Collector<'f> {
         }
         let observed = self.follow.observed;
         for table in &record.tables {
+            self.is_listened |= (self.follow.listened)(table.table.name);
             if observed(table.table.name).is_some() {
                 if table.table.is_foreign {
                     let name = table.table.name.to_owned();
@@ -138,6 +157,20 @@ impl<'f> Collector<'f> {
             parts: Vec::new(),
         });
         Some(())
+    }
+
+    /// Notes the keys of the changed rows.
+    fn note_keys(&mut self, record: &ChangeRecord<'_>) {
+        let tables = record.tables.iter();
+        for table in tables.filter(|table| (self.follow.listened)(table.table.name)) {
+            let Some(known) = &mut self.collected.keys else {
+                return;
+            };
+            match keys_of(table) {
+                Some(keys) if keys.len() <= KEYS_MAX - known.len() => known.extend(keys),
+                _ => self.collected.keys = None,
+            }
+        }
     }
 
     /// Notes the rows that were foreign.
@@ -164,4 +197,17 @@ impl<'f> Collector<'f> {
         transaction.parts.push(start..bytes.len());
         Some(())
     }
+}
+
+/// The primary keys of the rows in a record; `None` if other rows may have changed, too.
+fn keys_of(table: &TableRecord<'_>) -> Option<Vec<Vec<Value>>> {
+    if table.table.is_foreign {
+        return None;
+    }
+    let keys = table.rows().map(|row| {
+        // A row that another program has written may have had another key before.
+        let row = row.ok().filter(|row| !row.is_foreign)?;
+        Some(row.key.iter().map(|part| part.to_value()).collect())
+    });
+    keys.collect()
 }

@@ -10,7 +10,7 @@ mod collect;
 mod noted;
 mod rebuild;
 
-use dflat_model::{CommitSeq, Table};
+use dflat_model::{CommitSeq, Table, Value};
 use smallvec::SmallVec;
 
 use crate::change_set::{RereadTable, TableChanges};
@@ -33,6 +33,8 @@ pub struct Follow<'f> {
     pub observed: &'f dyn Fn(&str) -> Option<Table>,
     /// All these tables.
     pub all_observed: &'f dyn Fn() -> Vec<Table>,
+    /// Whether the keys of a table's changed rows are wanted, by name; true for at most one table.
+    pub listened: &'f dyn Fn(&str) -> bool,
     /// The largest number of bytes of the records to read.
     pub bytes_max: usize,
 }
@@ -49,8 +51,14 @@ pub struct FollowedCommit {
 /// The commits of other programs, as far as they are known.
 #[derive(Debug)]
 pub enum Followed {
-    /// These commits of other engines, the first one first.
-    Commits(Vec<FollowedCommit>),
+    /// Commits that are known one by one.
+    Commits {
+        /// The commits of other engines, the first one first.
+        commits: Vec<FollowedCommit>,
+        /// The primary keys of the rows that they have changed in the table whose keys are wanted;
+        /// `None` if these keys are not known or too many.
+        keys: Option<Vec<Vec<Value>>>,
+    },
     /// Commits that are not known one by one. They have written nothing but rows of these tables,
     /// as far as the tables are observed.
     Rows(Vec<RereadTable>),
@@ -76,7 +84,9 @@ impl Follow<'_> {
             Records::Complete if !collected.foreign_tables.is_empty() => Ok(Followed::Unknown),
             Records::Complete => {
                 let commits = rebuild::commits(self, snapshot, &collected)?;
-                Ok(commits.map_or(Followed::Unknown, Followed::Commits))
+                let keys = collected.keys;
+                let known = |commits| Followed::Commits { commits, keys };
+                Ok(commits.map_or(Followed::Unknown, known))
             }
             Records::Noted => {
                 let observed = (self.all_observed)();

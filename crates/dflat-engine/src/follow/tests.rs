@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::object::{TableView, Writer};
 use crate::storage::{Indexes, Records, Row, ScanPlan, Snapshot, Source, StateId};
 
+mod keys;
 mod noted;
 
 const OTHER: u64 = 7;
@@ -171,7 +172,7 @@ impl File {
     /// The followed commits, of which only the table `seen` is observed.
     fn follow_within(&mut self, bytes_max: usize) -> Option<Vec<FollowedCommit>> {
         match self.followed_within(bytes_max) {
-            Followed::Commits(commits) => Some(commits),
+            Followed::Commits { commits, .. } => Some(commits),
             Followed::Rows(_) | Followed::Unknown => None,
         }
     }
@@ -188,6 +189,7 @@ impl File {
                 (name == "seen").then(|| table(name))
             },
             all_observed: &|| vec![table("seen")],
+            listened: &|name| name == "listened",
             bytes_max,
         };
         follow.commits(self).unwrap()
@@ -453,9 +455,10 @@ fn documented_records_are_followed() {
             seq: CommitSeq(10),
             observed: &|name| (is_observed && name == "task").then(|| table("task")),
             all_observed: &|| vec![table("task")],
+            listened: &|_| false,
             bytes_max: 1 << 20,
         };
-        let Followed::Commits(commits) = follow.commits(file).unwrap() else {
+        let Followed::Commits { commits, .. } = follow.commits(file).unwrap() else {
             return None;
         };
         let commits = commits.iter();

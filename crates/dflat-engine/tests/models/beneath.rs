@@ -6,12 +6,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use dflat_engine::change_set::ChangedKeys;
 use dflat_engine::engine::HeldSubscription;
 use dflat_engine::error::{Error, ErrorKind, Result};
 use dflat_engine::object::TableView;
 use dflat_engine::storage::Row;
 use dflat_model::{Query, RowId, Table, Value};
-use shuttle::sync::atomic::{AtomicUsize, Ordering};
+use shuttle::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::thread;
 
@@ -30,7 +31,13 @@ struct Store {
     /// Whether the handler of a transaction has run.
     has_run: Mutex<bool>,
     ran: Condvar,
+    /// How often commits of other processes were noticed.
+    notices: AtomicU64,
+    /// That of the dictionary that was used first.
+    listener: Mutex<Option<Listener>>,
 }
+
+type Listener = Arc<dyn Fn(&Engine, &ChangedKeys) + Send + Sync>;
 
 #[derive(Default)]
 pub(crate) struct PerformOptions(());
@@ -46,6 +53,19 @@ impl Engine {
         while !*has_run {
             has_run = self.0.ran.wait(has_run).unwrap();
         }
+    }
+
+    /// Notices a commit of another process, and returns the number of the notice.
+    pub(crate) fn notice(&self) -> u64 {
+        self.0.notices.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    /// Tells the dictionary the keys that were changed by the commit of a notice.
+    pub(crate) fn tell(&self, keys: &[&str], notice: u64) {
+        let row = |key: &&str| vec![Value::text(key), Value::text("")];
+        let keys = keys.iter().map(row).collect();
+        let listener = self.0.listener.lock().unwrap().clone().unwrap();
+        listener(self, &ChangedKeys::These { keys, notice });
     }
 
     pub(crate) fn put(&self, payload: &[u8]) {
@@ -108,14 +128,16 @@ impl Engine {
     }
 
     pub(crate) fn renewals(&self) -> u64 {
-        0
+        self.0.notices.load(Ordering::SeqCst)
     }
 
     pub(crate) fn listen(
         &self,
         _: &Table,
-        _: impl Fn(&Self) + Send + Sync + 'static,
+        listener: impl Fn(&Self, &ChangedKeys) + Send + Sync + 'static,
     ) -> Result<()> {
+        let mut known = self.0.listener.lock().unwrap();
+        known.get_or_insert_with(|| Arc::new(listener));
         Ok(())
     }
 

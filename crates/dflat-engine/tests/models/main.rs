@@ -19,7 +19,7 @@ mod error {
 
 mod change_set {
     pub(crate) use dflat_engine::change_set::{
-        ChangeSet, Completion, Ended, RereadSet, RowChange, TableChanges,
+        ChangeSet, ChangedKeys, Completion, Ended, RereadSet, RowChange, TableChanges,
     };
 }
 
@@ -87,6 +87,7 @@ mod explore;
 mod keeping;
 mod scheduling;
 mod sync;
+mod telling;
 
 use explore::explore;
 

@@ -1,0 +1,86 @@
+//! The dictionary while another process changes keys.
+
+use shuttle::sync::mpsc::channel;
+use shuttle::sync::{Arc, Mutex};
+use shuttle::thread;
+
+use crate::beneath::Engine;
+use crate::dictionary::{Dictionary, Event, Pattern, Value};
+use crate::explore;
+
+/// The dictionaries of this process and of another one, on the same rows.
+struct Rig {
+    engine: Engine,
+    own: Dictionary,
+    other: Dictionary,
+}
+
+impl Rig {
+    /// Each key has a value, which is in memory.
+    fn new(keys: &[&str]) -> Self {
+        let engine = Engine::default();
+        let own = Dictionary::new(engine.clone(), usize::MAX);
+        let other = Dictionary::new(engine.clone(), usize::MAX);
+        let rig = Self { engine, own, other };
+        keys.iter().for_each(|key| write(&rig.own, key, 1));
+        rig
+    }
+}
+
+fn write(dictionary: &Dictionary, key: &str, value: i64) {
+    dictionary.set(key, Some(Value::I64(value))).unwrap();
+    dictionary.synchronize().unwrap();
+}
+
+/// A commit is noticed before its keys are told. A direct change in between overwrites it.
+#[test]
+fn commit_whose_keys_are_told_later_is_reported_as_overwritten() {
+    explore(|| {
+        let rig = Rig::new(&["key", "other"]);
+        let (sender, overwrites) = channel();
+        let on_overwrite = move |overwrite| sender.send(overwrite).unwrap();
+        rig.own.on_overwrite(Box::new(on_overwrite));
+        write(&rig.other, "other", 2);
+        let first = rig.engine.notice();
+        write(&rig.other, "key", 2);
+        let second = rig.engine.notice();
+        rig.engine.tell(&["other"], first);
+        write(&rig.own, "key", 3);
+        // Otherwise the model ends in a deadlock.
+        assert_eq!(&*overwrites.recv().unwrap().key, "key");
+        rig.engine.tell(&["key"], second);
+        let value = rig.own.get("key").unwrap();
+        assert_eq!((value, rig.own.overwrites()), (Some(Value::I64(3)), 1));
+    });
+}
+
+/// The three keys have one lock. A subscriber of one key is notified although another key is told
+/// of, and a third one is set.
+#[test]
+fn subscriber_gets_the_change_of_its_key_while_others_change() {
+    explore(|| {
+        let keys = ["key", "other51", "other61"];
+        let rig = Rig::new(&keys);
+        let received: Arc<Mutex<Vec<Option<Value>>>> = Arc::default();
+        let list = Arc::clone(&received);
+        let function = move |event: Event| list.lock().unwrap().push(event.value);
+        let pattern = Pattern::Key("key".into());
+        let subscription = rig.own.subscribe(pattern, Box::new(function)).unwrap();
+        write(&rig.other, "key", 2);
+        write(&rig.other, "other51", 2);
+        let notice = rig.engine.notice();
+        let (engine, own) = (rig.engine.clone(), rig.own.clone());
+        let threads = [
+            thread::spawn(move || engine.tell(&["key", "other51"], notice)),
+            thread::spawn(move || own.set("other61", Some(Value::I64(3))).unwrap()),
+        ];
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        subscription.cancel();
+        let received = received.lock().unwrap().clone();
+        assert_eq!(received, [1, 2].map(|n| Some(Value::I64(n))));
+        let values = keys.map(|key| rig.own.get(key).unwrap());
+        assert_eq!(values, [2, 2, 3].map(|n| Some(Value::I64(n))));
+    });
+}
