@@ -6,7 +6,6 @@
 //! its statements find, change and add such objects.
 
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -211,7 +210,7 @@ fn check_indexes(sql: &Connection) {
 /// Checks with Google's `flatc` that it reads each payload by the schema, with the key in it.
 fn check_with_flatc(sql: &Connection, directory: &Path) {
     if Command::new("flatc").arg("--version").output().is_err() {
-        writeln!(io::stderr(), "flatc is absent: payloads are not read by it").unwrap();
+        eprintln!("flatc is absent: payloads are not read by it");
         return;
     }
     let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/diary.fbs");
