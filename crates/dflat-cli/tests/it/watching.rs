@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use dflat_engine::dictionary::Value;
 
-use crate::fixture::{PROGRAM, insert, make_tasks, open, printed, table};
+use crate::fixture::{PROGRAM, insert, open, printed, table};
 
 /// How long a line may take before the test fails: long enough for any machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -115,34 +115,6 @@ fn changes_of_another_process_are_marked() {
     table_form.end();
     json_form.end();
     workspace.shutdown_with(Default::default()).unwrap();
-}
-
-/// Nothing tells a reader of a file that no program has open that another process begins to write,
-/// and the reader may see parts of several states.
-#[test]
-fn watch_goes_on_if_another_process_begins_to_write() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("tasks.db");
-    make_tasks(&path);
-    let watch = ["watch", "tasks.db", "Task", "list == 1", "--json"];
-    let more = ["--select", "id", "--deliveries", "4"];
-    let mut running = Running::start(&[&watch[..], &more].concat(), folder.path());
-    for id in [1, 2] {
-        let present = format!(r#"{{"change":"present","id":{id}}}"#);
-        assert_eq!(running.line(), present);
-    }
-    let add = |id: u64| {
-        let workspace = open(&path);
-        let json = format!(r#"{{"id": {id}, "list": 1}}"#);
-        insert(&workspace, &table("Work.Task"), &[json]);
-        workspace.shutdown_with(Default::default()).unwrap();
-    };
-    for id in 10..13 {
-        add(id);
-        let inserted = format!(r#"{{"change":"inserted","id":{id}}}"#);
-        assert_eq!(running.line(), inserted);
-    }
-    running.end();
 }
 
 #[test]
