@@ -1,6 +1,6 @@
 import FlatBuffers
 
-/// What a verification has found so far, on one thread.
+/// The parts that a verification has found so far, on one thread.
 @usableFromInline
 final class Verification {
   /// Whether something did not fit.
