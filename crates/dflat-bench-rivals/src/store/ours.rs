@@ -1,7 +1,8 @@
 //! Dflat.
 //!
 //! An import is one transaction; a program that waits for each commit uses the blocking methods,
-//! and one that does not queues its transactions: see `docs/performance.md`.
+//! and one that does not queues its transactions: see `docs/performance.md`. A handler that reads
+//! before it writes takes write access first: see `docs/concurrency.md`.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -269,19 +270,25 @@ impl<T: Kept> Session for Typed<'_, T> {
     }
 
     fn update_all(&mut self, change: Change) -> Result<()> {
-        Ok(self.workspace.perform_changes_blocking([T::TABLE], |tx| {
-            let all = tx.fetch::<T>().all()?;
-            all.iter().try_for_each(|object| submit(tx, object, change))
-        })?)
+        Ok(self
+            .workspace
+            .write_first()
+            .perform_changes_blocking([T::TABLE], |tx| {
+                let all = tx.fetch::<T>().all()?;
+                all.iter().try_for_each(|object| submit(tx, object, change))
+            })?)
     }
 
     fn update_one(&mut self, key: &str, change: Change) -> Result<()> {
-        Ok(self.workspace.perform_changes_blocking([T::TABLE], |tx| {
-            let object = tx.get::<T>(key)?;
-            object
-                .iter()
-                .try_for_each(|object| submit(tx, object, change))
-        })?)
+        Ok(self
+            .workspace
+            .write_first()
+            .perform_changes_blocking([T::TABLE], |tx| {
+                let object = tx.get::<T>(key)?;
+                object
+                    .iter()
+                    .try_for_each(|object| submit(tx, object, change))
+            })?)
     }
 
     /// Queued: the transactions share commits, and each is atomic on its own.
@@ -300,17 +307,20 @@ impl<T: Kept> Session for Typed<'_, T> {
     }
 
     fn delete(&mut self, keys: &[String]) -> Result<()> {
-        Ok(self.workspace.perform_changes_blocking([T::TABLE], |tx| {
-            for object in tx
-                .get_many::<T>(keys.iter().map(String::as_str))?
-                .iter()
-                .flatten()
-            {
-                if let Some(request) = ChangeRequest::deletion(tx, object)? {
-                    tx.submit(request)?;
+        Ok(self
+            .workspace
+            .write_first()
+            .perform_changes_blocking([T::TABLE], |tx| {
+                for object in tx
+                    .get_many::<T>(keys.iter().map(String::as_str))?
+                    .iter()
+                    .flatten()
+                {
+                    if let Some(request) = ChangeRequest::deletion(tx, object)? {
+                        tx.submit(request)?;
+                    }
                 }
-            }
-            Ok(())
-        })?)
+                Ok(())
+            })?)
     }
 }
