@@ -129,7 +129,11 @@ impl Turns {
             blocked,
         };
         if blocked == 0 {
-            summon(&mut self.ready, &mut self.summoned, id, &waiting);
+            match &waiting.work {
+                Work::Job(_) => self.ready.push_back(id),
+                // The calling thread is the guest: it does not wait yet, so nothing wakes it.
+                Work::Guest(_) => self.summoned += 1,
+            }
         }
         self.waiting.put(id, waiting);
         id
