@@ -20,6 +20,10 @@ pub struct SqliteOptions {
     /// About how many connections for reading stay open between reads, at least 1. Defaults to 64.
     /// If more reads run at the same time, more connections are opened.
     pub readers_max: usize,
+    /// The bytes of the file's pages that each connection keeps in memory, at most. Defaults to 16
+    /// MiB. A connection takes the memory as it reads pages. A read that is repeated takes pages
+    /// from memory if all pages of the read fit, and no other connection has written since.
+    pub page_cache_bytes: u64,
     /// The length of the log, in bytes, above which a writer waits for a checkpoint; at least 64
     /// KiB. Defaults to 16 MiB. A checkpoint in the background copies the log into the file
     /// whenever the log has grown by a quarter of this length. If the log exceeds this length and
@@ -56,6 +60,7 @@ impl Default for SqliteOptions {
             busy_timeout: Duration::from_secs(30),
             read_only: false,
             readers_max: 64,
+            page_cache_bytes: 16 << 20,
             log_bytes_max: 16 << 20,
             reclaim: Reclaim::default(),
             file_protection: None,

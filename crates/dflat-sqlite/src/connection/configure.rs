@@ -4,7 +4,6 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use dflat_engine::{Error, ErrorKind, Result};
 
@@ -16,6 +15,12 @@ use crate::options::SqliteOptions;
 /// Held while a file is created and while a connection opens one: closing the handle of the
 /// creation would drop the locks of a connection that opened the new file in between.
 static CREATION: Mutex<()> = Mutex::new(());
+
+/// The least memory for pages, in KiB: that of some pages.
+const CACHE_KIBIBYTES_MIN: u64 = 64;
+
+/// The most memory for pages, in KiB, because SQLite takes a number of 32 bits.
+const CACHE_KIBIBYTES_MAX: u64 = 1 << 30;
 
 pub(crate) fn open(
     path: &Path,
@@ -50,9 +55,9 @@ pub(crate) fn create(path: &Path, protection: Option<FileProtection>) -> io::Res
 /// run code, and SQL with an unknown name is an error.
 pub(crate) fn configure(
     connection: &mut Connection,
-    busy_timeout: Duration,
+    options: &SqliteOptions,
 ) -> Result<(), SqliteError> {
-    connection.set_busy_timeout(busy_timeout);
+    connection.set_busy_timeout(options.busy_timeout);
     connection.set(Switch::Defensive, true);
     connection.set(Switch::TrustedSchema, false);
     connection.set(Switch::Triggers, false);
@@ -60,6 +65,10 @@ pub(crate) fn configure(
     connection.set(Switch::ForeignKeys, false);
     connection.set(Switch::QuotedTexts, false);
     connection.set(Switch::StablePlans, true);
+    let kibibytes =
+        (options.page_cache_bytes / 1024).clamp(CACHE_KIBIBYTES_MIN, CACHE_KIBIBYTES_MAX);
+    // SQLite takes a negative number as KiB, and a positive one as pages.
+    connection.execute(&format!("PRAGMA cache_size = -{kibibytes}"))?;
     connection.execute("PRAGMA temp_store = MEMORY")
 }
 
@@ -101,4 +110,32 @@ pub(crate) fn create_error(error: io::Error, message: String) -> Error {
         _ => ErrorKind::Io,
     };
     Error::with_source(kind, message, error)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connection_keeps_as_many_pages_as_the_option_says() {
+        for (page_cache_bytes, kibibytes) in [
+            (SqliteOptions::default().page_cache_bytes, 16 << 10),
+            (1 << 20, 1 << 10),
+            (0, 64),
+            (u64::MAX, 1 << 30),
+        ] {
+            let directory = tempfile::tempdir().unwrap();
+            let options = SqliteOptions {
+                page_cache_bytes,
+                ..SqliteOptions::default()
+            };
+            let path = directory.path().join("a.db");
+            create(&path, None).unwrap();
+            let mut connection = open(&path, Access::ReadWrite, &options).unwrap();
+            configure(&mut connection, &options).unwrap();
+            let size = integer(&mut connection, "PRAGMA cache_size").unwrap();
+            assert_eq!(size, -kibibytes, "of {page_cache_bytes} bytes");
+        }
+    }
 }

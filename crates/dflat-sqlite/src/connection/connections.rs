@@ -13,7 +13,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 use crate::connection::commits::Commits;
 use crate::connection::connections::file_length::FileLength;
 use crate::connection::file_connection::{FileConnection, OpenMark};
-use crate::connection::identity::Identity;
+use crate::connection::identity::{Identity, OpenedFile};
 use crate::connection::open;
 use crate::connection::pool::Pool;
 use crate::connection::readers::ShardId;
@@ -33,8 +33,8 @@ pub(crate) struct Connections {
     checkpoints: Mutex<()>,
     /// The mark of the connections that are open, once one was opened.
     open_mark: Mutex<Option<Weak<OpenMark>>>,
-    /// The identity of the file, once a connection has opened it.
-    identity: OnceLock<Identity>,
+    /// The file, once a connection has opened it.
+    opened: OnceLock<OpenedFile>,
     /// The length of the file, as it was seen.
     length: FileLength,
     /// Present if the file's I/O is counted.
@@ -52,6 +52,15 @@ pub(crate) struct FileSizes {
     pub(crate) records: WrittenRecords,
 }
 
+/// Where a check looks for the file that was opened.
+#[derive(Clone, Copy)]
+enum Look {
+    /// At its path.
+    Now,
+    /// At its handle, if the path named the file a moment ago.
+    Lately,
+}
+
 impl Connections {
     /// The connections to the file at `path`, of which none is open yet.
     pub(crate) fn new(path: &Path, options: SqliteOptions) -> Result<Self> {
@@ -64,7 +73,7 @@ impl Connections {
             commits: Arc::default(),
             checkpoints: Mutex::default(),
             open_mark: Mutex::default(),
-            identity: OnceLock::new(),
+            opened: OnceLock::new(),
             length: FileLength::default(),
             path: path.into(),
             options,
@@ -82,8 +91,8 @@ impl Connections {
             return false;
         };
         let other = Identity::of(&path);
-        match (self.identity.get(), &other) {
-            (Some(identity), other) => other.as_ref() == Some(identity),
+        match (self.opened.get(), &other) {
+            (Some(opened), other) => other.as_ref() == Some(&opened.identity),
             (None, Some(_)) => Identity::of(&self.path) == other,
             (None, None) => *self.path == *path && Identity::of(&self.path).is_none(),
         }
@@ -102,19 +111,39 @@ impl Connections {
     /// Fails if the file that was opened was deleted, replaced, or cut to less than its first page.
     /// It costs one system call. [`Self::check_whole`] also notices that other pages are missing.
     pub(crate) fn check_in_place(&self) -> Result<()> {
-        self.length_in_place().map(drop)
+        self.length_in_place(Look::Now).map(drop)
     }
 
     /// The length of the file that was opened, if one was. Fails as [`Self::check_in_place`] does.
-    fn length_in_place(&self) -> Result<Option<u64>> {
-        let Some(identity) = self.identity.get() else {
+    fn length_in_place(&self, look: Look) -> Result<Option<u64>> {
+        let Some(opened) = self.opened.get() else {
             return Ok(None);
         };
+        let lately = match look {
+            Look::Now => None,
+            Look::Lately => opened.length_by_handle(),
+        };
+        let length = match lately {
+            Some(length) => length,
+            None => self.length_by_name(opened)?,
+        };
+        match self.length.note(length) {
+            true => Err(self.truncated()),
+            false => Ok(Some(length)),
+        }
+    }
+
+    /// The length of the file that was opened, if its path still names it.
+    fn length_by_name(&self, opened: &OpenedFile) -> Result<u64> {
         match Identity::and_length(&self.path) {
             None => Err(self.gone(ErrorKind::Io, "deleted")),
-            Some((there, _)) if there != *identity => Err(self.gone(ErrorKind::Io, "replaced")),
-            Some((_, length)) if self.length.note(length) => Err(self.truncated()),
-            Some((_, length)) => Ok(Some(length)),
+            Some((there, _)) if there != opened.identity => {
+                Err(self.gone(ErrorKind::Io, "replaced"))
+            }
+            Some((_, length)) => {
+                opened.note_named();
+                Ok(length)
+            }
         }
     }
 
@@ -131,10 +160,20 @@ impl Connections {
     /// As [`Self::check_in_place`], and fails if the file was cut to some of its pages. The
     /// connection shows the state of the log.
     pub(crate) fn check_whole(&self, connection: &FileConnection) -> Result<()> {
+        self.check_pages(connection, Look::Now)
+    }
+
+    /// As [`Self::check_whole`], for a read: a file that was moved away may be read for some
+    /// milliseconds more. Each check but the first after these is cheap.
+    pub(crate) fn check_read(&self, connection: &FileConnection) -> Result<()> {
+        self.check_pages(connection, Look::Lately)
+    }
+
+    fn check_pages(&self, connection: &FileConnection, look: Look) -> Result<()> {
         // Order: the log before the length. A checkpoint that runs meanwhile makes the file longer,
         // or shortens it to its pages as of the last commit.
         let mut log = connection.log_state();
-        while let (Some(length), Some(state)) = (self.length_in_place()?, log) {
+        while let (Some(length), Some(state)) = (self.length_in_place(look)?, log) {
             let open_log = || File::open(beside(&self.path, "-wal"));
             if !self.length.lacks_pages(length, state, open_log) {
                 break;
@@ -161,10 +200,10 @@ impl Connections {
 
     /// Notes the identity of the file that was opened.
     fn note_identity(&self) {
-        if self.identity.get().is_none()
-            && let Some((identity, length)) = Identity::and_length(&self.path)
+        if self.opened.get().is_none()
+            && let Some((opened, length)) = OpenedFile::at(&self.path)
         {
-            self.identity.get_or_init(|| identity);
+            self.opened.get_or_init(|| opened);
             self.length.note(length);
         }
     }

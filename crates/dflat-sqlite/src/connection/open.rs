@@ -124,7 +124,7 @@ fn reader(
     access: Access,
 ) -> Result<FileConnection, SqliteError> {
     let mut connection = open(path, access, options)?;
-    configure(&mut connection, options.busy_timeout)?;
+    configure(&mut connection, options)?;
     connection.execute("PRAGMA query_only = ON")?;
     let mut connection = FileConnection::new(connection, Arc::clone(path), monitor.cloned());
     // The first read shows whether the access suffices.
@@ -181,7 +181,7 @@ fn tidy_file(
     close: CloseOptions,
 ) -> Result<bool, SqliteError> {
     let mut connection = open(path, Access::ReadWrite, options)?;
-    configure(&mut connection, options.busy_timeout)?;
+    configure(&mut connection, options)?;
     connection.execute("PRAGMA checkpoint_fullfsync = ON")?;
     if close.vacuum {
         const INCREMENTAL: i64 = 2;
@@ -203,7 +203,7 @@ fn configure_writer(
     connection: &mut Connection,
     options: &SqliteOptions,
 ) -> Result<(), SqliteError> {
-    configure(connection, options.busy_timeout)?;
+    configure(connection, options)?;
     // A checkpoint must not lose a commit with full durability, even if other commits have normal
     // durability.
     connection.execute("PRAGMA checkpoint_fullfsync = ON")?;

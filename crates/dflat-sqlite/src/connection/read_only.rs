@@ -56,7 +56,7 @@ pub(crate) fn reader(
     };
     let access = look.access(path, has_log);
     let mut connection = configure::open(path, access, options)?;
-    configure::configure(&mut connection, options.busy_timeout)?;
+    configure::configure(&mut connection, options)?;
     connection.set(Switch::CheckpointAtClose, false);
     connection.execute("PRAGMA query_only = ON")?;
     let mut connection = FileConnection::new(connection, Arc::clone(path), monitor.cloned());

@@ -64,6 +64,38 @@ pub(crate) fn file_number_and_length(path: &Path) -> Option<(FileNumber, u64)> {
     Some(((metadata.dev(), metadata.ino()), metadata.len()))
 }
 
+/// Opens a file without the right to read or write it: closing such a handle drops no locks. `None`
+/// if that fails, or if the system has no such handles.
+pub(crate) fn open_unread(path: &Path) -> Option<File> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = nix::fcntl::OFlag::O_PATH.bits();
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(flags).open(path).ok()
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        let _ = path;
+        None
+    }
+}
+
+/// The number and the length of an open file, if a directory still has it.
+pub(crate) fn linked_length(file: &File) -> Option<(FileNumber, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = file.metadata().ok().filter(|file| file.nlink() > 0)?;
+        Some(((metadata.dev(), metadata.ino()), metadata.len()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        None
+    }
+}
+
 /// The number of the file at a path, if there is such a file.
 #[cfg(not(unix))]
 pub(crate) fn file_number(path: &Path) -> Option<FileNumber> {

@@ -122,7 +122,7 @@ fn reopened(report: &IoReport) -> Option<String> {
 }
 
 fn read_again(report: &IoReport) -> Option<String> {
-    // Smaller files fit into SQLite's cache.
+    // The pages of smaller files are soon read.
     const BYTES_MIN: u64 = 2 << 20;
     const TIMES_MIN: u64 = 4;
     let read: u64 = [FileKind::Main, FileKind::Log]
@@ -136,7 +136,7 @@ fn read_again(report: &IoReport) -> Option<String> {
     (there >= BYTES_MIN && read > there.saturating_mul(TIMES_MIN)).then(|| {
         format!(
             "{} MiB were read from files of {} MiB, each page {} times: index the fields that \
-             queries ask for, or fetch once and subscribe",
+             queries ask for, fetch once and subscribe, or raise page_cache_bytes",
             read >> 20,
             there >> 20,
             read / there.max(1)

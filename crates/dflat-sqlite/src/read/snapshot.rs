@@ -105,7 +105,7 @@ impl SqliteSnapshot {
     fn check_whole(&self) -> Result<()> {
         let connections = self.upkeep.connections();
         match &self.connection {
-            Some(connection) => connections.check_whole(connection),
+            Some(connection) => connections.check_read(connection),
             None => connections.check_in_place(),
         }
     }
@@ -150,8 +150,13 @@ impl SqliteSnapshot {
                 self.lost = Some(error.clone());
             }
         }
-        let in_place = match self.state {
-            ReadState::Latest if is_first || outcome.is_err() => self.check_whole(),
+        let in_place = match (self.state, &outcome) {
+            // The error may come from a file that is gone, which its path tells at once.
+            (ReadState::Latest, Err(_)) => {
+                let in_place = self.upkeep.connections().check_in_place();
+                in_place.and_then(|()| self.check_whole())
+            }
+            (ReadState::Latest, Ok(_)) if is_first => self.check_whole(),
             _ => Ok(()),
         };
         self.faulty |= outcome.is_err() || in_place.is_err();

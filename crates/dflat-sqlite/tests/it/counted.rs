@@ -7,13 +7,14 @@ use dflat_engine::storage::RowWrite;
 use dflat_model::{RowId, Table, ValueRef};
 use dflat_sqlite::{Durability, IoReport, Operation, Reclaim, SqliteBackend, SqliteOptions};
 
-use crate::sample::{INT, begin, table_of};
+use crate::sample::{INT, SMALL_CACHE, begin, table_of};
 
 pub(crate) fn open_counted(path: &Path, durability: Durability) -> Arc<SqliteBackend> {
     let options = SqliteOptions {
         durability,
         // The writes of a background thread would be counted too.
         reclaim: Reclaim::Never,
+        page_cache_bytes: SMALL_CACHE,
         io_stats: true,
         ..SqliteOptions::default()
     };

@@ -17,25 +17,33 @@ use crate::sample::*;
 enum Event {
     Deleted,
     Replaced,
+    /// The file gets another name, and another file its name.
+    Moved,
     Truncated,
     /// The file loses its last page.
     Cut,
 }
 
-const EVENTS: [Event; 4] = [
+const EVENTS: [Event; 5] = [
     Event::Deleted,
     Event::Replaced,
+    Event::Moved,
     Event::Truncated,
     Event::Cut,
 ];
 
 impl Event {
-    /// Lets the event happen to the file `a.db`. If it is replaced, `other.db` takes its place.
+    /// Lets the event happen to the file `a.db`. If it is replaced or moved, `other.db` takes its
+    /// place.
     fn happen(self, directory: &Path) {
         let path = directory.join("a.db");
         match self {
             Self::Deleted => fs::remove_file(path).unwrap(),
             Self::Replaced => fs::rename(directory.join("other.db"), path).unwrap(),
+            Self::Moved => {
+                fs::rename(&path, directory.join("moved.db")).unwrap();
+                fs::rename(directory.join("other.db"), path).unwrap();
+            }
             Self::Truncated => cut(&path, 0),
             Self::Cut => {
                 let length = fs::metadata(&path).unwrap().len();
@@ -47,7 +55,7 @@ impl Event {
     fn check(self, error: &Error) {
         let (kind, word) = match self {
             Self::Deleted => (ErrorKind::Io, "deleted"),
-            Self::Replaced => (ErrorKind::Io, "replaced"),
+            Self::Replaced | Self::Moved => (ErrorKind::Io, "replaced"),
             Self::Truncated | Self::Cut => (ErrorKind::Corrupt, "truncated"),
         };
         assert_eq!(error.kind(), kind, "{error}");
@@ -105,7 +113,7 @@ fn in_directory(test: impl Fn(&Path, &Arc<SqliteBackend>, Event)) {
         drop(backend);
         match event {
             Event::Deleted => assert!(!directory.path().join("a.db").exists()),
-            Event::Replaced => {
+            Event::Replaced | Event::Moved => {
                 let there = fs::read(directory.path().join("a.db")).unwrap();
                 assert!(there == other, "the other file was written");
             }

@@ -78,8 +78,15 @@ pub(crate) fn originals() -> [Table; 3] {
     ]
 }
 
+/// A page cache for tests whose data must not fit into it.
+pub(crate) const SMALL_CACHE: u64 = 2 << 20;
+
 pub(crate) fn open(path: &Path) -> Arc<SqliteBackend> {
-    SqliteBackend::open(path, SqliteOptions::default()).unwrap()
+    let options = SqliteOptions {
+        page_cache_bytes: SMALL_CACHE,
+        ..SqliteOptions::default()
+    };
+    SqliteBackend::open(path, options).unwrap()
 }
 
 pub(crate) fn open_impatient(path: &Path) -> Arc<SqliteBackend> {

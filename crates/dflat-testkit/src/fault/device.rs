@@ -12,6 +12,9 @@ use tempfile::TempDir;
 
 use crate::fixture::patience;
 
+/// The page cache: small, so that a large transaction writes before its commit.
+const PAGE_CACHE_BYTES: u64 = 2 << 20;
+
 /// A directory for one database, and the plan of the calls that fail in it.
 #[derive(Debug)]
 pub struct Device {
@@ -80,6 +83,7 @@ impl Device {
             .durability(self.durability)
             .busy_timeout(Duration::from_millis(100))
             .log_bytes_max(self.log_bytes_max)
+            .page_cache_bytes(PAGE_CACHE_BYTES)
             .reclaim(Reclaim::Never)
             // Completions wait for the subscribers even on a busy machine.
             .subscriber_patience(patience())

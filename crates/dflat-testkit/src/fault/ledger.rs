@@ -21,7 +21,7 @@ const STEPS: u64 = 9;
 /// The number of the large transaction, if there is one.
 const LARGE: u64 = 3;
 
-/// The size of the large transaction: more than SQLite's cache.
+/// The size of the large transaction: more than the page cache of the devices that run it.
 const LARGE_BYTES: usize = 9 << 18;
 
 /// The row with the number of the commit, written in each transaction.

@@ -95,6 +95,9 @@ options! {
     /// The approximate number of reading connections that stay open between reads, at least 1.
     /// Defaults to 64.
     readers_max: usize => sqlite.readers_max;
+    /// The bytes of the file's pages that each connection keeps in memory, at most. Defaults to 16
+    /// MiB.
+    page_cache_bytes: u64 => sqlite.page_cache_bytes;
     /// The approximate number of keys of a namespace that the dictionary keeps in memory, besides
     /// those that are not written yet. Defaults to no limit.
     dictionary_keys_max: usize => dictionary_keys_max;

@@ -56,6 +56,19 @@ impl WorkspaceBuilder {
         self
     }
 
+    /// The number of bytes of the file's pages that each connection keeps in memory, at most.
+    /// Defaults to 16 MiB; a number below 64 KiB counts as 64 KiB.
+    ///
+    /// There is one connection for writing, and one for each read that runs at the same time as
+    /// others, of which [`readers_max`](Self::readers_max) stay open. A connection takes the
+    /// memory as it reads pages, and keeps it. A read that is repeated takes pages from memory,
+    /// rather than from the operating system, if all pages of the read fit, and if no other
+    /// connection has committed since.
+    pub fn page_cache_bytes(mut self, bytes: u64) -> Self {
+        self.options.page_cache_bytes(bytes);
+        self
+    }
+
     /// The approximate number of keys of a namespace that the [`Dictionary`](crate::Dictionary)
     /// keeps in memory, besides those that are not written yet. Defaults to no bound.
     pub fn dictionary_keys_max(mut self, keys: usize) -> Self {

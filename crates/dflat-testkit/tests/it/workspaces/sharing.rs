@@ -219,6 +219,7 @@ fn an_option_that_differs_is_an_error_that_names_it() {
         refused(open().busy_timeout(Duration::from_secs(1)), "busy_timeout");
         refused(open().threads_max(4), "threads_max");
         refused(open().readers_max(5), "readers_max");
+        refused(open().page_cache_bytes(1 << 20), "page_cache_bytes");
         refused(open().io_stats(true), "io_stats");
         // An equal value of the option, or none, is no conflict.
         let b = open()
