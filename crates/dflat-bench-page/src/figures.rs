@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::Result;
+use crate::compile::Compiled;
 
 /// The store whose figures are the measure of all others.
 pub const OURS: &str = "Dflat";
@@ -30,6 +31,9 @@ pub struct Figures {
     /// The figures beside the floors.
     #[serde(skip)]
     pub floors: Vec<Floor>,
+    /// The figures of compiled programs.
+    #[serde(skip)]
+    pub compiled: Compiled,
 }
 
 /// The machine, and the state that it was in.
@@ -159,7 +163,8 @@ impl Figures {
     /// If a file is absent or malformed.
     pub fn read(root: &Path) -> Result<Self> {
         let folder = root.join(FOLDER);
-        let figures: Self = serde_json::from_str(&text(&folder.join("figures.json"))?)?;
+        let mut figures: Self = serde_json::from_str(&text(&folder.join("figures.json"))?)?;
+        figures.compiled = Compiled::read(root)?;
         figures.with_floors(&folder.join("floors.jsonl"))
     }
 

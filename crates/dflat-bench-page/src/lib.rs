@@ -5,6 +5,7 @@
 //! compares it with the repository.
 
 pub mod chart;
+pub mod compile;
 pub mod figures;
 pub mod files;
 pub mod floors;

@@ -4,15 +4,15 @@
 //! the profiles nor the compiled files of this repository change the figures. README quotes the
 //! paragraph that the task writes; a test compares its counts with `cargo tree`.
 
+mod programs;
 mod shares;
-mod tables;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tables::Slope;
+use programs::{Library, Program};
 
 use crate::Result;
 use crate::ci::times::{Stopwatch, Times};
@@ -21,14 +21,19 @@ use crate::workspace;
 /// The help of the task.
 pub const HELP: &str = "\
 Builds a program with one type from nothing, in both profiles, and prints the number of crates, the
-times, and the seconds of each crate. Then builds programs with many tables, and prints by how much
-each table lengthens the build and the program. Nothing else should run on the machine meanwhile.
+times, and the seconds of each crate. Then builds programs with one type and with fifty, with Dflat
+and with rusqlite, and prints by how much a type lengthens the build and the program. Nothing else
+should run on the machine meanwhile.
 
 Usage: cargo xtask cost [--bless]
 
 Options:
-  --bless  write the paragraphs into README.md and docs/build.md
+  --bless  write the paragraphs into README.md and docs/build.md, and the figures of the page of
+           benchmarks; `cargo xtask bench --write --page` writes that page
 ";
+
+/// The figures for the page of benchmarks, below the root of the repository.
+const FIGURES: &str = "docs/benchmarks/compile.json";
 
 /// The lines around the paragraphs in README.md and docs/build.md.
 const MARKS: [&str; 2] = ["<!-- by cargo xtask cost --bless -->\n", "<!-- end -->\n"];
@@ -148,15 +153,31 @@ pub fn run(root: &Path, is_blessed: bool) -> Result<()> {
     for (name, seconds) in &seconds {
         println!("{seconds:6.1} s  {name}");
     }
-    let slopes = [
-        tables::measure(root, &folder, "dev")?,
-        tables::measure(root, &folder, "release")?,
-    ];
-    let more = format!("{}\n{}", shares::sentence(&seconds), of_a_table(slopes));
+    let own = [("dev", dev), ("release", release)].map(|(profile, first)| {
+        programs::measure(root, &folder, (Library::Dflat, profile), Some(first))
+    });
+    let [dev, release] = own;
+    let own = [dev?, release?];
+    let rusqlite = folder.join("rusqlite");
+    let by_hand = ["dev", "release"]
+        .map(|profile| programs::measure(root, &rusqlite, (Library::Rusqlite, profile), None));
+    let [dev, release] = by_hand;
+    let programs: Vec<Program> = own
+        .iter()
+        .chain(&[dev?, release?])
+        .flatten()
+        .copied()
+        .collect();
+    for program in &programs {
+        println!("{program:?}");
+    }
+    let more = format!("{}\n{}", shares::sentence(&seconds), of_a_type(&own));
     println!("{more}");
     if is_blessed {
         bless(&root.join("README.md"), &text)?;
         bless(&root.join("docs/build.md"), &more)?;
+        let json = programs::to_json(&programs, &machine(), &date(SystemTime::now()))?;
+        fs::write(root.join(FIGURES), json)?;
     }
     Ok(())
 }
@@ -172,14 +193,16 @@ fn bless(path: &Path, text: &str) -> Result<()> {
     Ok(fs::write(path, format!("{before}{text}{after}"))?)
 }
 
-/// The sentence on the cost of a table, in `dev` and in `release`.
-fn of_a_table([dev, release]: [Slope; 2]) -> String {
+/// The sentence on the cost of a type, in `dev` and in `release`.
+fn of_a_type([dev, release]: &[[Program; 2]; 2]) -> String {
+    let (in_dev, _) = programs::of_a_type(dev);
+    let (in_release, bytes) = programs::of_a_type(release);
     format!(
         "A table with one query and one upsert lengthens the build of the program by {:.2} s in \
          `dev` and {:.2} s in `release`, and the program in `release` by {:.0} KB, on {} on {}.\n",
-        dev.time.as_secs_f64(),
-        release.time.as_secs_f64(),
-        release.bytes as f64 / 1_000.0,
+        in_dev.as_secs_f64(),
+        in_release.as_secs_f64(),
+        bytes as f64 / 1_000.0,
         machine(),
         date(SystemTime::now())
     )

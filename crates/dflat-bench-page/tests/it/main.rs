@@ -23,6 +23,7 @@ fn changed_figures_are_noticed() {
         "README.md",
         "docs/benchmarks.md",
         "docs/benchmarks/figures.json",
+        "docs/benchmarks/compile.json",
         "docs/benchmarks/floors.jsonl",
         "crates/dflat-bench-rivals/src/scenario/list.rs",
         "crates/dflat-bench/src/scenario/mod.rs",
