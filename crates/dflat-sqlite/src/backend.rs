@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dflat_engine::Result;
-use dflat_engine::storage::{Backend, CloseOptions, Durability, Snapshot, View, WriteTransaction};
+use dflat_engine::storage::{
+    Backend, CloseOptions, Durability, Looked, Snapshot, View, WriteTransaction,
+};
 
 use crate::connection::configure::log_bytes;
 use crate::connection::connections::Connections;
@@ -228,7 +230,7 @@ impl Backend for SqliteBackend {
         self.connections().options().durability
     }
 
-    fn follow(&self, look: Arc<dyn Fn() -> bool + Send + Sync>) {
+    fn follow(&self, look: Arc<dyn Fn() -> Looked + Send + Sync>) {
         if self.connections().options().follow {
             self.upkeep.presence().follow(look);
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use dflat_engine::dictionary::Value;
 
-use crate::fixture::{PROGRAM, insert, open, printed, table};
+use crate::fixture::{PROGRAM, insert, make_tasks, open, printed, table};
 
 /// How long a line may take before the test fails: long enough for any machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -38,6 +38,14 @@ impl Running {
 
     fn line(&mut self) -> String {
         self.lines.recv_timeout(PATIENCE).unwrap()
+    }
+
+    /// Sends a signal to the command.
+    #[cfg(unix)]
+    fn signal(&self, name: &str) {
+        let mut kill = Command::new("kill");
+        let sent = kill.args([name, &self.child.id().to_string()]).status();
+        assert!(sent.unwrap().success(), "{name}");
     }
 
     fn end(mut self) {
@@ -114,6 +122,66 @@ fn changes_of_another_process_are_marked() {
     expect("-   1  uno", r#"{"change":"deleted","id":1,"title":"uno"}"#);
     table_form.end();
     json_form.end();
+    workspace.shutdown_with(Default::default()).unwrap();
+}
+
+/// The command reads a file that no program has open without locks, and may see parts of several
+/// states while another program writes.
+#[test]
+fn watch_goes_on_if_another_process_begins_to_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tasks.db");
+    make_tasks(&path);
+    let mut running = watch_first_list(folder.path());
+    for id in 10..13 {
+        add_to_first_list(&path, id);
+        let inserted = format!(r#"{{"change":"inserted","id":{id}}}"#);
+        assert_eq!(running.line(), inserted);
+    }
+    running.end();
+}
+
+/// Issue 33. The command was seen to miss such a change on a busy machine.
+#[cfg(unix)]
+#[test]
+fn watch_shows_a_change_that_began_and_ended_while_the_command_stood_still() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tasks.db");
+    make_tasks(&path);
+    // From now on the file has a log while it is open.
+    printed(
+        &["set", "tasks.db", "Task", "3", "priority=8"],
+        folder.path(),
+    );
+    let mut running = watch_first_list(folder.path());
+    for id in 10..13 {
+        running.signal("-STOP");
+        add_to_first_list(&path, id);
+        running.signal("-CONT");
+        let inserted = format!(r#"{{"change":"inserted","id":{id}}}"#);
+        assert_eq!(running.line(), inserted);
+    }
+    running.end();
+}
+
+/// A watch of the first list of `make_tasks`, which has shown its two tasks. The watch ends after
+/// three changes.
+fn watch_first_list(folder: &Path) -> Running {
+    let watch = ["watch", "tasks.db", "Task", "list == 1", "--json"];
+    let more = ["--select", "id", "--deliveries", "4"];
+    let mut running = Running::start(&[&watch[..], &more].concat(), folder);
+    for id in [1, 2] {
+        let present = format!(r#"{{"change":"present","id":{id}}}"#);
+        assert_eq!(running.line(), present);
+    }
+    running
+}
+
+/// Opens the file, adds a task, and closes the file.
+fn add_to_first_list(path: &Path, id: u64) {
+    let workspace = open(path);
+    let json = format!(r#"{{"id": {id}, "list": 1}}"#);
+    insert(&workspace, &table("Work.Task"), &[json]);
     workspace.shutdown_with(Default::default()).unwrap();
 }
 

@@ -14,7 +14,7 @@ use crate::observe::{
     DeliveryOptions, Event, InitialState, LatestResult, Refetch, ShapedQuery, Subscriber,
     Subscription, unlimited, with_margin,
 };
-use crate::storage::View;
+use crate::storage::{Looked, View};
 
 /// The subject of a subscription.
 pub enum Subject {
@@ -212,11 +212,14 @@ impl Engine {
 }
 
 impl WeakEngine {
-    /// Looks for commits of other processes, and returns whether there was one. False after the
-    /// engine has ended, and for an error of reading, which the next read returns.
-    fn look(&self) -> bool {
-        let inner = self.open();
-        inner.is_some_and(|inner| inner.look(false).unwrap_or(false))
+    /// Looks for commits of other processes. After the engine has ended, nothing is new. An error
+    /// of reading is returned by the next read.
+    fn look(&self) -> Looked {
+        match self.open().map(|inner| inner.look(false)) {
+            Some(Ok(true)) => Looked::New,
+            Some(Ok(false)) | None => Looked::Known,
+            Some(Err(_)) => Looked::Failed,
+        }
     }
 }
 

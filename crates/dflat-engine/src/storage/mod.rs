@@ -75,10 +75,11 @@ pub trait Backend: Send + Sync + 'static {
     }
 
     /// Calls `look` from now on whenever another process may have committed, and at least at
-    /// intervals, on a thread of the backend. `look` returns whether another process has committed,
-    /// and does not wait for a writer. When this returns, the backend notices every later commit.
-    /// Only the first call has an effect. A backend to which no other process can write ignores it.
-    fn follow(&self, look: Arc<dyn Fn() -> bool + Send + Sync>) {
+    /// intervals, on a thread of the backend. `look` finds out whether another process has
+    /// committed, and does not wait for a writer. A look that fails is repeated, also if nothing
+    /// changes meanwhile. When this returns, the backend notices every later commit. Only the first
+    /// call has an effect. A backend to which no other process can write ignores it.
+    fn follow(&self, look: Arc<dyn Fn() -> Looked + Send + Sync>) {
         drop(look);
     }
 
@@ -109,6 +110,17 @@ pub enum View {
     Latest,
     /// All scans see the state that the first scan saw.
     Pinned,
+}
+
+/// The outcome of a look for commits of other processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Looked {
+    /// Another process has committed.
+    New,
+    /// No other process has committed since the look before.
+    Known,
+    /// It is not known whether another process has committed.
+    Failed,
 }
 
 /// Names a committed state of a backend. The meaning of the number is private to the backend.

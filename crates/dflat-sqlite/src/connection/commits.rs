@@ -7,9 +7,14 @@
 //! is that of the latest one. A state that was read earlier is overtaken if its count is smaller.
 //! Checkpoints are not counted, because they do not change the contents.
 //!
+//! A file that is read without its log's shared index has no count that can be relied on: not every
+//! commit to a log changes the count in the header. Its size and its times tell its states apart.
+//!
 //! A log is deleted when its last connection closes, and its count is lost. The next log has
 //! another salt. An empty log has no salt: then the size, the time and the header of the file show
 //! whether there was a foreign commit in between.
+
+mod state_number;
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,6 +22,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use dflat_engine::storage::StateId;
 
 use crate::ffi::{Connection, LogCount};
+
+use state_number::StateNumber;
+pub(crate) use state_number::short_digest;
 
 /// The header of a file, as far as it concerns commits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,6 +94,8 @@ pub(crate) enum CommitCount {
     File(u32),
     /// By the index of the log.
     Log(LogCount),
+    /// By no number: a digest of the sizes and times of the files. The file is only read.
+    Stamps(u64),
 }
 
 impl CommitCount {
@@ -113,7 +123,7 @@ impl CommitCount {
     /// The count of the log, if there is one.
     pub(crate) fn of_log(self) -> Option<LogCount> {
         match self {
-            Self::File(_) => None,
+            Self::File(_) | Self::Stamps(_) => None,
             Self::Log(log) => Some(log),
         }
     }
@@ -122,6 +132,7 @@ impl CommitCount {
         match self {
             Self::File(number) => number,
             Self::Log(log) => log.commits,
+            Self::Stamps(_) => 0,
         }
     }
 
@@ -133,6 +144,7 @@ impl CommitCount {
                 commits: log.commits.wrapping_add(1),
                 ..log
             }),
+            Self::Stamps(_) => self,
         }
     }
 }
@@ -419,6 +431,8 @@ impl CommitBase {
     pub(crate) fn is_overtaken(self, since: StateId) -> bool {
         match (StateNumber::of(since), self.count) {
             (StateNumber::Unknown, _) => false,
+            // Equal stamps are one state, which the caller has found out.
+            (StateNumber::Stamps(_), _) | (_, CommitCount::Stamps(_)) => true,
             // Opening the file to write gave it a log, whose count starts at 0.
             (StateNumber::NoFile, _) => self.last_foreign != 0 || !self.opening.has(0),
             (StateNumber::File(then), CommitCount::Log(_)) => {
@@ -429,63 +443,6 @@ impl CommitBase {
             (StateNumber::Log { era, count, .. }, CommitCount::Log(_)) => {
                 era != self.era || is_after(self.last_foreign, count)
             }
-        }
-    }
-}
-
-/// The number of bits of a short digest.
-const DIGEST_BITS: u32 = 14;
-const DIGEST_MASK: u32 = (1 << DIGEST_BITS) - 1;
-
-/// The part of a log's digest that the id of a state contains. It tells apart two states with the
-/// same count, of which the later one belongs to a log that counts anew.
-pub(crate) const fn short_digest(log: LogCount) -> u32 {
-    (log.digest ^ log.digest >> DIGEST_BITS ^ log.digest >> (2 * DIGEST_BITS)) & DIGEST_MASK
-}
-
-/// The parts of the id of a state.
-enum StateNumber {
-    NoFile,
-    File(u32),
-    Log { era: u32, digest: u32, count: u32 },
-    Unknown,
-}
-
-impl StateNumber {
-    const ERA_MAX: u32 = (1 << 16) - 1;
-
-    fn at(count: CommitCount, era: u32) -> Self {
-        match count {
-            CommitCount::File(count) => Self::File(count),
-            CommitCount::Log(log) => Self::Log {
-                era,
-                digest: short_digest(log),
-                count: log.commits,
-            },
-        }
-    }
-
-    fn id(&self) -> StateId {
-        let (kind, era, digest, count) = match *self {
-            Self::NoFile => (0, 0, 0, 0),
-            Self::File(count) => (1, 0, 0, count),
-            Self::Log { era, digest, count } => (2, era, digest, count),
-            Self::Unknown => return StateId::UNKNOWN,
-        };
-        let high = kind << 30 | era << DIGEST_BITS | digest;
-        StateId(u64::from(high) << 32 | u64::from(count))
-    }
-
-    fn of(StateId(id): StateId) -> Self {
-        // The upper and the lower half.
-        let (high, count) = ((id >> 32) as u32, (id & 0xFFFF_FFFF) as u32);
-        let era = high >> DIGEST_BITS & Self::ERA_MAX;
-        let digest = high & DIGEST_MASK;
-        match high >> 30 {
-            0 => Self::NoFile,
-            1 => Self::File(count),
-            2 => Self::Log { era, digest, count },
-            _ => Self::Unknown,
         }
     }
 }

@@ -1,9 +1,13 @@
 //! The sizes and times of a file and of those beside it. By these the library notices changes of a
 //! file that it reads without the index of its log.
+//!
+//! The times of files go in steps, so two changes may have one time. Stamps are *settled* once a
+//! later change must have another time. Only settled stamps show that nothing has changed since.
 
-use std::fs;
+use std::fs::{self, Metadata};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::connection::log_header::{head, is_begun};
 use crate::ffi::Access;
@@ -26,11 +30,89 @@ pub(crate) enum Sharing {
     Immutable,
 }
 
+/// The size and the times of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Stamp {
+    bytes: u64,
+    /// When the content was changed; a program can set this time.
+    modified: SystemTime,
+    /// When the content or the description of the file was changed, on systems with this time,
+    /// which no program can set.
+    changed: SystemTime,
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Option<Self> {
+        let modified = metadata.modified().ok()?;
+        Some(Self {
+            bytes: metadata.len(),
+            modified,
+            changed: changed(metadata).unwrap_or(modified),
+        })
+    }
+
+    /// Whether a change from now on has another time.
+    fn is_settled(&self, now: SystemTime) -> bool {
+        [self.modified, self.changed].into_iter().all(|time| {
+            // A later change has an earlier time if this one was set, or is that of another clock.
+            let distance = match now.duration_since(time) {
+                Ok(age) => age,
+                Err(future) => future.duration(),
+            };
+            distance > step(time)
+        })
+    }
+}
+
+/// When the file's content or description was changed.
+#[cfg(unix)]
+fn changed(metadata: &Metadata) -> Option<SystemTime> {
+    use std::os::unix::fs::MetadataExt;
+    let seconds = u64::try_from(metadata.ctime()).ok()?;
+    let nanoseconds = u32::try_from(metadata.ctime_nsec()).ok()?;
+    UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds))
+}
+
+/// The system has no such time.
+#[cfg(not(unix))]
+fn changed(_: &Metadata) -> Option<SystemTime> {
+    None
+}
+
+/// An upper bound of the steps of times on the file system that has given a file this time.
+fn step(time: SystemTime) -> Duration {
+    /// The clocks of operating systems go in steps of up to 16 ms.
+    const CLOCK: Duration = Duration::from_millis(20);
+    /// Some file systems keep whole seconds, some even seconds.
+    const SECONDS: Duration = Duration::from_secs(2);
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(time) if time.subsec_nanos() == 0 => SECONDS,
+        _ => CLOCK,
+    }
+}
+
+/// The present time by the clock from which files get their times.
+///
+/// If the machine is busy, this clock may stand still for longer than its steps.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn clock_of_files() -> SystemTime {
+    use nix::time::{ClockId, clock_gettime};
+    let clock = clock_gettime(ClockId::CLOCK_REALTIME_COARSE).ok();
+    let time = clock.and_then(|time| UNIX_EPOCH.checked_add(Duration::from(time)));
+    time.unwrap_or_else(SystemTime::now)
+}
+
+/// The present time by the clock from which files get their times.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn clock_of_files() -> SystemTime {
+    SystemTime::now()
+}
+
 /// The sizes and times of a file and of those beside it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileStamps {
-    main: Option<(u64, SystemTime)>,
-    log: Option<(u64, SystemTime)>,
+    main: Option<Stamp>,
+    log: Option<Stamp>,
     has_journal: bool,
     pub(crate) has_index: bool,
 }
@@ -39,29 +121,31 @@ impl FileStamps {
     /// The stamps of the file at `path`. The file is not opened, because closing it would drop the
     /// locks of other connections in this process.
     pub(crate) fn of(path: &Path) -> Self {
-        let look = |path: &Path| {
-            let metadata = fs::metadata(path).ok()?;
-            Some((metadata.len(), metadata.modified().ok()?))
-        };
+        let look = |path: &Path| Stamp::of(&fs::metadata(path).ok()?);
         Self {
             main: look(path),
             log: look(&beside(path, "-wal")),
-            has_journal: look(&beside(path, "-journal")).is_some_and(|(len, _)| len > 0),
+            has_journal: look(&beside(path, "-journal")).is_some_and(|journal| journal.bytes > 0),
             has_index: beside(path, "-shm").exists(),
         }
     }
 
-    /// Whether the latest change is so old that a later one has another time, on every system.
+    /// Whether a change of the file or its log from now on has another time.
     pub(crate) fn are_settled(&self) -> bool {
-        /// Longer than the steps of the times of files.
-        const STEP_MAX: Duration = Duration::from_millis(100);
-        let mut times = [self.main, self.log].into_iter().flatten();
-        // A time in the future is that of another clock.
-        times.all(|(_, time)| time.elapsed().is_ok_and(|age| age > STEP_MAX))
+        let now = clock_of_files();
+        let mut stamps = [self.main, self.log].into_iter().flatten();
+        stamps.all(|stamp| stamp.is_settled(now))
+    }
+
+    /// A number that is another one after a change, if these stamps are settled.
+    pub(crate) fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
     }
 
     fn log_bytes(&self) -> u64 {
-        self.log.map_or(0, |(len, _)| len)
+        self.log.map_or(0, |log| log.bytes)
     }
 
     /// Whether the log of the file at `path` has an index and no frame.
@@ -87,5 +171,55 @@ impl FileStamps {
             // Without a log, locks of the file alone protect its readers.
             Access::SharedReadOnly
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_settled(time: SystemTime, now: SystemTime) -> bool {
+        let stamp = Stamp {
+            bytes: 1,
+            modified: time,
+            changed: time,
+        };
+        stamp.is_settled(now)
+    }
+
+    #[test]
+    fn stamp_is_settled_once_a_later_change_has_another_time() {
+        let at = |seconds: u64, milliseconds: u32| {
+            UNIX_EPOCH + Duration::new(1_700_000_000 + seconds, milliseconds * 1_000_000)
+        };
+        let now = at(10, 500);
+        for (time, expected) in [
+            (at(10, 500), false),
+            (at(10, 485), false),
+            (at(10, 475), true),
+            // Such a time may stand for two seconds.
+            (at(9, 0), false),
+            (at(8, 0), true),
+            // The clock of the file system may be behind by a step.
+            (at(10, 515), false),
+            (at(11, 500), true),
+        ] {
+            assert_eq!(is_settled(time, now), expected, "{time:?}");
+        }
+    }
+
+    #[test]
+    fn clock_of_files_is_that_of_new_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        fs::write(&path, []).unwrap();
+        let look = FileStamps::of(&path);
+        // A test that fails here waits for the end of time.
+        while !look.are_settled() {
+            std::thread::yield_now();
+        }
+        fs::write(&path, []).unwrap();
+        assert_ne!(FileStamps::of(&path), look);
+        assert_ne!(FileStamps::of(&path).digest(), look.digest());
     }
 }

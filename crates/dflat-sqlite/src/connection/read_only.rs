@@ -12,11 +12,14 @@
 //!
 //! In the latter two cases SQLite does not notice when another process begins to write. So the
 //! sizes and times of the files are compared before and after each read. If they differ, the file
-//! is opened again, and the rows that were read meanwhile are discarded. A file with a rollback
-//! journal is shared by its locks, so that one read of it shows one state.
+//! is opened again, and the rows that were read meanwhile are discarded. A file that was changed a
+//! moment ago is opened a moment later, because a further change might leave its times as they are.
+//! A file with a rollback journal is shared by its locks, so that one read of it shows one state.
 
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::connection::commits::FileHeader;
 use crate::connection::configure;
@@ -48,13 +51,7 @@ pub(crate) fn reader(
     options: &SqliteOptions,
     monitor: Option<&Arc<Monitor>>,
 ) -> Result<FileConnection, SqliteError> {
-    // Order: what changes while it is opened shows the next time.
-    let look = FileStamps::of(path);
-    let has_log = {
-        let connection = configure::open(path, Access::SharedReadOnly, options)?;
-        FileHeader::read(&connection).is_some_and(|header| header.has_log)
-    };
-    let access = look.access(path, has_log);
+    let (look, has_log, access) = settled_look(path, options)?;
     let mut connection = configure::open(path, access, options)?;
     configure::configure(&mut connection, options)?;
     connection.set(Switch::CheckpointAtClose, false);
@@ -69,4 +66,34 @@ pub(crate) fn reader(
     connection.polled = sharing.map(|sharing| PolledFile { look, sharing });
     connection.touch()?;
     Ok(connection)
+}
+
+/// The stamps of the file, whether it has a log by its header, and how to open it. If SQLite will
+/// not notice foreign writes, the stamps are settled.
+fn settled_look(
+    path: &Path,
+    options: &SqliteOptions,
+) -> Result<(FileStamps, bool, Access), SqliteError> {
+    const PAUSE: Duration = Duration::from_millis(2);
+    /// Stamps without further changes settle within this time.
+    const SETTLING_MAX: Duration = Duration::from_secs(3);
+    let start = Instant::now();
+    loop {
+        // Order: what changes while the file is opened shows the next time.
+        let look = FileStamps::of(path);
+        let has_log = {
+            let connection = configure::open(path, Access::SharedReadOnly, options)?;
+            FileHeader::read(&connection).is_some_and(|header| header.has_log)
+        };
+        let access = look.access(path, has_log);
+        if access == Access::SharedReadOnly || look.are_settled() {
+            return Ok((look, has_log, access));
+        }
+        if start.elapsed() >= SETTLING_MAX.saturating_add(options.busy_timeout) {
+            return Err(SqliteError::busy(
+                "another process writes to the file again and again",
+            ));
+        }
+        thread::sleep(PAUSE);
+    }
 }

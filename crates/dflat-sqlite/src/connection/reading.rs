@@ -18,12 +18,17 @@ impl FileConnection {
 
     /// Fails if the reads of the current transaction may have seen several states.
     pub(crate) fn check_untorn(&self) -> Result<()> {
-        let sharing = self.polled.as_ref().map(|polled| polled.sharing);
-        if !matches!(sharing, None | Some(Sharing::Locked)) && self.is_outdated() {
+        if self.is_unguarded() && self.is_outdated() {
             let message = "another process writes to the file, which can't be shared read-only";
             return Err(Error::new(ErrorKind::Busy, message));
         }
         Ok(())
+    }
+
+    /// Whether neither locks nor a log protect its reads from foreign writes.
+    pub(crate) fn is_unguarded(&self) -> bool {
+        let polled = self.polled.as_ref();
+        polled.is_some_and(|polled| polled.sharing != Sharing::Locked)
     }
 
     pub(crate) fn is_immutable(&self) -> bool {

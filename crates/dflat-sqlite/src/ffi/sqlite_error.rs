@@ -62,6 +62,11 @@ impl SqliteError {
         Self::new(sqlite::SQLITE_MISUSE, 0, text.to_owned())
     }
 
+    /// An error that reports the writes of another process, with SQLite's code for a locked file.
+    pub(crate) fn busy(text: &str) -> Self {
+        Self::new(sqlite::SQLITE_BUSY, 0, text.to_owned())
+    }
+
     /// An error that reports content in the file that this library can't have written.
     pub(crate) fn damage(text: &str) -> Self {
         Self::new(sqlite::SQLITE_CORRUPT, 0, text.to_owned())

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use dflat_engine::storage::Looked;
 use dflat_engine::telemetry::TARGET;
 
 use crate::connection::polled_file::FileStamps;
@@ -20,8 +21,8 @@ const SLOW_CHECK: Duration = Duration::from_secs(2);
 /// The time between the checks of a follower that is not notified.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Looks for commits of other processes, and returns whether there was one.
-pub(crate) type Look = Arc<dyn Fn() -> bool + Send + Sync>;
+/// Looks for commits of other processes.
+pub(crate) type Look = Arc<dyn Fn() -> Looked + Send + Sync>;
 
 /// How a process learns of the commits of other processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -360,8 +361,12 @@ impl Shared {
             } else {
                 stamps = None;
             }
-            let has_news = look();
-            waits.note_look(woken, has_news, || {
+            let looked = look();
+            if looked == Looked::Failed {
+                // The next check looks again, also at files that have not changed since.
+                stamps = None;
+            }
+            waits.note_look(woken, looked == Looked::New, || {
                 let mut missed = Woken::default();
                 events.take_changes(&mut missed);
                 if missed.by_presence {
@@ -372,3 +377,6 @@ impl Shared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

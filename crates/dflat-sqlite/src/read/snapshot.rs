@@ -191,7 +191,8 @@ impl Snapshot for SqliteSnapshot {
                 return Ok(StateId::default());
             };
             let after = connection.count();
-            if before == after || matches!(after, None | Some(CommitCount::File(_))) {
+            let is_of_log = matches!(after, Some(CommitCount::Log(_)));
+            if before == after || !is_of_log {
                 self.count = after;
                 self.note_standing()?;
                 return Ok(self.upkeep.connections().commits().state(after));

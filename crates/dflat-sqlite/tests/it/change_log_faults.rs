@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    Backend, Records, RowWrite, ScanPlan, Snapshot, Source, StateId, View, WriteTransaction,
+    Backend, Looked, Records, RowWrite, ScanPlan, Snapshot, Source, StateId, View, WriteTransaction,
 };
 use dflat_model::{Table, ValueRef};
 use dflat_sqlite::faults::{Action, Failure, Fault, FaultPlan};
@@ -126,7 +126,7 @@ fn snapshot_whose_change_log_cannot_be_read_sees_no_later_state() {
 #[test]
 fn first_snapshot_of_a_follower_sees_one_state_although_a_read_fails() {
     let failed = each_failed_read(|path, plan, two, _, at| {
-        two.follow(Arc::new(|| false));
+        two.follow(Arc::new(|| Looked::Known));
         let mut snapshot = snapshot(two, View::Pinned);
         fail_read(plan, at);
         let pinned = snapshot.pin();

@@ -1,6 +1,8 @@
 //! Files that are read without shared locks, while other connections write.
 
+use std::fs::{self, File};
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use dflat_engine::ErrorKind;
 use dflat_engine::storage::{Row, ScanPlan, Source, View};
@@ -64,4 +66,61 @@ fn a_rollback_journal_does_not_end_a_pinned_snapshot() {
     drop(pinned);
     raw.execute("COMMIT");
     assert_eq!(latest_ids(&reader, &post()), [1, 2, 3, 4]);
+}
+
+/// The number of commits in the file's header.
+fn count_in_header(path: &Path) -> [u8; 4] {
+    fs::read(path).unwrap()[24..28].try_into().unwrap()
+}
+
+/// Issue 33. A commit to a log leaves the count in the header as it is if it changes no page count
+/// and no definition.
+#[test]
+fn commit_of_a_program_that_opens_and_closes_the_file_overtakes_the_state_before() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    drop(three_posts(&path));
+    let reader = open_read_only(&path);
+    let state = || snapshot(&reader, View::Pinned).pin().unwrap();
+    let mut before = state();
+    let is_overtaken = |before| {
+        let mut now = snapshot(&reader, View::Pinned);
+        now.pin().unwrap();
+        now.is_overtaken(before)
+    };
+    let first = count_in_header(&path);
+    for text in ["one", "two", "six"] {
+        assert!(!is_overtaken(before), "before {text}");
+        let sql = format!("UPDATE post SET p = CAST('{text}' AS BLOB)");
+        Raw::open(&path).execute(&sql);
+        assert_eq!(count_in_header(&path), first, "the header shows no commit");
+        assert!(is_overtaken(before), "{text}");
+        before = state();
+        let latest = collect(&mut *snapshot(&reader, View::Latest), &post(), Source::Rows);
+        let expected = text.as_bytes();
+        assert!(latest.iter().all(|(_, payload)| payload == expected));
+    }
+}
+
+/// A program can set the time back at which a file was changed, as programs that copy files do.
+#[cfg(unix)]
+#[test]
+fn change_shows_although_its_time_was_set_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    drop(three_posts(&path));
+    let reader = open_read_only(&path);
+    let before = snapshot(&reader, View::Pinned).pin().unwrap();
+    let found = fs::metadata(&path).unwrap();
+    Raw::open(&path).execute("DELETE FROM post WHERE rowid = 2");
+    let file = File::options().append(true).open(&path).unwrap();
+    file.set_modified(found.modified().unwrap()).unwrap();
+    drop(file);
+    let now = fs::metadata(&path).unwrap();
+    assert_eq!(now.len(), found.len());
+    assert_eq!(now.modified().unwrap(), found.modified().unwrap());
+    let mut latest = snapshot(&reader, View::Pinned);
+    latest.pin().unwrap();
+    assert!(latest.is_overtaken(before));
+    assert_eq!(ids(&mut *latest, &post(), Source::Rows), [1, 3]);
 }

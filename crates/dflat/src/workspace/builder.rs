@@ -107,6 +107,10 @@ impl WorkspaceBuilder {
     /// begins to write to a file that no process was writing to, a [`Snapshot`](crate::Snapshot)
     /// that was taken before fails with [`Busy`](crate::ErrorKind::Busy).
     ///
+    /// # Cost
+    /// The first read of a file that another process has just closed waits until a further change
+    /// would show in the file's time: up to 20 ms, or 2 s if the file system keeps whole seconds.
+    ///
     /// # Examples
     /// ```
     /// # mod post {

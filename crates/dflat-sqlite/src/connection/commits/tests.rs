@@ -178,3 +178,27 @@ fn states_before_the_log_are_compared_by_the_header() {
         "an unknown state does not count as overtaken"
     );
 }
+
+/// Issue 33.
+#[test]
+fn state_that_is_known_by_stamps_is_overtaken_by_each_other_state() {
+    let commits = Commits::default();
+    let stamped = CommitCount::Stamps;
+    let states = [
+        stamped(1 << 40),
+        stamped(7 << 40),
+        CommitCount::File(3),
+        log(3),
+    ];
+    for since in states {
+        let since_id = commits.state(Some(since));
+        assert_ne!(since_id, StateId::default());
+        for now in states
+            .into_iter()
+            .filter(|now| matches!(now, CommitCount::Stamps(_)))
+        {
+            assert_eq!(commits.is_overtaken(now, since_id), now != since);
+        }
+        assert!(commits.is_overtaken(since, StateId::default()));
+    }
+}

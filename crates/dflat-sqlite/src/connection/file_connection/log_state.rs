@@ -54,12 +54,16 @@ impl FileConnection {
         if !self.has_log {
             let header = FileHeader::read(&self.raw)?;
             // SQLite must not be queried for a log that it does not read.
-            if !header.has_log || self.is_immutable() {
+            if header.has_log && !self.is_immutable() {
+                self.has_log = true;
+            } else if !self.is_unguarded() {
                 return Some(CommitCount::File(header.count));
             }
-            self.has_log = true;
         }
-        self.log_count()
+        match &self.polled {
+            Some(polled) if self.is_unguarded() => Some(CommitCount::Stamps(polled.look.digest())),
+            _ => self.log_count(),
+        }
     }
 
     /// A hash that changes with each foreign write to the file, if there is a log without frames;

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use dflat::{Fetch, Result, SubscribedObject, Subscription, TransactionContext, Workspace};
 use dflat_engine::engine::EngineOptions;
-use dflat_engine::storage::{Backend, CloseOptions, Durability, Snapshot, View, WriteTransaction};
+use dflat_engine::storage::{
+    Backend, CloseOptions, Durability, Looked, Snapshot, View, WriteTransaction,
+};
 use dflat_sqlite::{Reclaim, SqliteBackend, SqliteOptions};
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 use rusqlite::Connection;
@@ -24,9 +26,9 @@ impl Backend for Asleep {
         Arc::clone(&self.0).begin(durability)
     }
 
-    fn follow(&self, look: Arc<dyn Fn() -> bool + Send + Sync>) {
+    fn follow(&self, look: Arc<dyn Fn() -> Looked + Send + Sync>) {
         drop(look);
-        self.0.follow(Arc::new(|| false));
+        self.0.follow(Arc::new(|| Looked::Known));
     }
 
     fn close(&self, options: CloseOptions) -> Result<()> {
