@@ -36,24 +36,34 @@ struct Stamp {
     bytes: u64,
     /// When the content was changed; a program can set this time.
     modified: SystemTime,
-    /// When the content or the description of the file was changed, on systems with this time,
-    /// which no program can set.
-    changed: SystemTime,
+    /// When the content or the description of the database was changed, on systems with this time,
+    /// which no program can set. `None` for a log: SQLite sets its owner when it opens the log.
+    changed: Option<SystemTime>,
 }
 
 impl Stamp {
-    fn of(metadata: &Metadata) -> Option<Self> {
-        let modified = metadata.modified().ok()?;
+    fn of_log(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
         Some(Self {
             bytes: metadata.len(),
-            modified,
-            changed: changed(metadata).unwrap_or(modified),
+            modified: metadata.modified().ok()?,
+            changed: None,
+        })
+    }
+
+    fn of_database(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        Some(Self {
+            bytes: metadata.len(),
+            modified: metadata.modified().ok()?,
+            changed: changed(&metadata),
         })
     }
 
     /// Whether a change from now on has another time.
     fn is_settled(&self, now: SystemTime) -> bool {
-        [self.modified, self.changed].into_iter().all(|time| {
+        let mut times = self.changed.into_iter().chain([self.modified]);
+        times.all(|time| {
             // A later change has an earlier time if this one was set, or is that of another clock.
             let distance = match now.duration_since(time) {
                 Ok(age) => age,
@@ -121,11 +131,11 @@ impl FileStamps {
     /// The stamps of the file at `path`. The file is not opened, because closing it would drop the
     /// locks of other connections in this process.
     pub(crate) fn of(path: &Path) -> Self {
-        let look = |path: &Path| Stamp::of(&fs::metadata(path).ok()?);
         Self {
-            main: look(path),
-            log: look(&beside(path, "-wal")),
-            has_journal: look(&beside(path, "-journal")).is_some_and(|journal| journal.bytes > 0),
+            main: Stamp::of_database(path),
+            log: Stamp::of_log(&beside(path, "-wal")),
+            has_journal: fs::metadata(beside(path, "-journal"))
+                .is_ok_and(|journal| journal.len() > 0),
             has_index: beside(path, "-shm").exists(),
         }
     }
@@ -182,7 +192,7 @@ mod tests {
         let stamp = Stamp {
             bytes: 1,
             modified: time,
-            changed: time,
+            changed: Some(time),
         };
         stamp.is_settled(now)
     }
