@@ -4,6 +4,7 @@ use std::fmt;
 
 use dflat_model::{RowId, Table};
 
+use super::newest::NewestSchemas;
 use super::row::{IndexCoverage, Prepared, key_parts, prepare, present_entries};
 use super::write_set::WriteSet;
 use crate::change_set::RowChange;
@@ -12,14 +13,14 @@ use crate::fetch;
 use crate::object::Origin;
 use crate::storage::{RowWrite, WriteError, WriteTransaction};
 
-/// Writes the changes again, with the same row ids.
+/// Writes the changes again, with the same row ids, and stores the schemas that are not stored.
 ///
 /// # Errors
 /// [`ErrorKind::Busy`] if another process has changed the same objects meanwhile; otherwise the
 /// errors of writing.
 pub(super) fn replay(
     writer: &mut dyn WriteTransaction,
-    prepared: &mut Vec<Prepared>,
+    (prepared, schemas): (&mut Vec<Prepared>, &mut NewestSchemas),
     changes: &WriteSet,
 ) -> Result<()> {
     if changes.has_ranges() {
@@ -27,6 +28,8 @@ pub(super) fn replay(
         return Err(Error::new(ErrorKind::Backend, message));
     }
     for (table, rows) in changes.rows() {
+        // The transaction that stored the schema before may have been undone.
+        schemas.learn(writer, table)?;
         let coverage = prepare(writer, prepared, table)?;
         // Order: all deletions first, so that keys that moved between objects are free.
         for (row_id, change) in rows {

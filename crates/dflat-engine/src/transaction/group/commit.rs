@@ -274,6 +274,7 @@ impl Shared {
                 })
             });
             if let Err(error) = &outcome {
+                open.schemas.forget();
                 group_outcome.fail(member.changes.tables(), error);
             }
             let ended = self.ended(open, member, outcome);
@@ -314,7 +315,8 @@ impl Shared {
         self.notice_foreign_commits(open, writer.as_mut());
         check_basis(writer.as_mut(), member.basis, &member.tables)?;
         let mut prepared = Vec::new();
-        replay(writer.as_mut(), &mut prepared, &member.changes)?;
+        let known = (&mut prepared, &mut open.schemas);
+        replay(writer.as_mut(), known, &member.changes)?;
         open.recorder.note_mended(&mut prepared);
         Ok(Some(writer))
     }

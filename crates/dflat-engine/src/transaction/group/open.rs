@@ -291,7 +291,8 @@ impl OpenGroup {
             self.prepared.clear();
             writing.set_base(writer.as_mut())?;
             // A failure drops the writer, which undoes everything written with it.
-            replay(writer.as_mut(), &mut self.prepared, &writing.changes).map(|()| writer)
+            let known = (&mut self.prepared, &mut self.schemas);
+            replay(writer.as_mut(), known, &writing.changes).map(|()| writer)
         });
         match written {
             Ok(writer) => {
@@ -301,6 +302,7 @@ impl OpenGroup {
             }
             Err(error) => {
                 self.prepared.clear();
+                self.schemas.forget();
                 writing.lost = Some(error);
             }
         }
@@ -361,7 +363,7 @@ impl OpenGroup {
             && writer.is_whole()
             && replay(
                 writer.as_mut(),
-                &mut self.prepared,
+                (&mut self.prepared, &mut self.schemas),
                 &writing.changes.inverse(),
             )
             .is_ok()
@@ -399,7 +401,8 @@ impl OpenGroup {
             // Otherwise the changes are not in the backend's transaction now, and will not be
             // written again.
             Some(writer) if !writing.must_be_replayed && writing.lost.is_none() => {
-                replay(writer.as_mut(), &mut self.prepared, &undone.inverse())
+                let known = (&mut self.prepared, &mut self.schemas);
+                replay(writer.as_mut(), known, &undone.inverse())
             }
             _ => Ok(()),
         }

@@ -1,10 +1,13 @@
 //! Files whose stored schema is missing or invalid.
 
+use std::sync::mpsc::channel;
+
 use dflat::{ChangeRequest, ErrorKind};
 use dflat_model::{Step, TableDescriptor};
 use dflat_testkit::fixture::{Fixture, bounded};
 use dflat_testkit::note::v1::diary as v1;
 use dflat_testkit::note::v2::diary as v2;
+use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 use rusqlite::{Connection, params};
 
 /// A note of the second version, in a file whose stored schema was changed by `change`.
@@ -170,5 +173,50 @@ fn index_that_no_schema_lists_is_dropped_at_the_next_write() {
             (found(v2::Mood::Calm).len(), found(v2::Mood::Glad).len()),
             (0, 1)
         );
+    });
+}
+
+/// A transaction of many rows does not keep other transactions of its commit waiting. If it has
+/// created its table, all of them are written again. A test of the C interface met a table without
+/// its schema.
+#[test]
+fn schema_is_stored_if_the_transactions_of_a_commit_are_written_again() {
+    bounded(|| {
+        // The library commits two transactions together if they end within milliseconds.
+        for _ in 0..20 {
+            let w = Fixture::sqlite();
+            let (release, released) = channel();
+            let tables = || [Item::TABLE, v2::Note::TABLE];
+            let blocking = w.perform_changes(tables(), move |_| {
+                released.recv().unwrap();
+                Ok(())
+            });
+            let small = w.perform_changes(tables(), |tx| {
+                let data = ItemData {
+                    id: "a".into(),
+                    ..ItemData::default()
+                };
+                tx.submit(ItemChangeRequest::creation(data)).map(drop)
+            });
+            let large = w.perform_changes(tables(), |tx| {
+                let notes = (0..100).map(|n| v2::NoteData {
+                    id: n.to_string(),
+                    ..v2::NoteData::default()
+                });
+                { notes }
+                    .try_for_each(|note| tx.submit(v2::NoteChangeRequest::creation(note)).map(drop))
+            });
+            release.send(()).unwrap();
+            blocking.wait().unwrap();
+            small.wait().unwrap();
+            large.wait().unwrap();
+            let sql = Connection::open(w.path().unwrap()).unwrap();
+            let mut stored = sql.prepare("SELECT name FROM dflat__schema").unwrap();
+            let names = stored.query_map([], |row| row.get(0)).unwrap();
+            let names: Vec<String> = names.map(Result::unwrap).collect();
+            for table in tables() {
+                assert!(names.iter().any(|name| *name == table.name), "{names:?}");
+            }
+        }
     });
 }
