@@ -143,3 +143,26 @@ fn a_list_of_values_that_no_key_has_takes_one_scan() {
     let list = Item::SIZE.in_(0..50);
     assert_eq!(spent(&costs, &list), [1000, 1, COUNT as usize]);
 }
+
+/// Issue 27, line 5. A short list is looked up whatever it matches, so its cost is that of any
+/// range of an index that matches most objects.
+#[test]
+fn a_short_list_that_most_rows_have_is_given_up_after_512_rows() {
+    let costs = Costs::new();
+    let rows = COUNT as usize;
+    // Each value is that of 20 rows.
+    for (values, is_given_up) in [(6, false), (25, false), (26, true), (32, true)] {
+        let list = Item::RANK.in_((0..values).map(|n| n * 3));
+        let found = 20 * values as usize;
+        let mut snapshot = costs.counting();
+        let query = filtered(&list);
+        let control = Control::default();
+        let origin = Origin::default();
+        let fetched = fetch::fetch(&mut snapshot, &Item::TABLE, &query, &control, origin);
+        assert_eq!(fetched.unwrap().len(), found);
+        let in_sequence = snapshot.rows - snapshot.reached;
+        assert_eq!(in_sequence, if is_given_up { rows } else { 0 });
+        // The row at which the scan finds out that it has reached enough is read twice.
+        assert!(snapshot.reached <= 513, "{} rows", snapshot.reached);
+    }
+}
