@@ -1,14 +1,15 @@
-//! Where pointers of C become references of Rust, the only module with `unsafe`.
+//! Schema objects, files, and the codes of functions. Plain arguments, such as texts, are in the
+//! crate `dflat-capi-boundary`.
 //!
 //! A schema object is a number in place of a pointer, which is looked up: nothing reads from the
 //! pointer of an object, so that one that was released, or was never made, is refused.
-#![expect(unsafe_code, reason = "pointers of the caller are read and written")]
 
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use dflat_capi_boundary::{Out, Text, caught};
 
 use crate::compiled::Compiled;
 use crate::failure::{Failure, Result, invalid};
@@ -22,91 +23,11 @@ const INVALID_ARGUMENT: i32 = 21;
 /// Runs the body of a function.
 pub(crate) fn guard(body: impl FnOnce() -> Result<()>) -> i32 {
     // The list of schemas recovers from poisoning.
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => OK,
-        Ok(Err(Failure::NotFound)) => NOT_FOUND,
-        Ok(Err(Failure::Invalid(_))) => INVALID_ARGUMENT,
-        Err(panic) => {
-            // The value of the panic may panic again when it is dropped.
-            if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-                std::mem::forget(another);
-            }
-            PANICKED
-        }
-    }
-}
-
-/// Exports functions that return a code.
-macro_rules! export_code {
-    ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?) $body:block)*) => {$(
-        #[allow(unsafe_code, reason = "the name is the one in the header, and no other crate's")]
-        #[unsafe(no_mangle)]
-        extern "C" fn $name($($arg: $type,)*) -> i32 {
-            $crate::boundary::guard(move || -> $crate::failure::Result<()> {
-                $body
-                Ok(())
-            })
-        }
-    )*};
-}
-
-/// Exports functions that return a value and cannot fail.
-macro_rules! export_value {
-    ($(fn $name:ident() -> $value:ty $body:block)*) => {$(
-        #[allow(unsafe_code, reason = "the name is the one in the header, and no other crate's")]
-        #[unsafe(no_mangle)]
-        extern "C" fn $name() -> $value $body
-    )*};
-}
-
-pub(crate) use {export_code, export_value};
-
-/// UTF-8 of the caller: `dflat_text`. The pointer may be NULL if the length is 0.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Text<'a> {
-    data: *const u8,
-    length: usize,
-    lent: PhantomData<&'a [u8]>,
-}
-
-impl<'a> Text<'a> {
-    /// The text. `name` is the one for errors.
-    pub(crate) fn get(self, name: &str) -> Result<&'a str> {
-        if self.length == 0 {
-            return Ok("");
-        }
-        if self.data.is_null() || isize::try_from(self.length).is_err() {
-            let length = self.length;
-            return Err(invalid(format!(
-                "{name}: there are no {length} bytes at its pointer"
-            )));
-        }
-        // SAFETY: the pointer is not NULL and the length fits. The header requires that the bytes
-        // are valid for the call, and `'a` ends with the call.
-        let bytes = unsafe { std::slice::from_raw_parts(self.data, self.length) };
-        std::str::from_utf8(bytes).map_err(|_| invalid(format!("{name}: the text is not UTF-8")))
-    }
-}
-
-/// Bytes or a text for the caller, which belong to a schema. The library does not read them back.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Given {
-    data: *const u8,
-    length: usize,
-}
-
-impl Given {
-    /// Bytes of the library.
-    pub(crate) const fn bytes(bytes: &[u8]) -> Self {
-        let (data, length) = (bytes.as_ptr(), bytes.len());
-        Self { data, length }
-    }
-
-    /// A text of the library.
-    pub(crate) const fn text(text: &str) -> Self {
-        Self::bytes(text.as_bytes())
+    match caught(body) {
+        Some(Ok(())) => OK,
+        Some(Err(Failure::NotFound)) => NOT_FOUND,
+        Some(Err(Failure::Invalid(_))) => INVALID_ARGUMENT,
+        None => PANICKED,
     }
 }
 
@@ -116,48 +37,6 @@ impl Given {
 pub(crate) struct RawFile<'a> {
     pub(crate) name: Text<'a>,
     pub(crate) content: Text<'a>,
-}
-
-/// The first of several files of the caller; their number is another argument.
-#[repr(transparent)]
-pub(crate) struct List<'a, T>(*const T, PhantomData<&'a [T]>);
-
-impl<'a> List<'a, RawFile<'a>> {
-    /// The files.
-    pub(crate) fn get(self, count: usize) -> Result<&'a [RawFile<'a>]> {
-        if count == 0 {
-            return Ok(&[]);
-        }
-        let fits = count
-            .checked_mul(size_of::<RawFile<'_>>())
-            .is_some_and(|bytes| isize::try_from(bytes).is_ok());
-        if self.0.is_null() || !self.0.is_aligned() || !fits {
-            return Err(invalid(format!(
-                "files: there are no {count} files at its pointer"
-            )));
-        }
-        // SAFETY: the pointer is aligned and not NULL, and the size fits. The header requires that
-        // so many files are valid for the call, and `'a` ends with the call. A file is two pointers
-        // and two numbers, for which all bytes are valid.
-        Ok(unsafe { std::slice::from_raw_parts(self.0, count) })
-    }
-}
-
-/// A place of the caller for a result.
-#[repr(transparent)]
-pub(crate) struct Out<'a, T>(*mut T, PhantomData<&'a mut T>);
-
-impl<T: Copy> Out<'_, T> {
-    /// Writes a value.
-    pub(crate) fn set(&self, value: T) -> Result<()> {
-        if self.0.is_null() || !self.0.is_aligned() {
-            return Err(invalid("there is no place for the result"));
-        }
-        // SAFETY: the pointer is aligned and not NULL. The header requires that the place is valid
-        // for the call and used by nothing else meanwhile. The old value is plain.
-        unsafe { self.0.write(value) };
-        Ok(())
-    }
 }
 
 /// The schemas that exist, by number. A number is not used again.
@@ -199,18 +78,18 @@ pub(crate) struct OutHandle<'a, T>(Out<'a, *mut c_void>, PhantomData<T>);
 impl OutHandle<'_, SchemaHandle> {
     /// Refuses NULL, and writes NULL, which the place keeps if the call makes no schema.
     pub(crate) fn begin(&self) -> Result<()> {
-        self.0.set(std::ptr::null_mut())
+        Ok(self.0.begin("schema", std::ptr::null_mut())?)
     }
 
     /// Gives a schema to the caller.
-    pub(crate) fn set(&self, compiled: Compiled) -> Result<()> {
+    pub(crate) fn set(&self, compiled: Compiled) {
         let number = {
             let mut schemas = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);
             schemas.last += 1;
             schemas.last
         };
         with_schemas(|schemas| schemas.insert(number, Arc::new(compiled)));
-        self.0.set(std::ptr::without_provenance_mut(number))
+        self.0.set(std::ptr::without_provenance_mut(number));
     }
 }
 
@@ -234,23 +113,11 @@ impl Owned<SchemaHandle> {
 
 #[cfg(test)]
 mod tests {
-    use std::panic::panic_any;
-
     use super::*;
-
-    /// A value of a panic that panics with another such value when it is dropped.
-    struct PanicsAgain;
-
-    impl Drop for PanicsAgain {
-        fn drop(&mut self) {
-            panic_any(Self);
-        }
-    }
 
     #[test]
     fn a_panic_becomes_a_code() {
         assert_eq!(guard(|| panic!("a defect")), PANICKED);
-        assert_eq!(guard(|| panic_any(PanicsAgain)), PANICKED);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Why a call fails.
 
+use dflat_capi_boundary::Misuse;
+
 /// Why a call fails.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
@@ -7,6 +9,12 @@ pub(crate) enum Failure {
     NotFound,
     /// An argument cannot be used, for the reason in the message.
     Invalid(String),
+}
+
+impl From<Misuse> for Failure {
+    fn from(misuse: Misuse) -> Self {
+        Self::Invalid(misuse.into_message())
+    }
 }
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;

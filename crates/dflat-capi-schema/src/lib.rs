@@ -2,8 +2,8 @@
 //! descriptors of their stored types.
 //!
 //! The header `include/dflat_schema.h` declares and documents every function; a test of the crate
-//! `dflat-capi` compares it with this crate. `schema` compiles and has the functions; `boundary` is
-//! the only module with `unsafe`, where pointers of C become references.
+//! `dflat-capi` compares it with this crate. `schema` compiles and has the functions; `boundary`
+//! has the objects that the caller keeps. The crate has no `unsafe` of its own.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

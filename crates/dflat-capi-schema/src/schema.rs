@@ -1,8 +1,8 @@
 //! The functions of the library.
 
-use crate::boundary::{
-    Given, In, List, Out, OutHandle, Owned, RawFile, SchemaHandle, export_code, export_value,
-};
+use dflat_capi_boundary::{Given, List, Out, export_code, export_value};
+
+use crate::boundary::{In, OutHandle, Owned, RawFile, SchemaHandle, guard};
 use crate::compiled::Compiled;
 use crate::failure::{Failure, Result};
 
@@ -49,20 +49,22 @@ export_value! {
 }
 
 export_code! {
+    guard;
+
     fn dflat_schema_compile(
         files: List<'_, RawFile<'_>>,
         files_count: usize,
         schema: OutHandle<'_, SchemaHandle>,
     ) {
         schema.begin()?;
-        let files = files.get(files_count).and_then(texts);
+        let files = files.get(files_count, "files").map_err(Failure::from).and_then(texts);
         let compiled = match files.and_then(|files| Compiled::new(&files)) {
             Ok(compiled) => compiled,
             Err(Failure::Invalid(message)) => Compiled::refused(message),
             Err(failure) => return Err(failure),
         };
         let message = compiled.error().map(str::to_owned);
-        schema.set(compiled)?;
+        schema.set(compiled);
         if let Some(message) = message {
             return Err(Failure::Invalid(message));
         }
@@ -74,14 +76,14 @@ export_code! {
         table: Out<'_, RawTable>,
     ) {
         let none = Given::text("");
-        table.set(RawTable { name: none, descriptor: none, auto_key: 0 })?;
+        table.begin("table", RawTable { name: none, descriptor: none, auto_key: 0 })?;
         let schema = schema.get()?;
         let found = schema.types().get(number).ok_or(Failure::NotFound)?;
         table.set(RawTable {
             name: Given::text(&found.name),
             descriptor: Given::bytes(&found.descriptor),
             auto_key: found.auto_key,
-        })?;
+        });
     }
 
     fn dflat_schema_problem_at(
@@ -99,7 +101,7 @@ export_code! {
             message: none,
             help: none,
         };
-        problem.set(empty)?;
+        problem.begin("problem", empty)?;
         let schema = schema.get()?;
         let found = schema.problems().get(number).ok_or(Failure::NotFound)?;
         problem.set(RawProblem {
@@ -110,12 +112,12 @@ export_code! {
             code: Given::text(found.code),
             message: Given::text(&found.message),
             help: Given::text(&found.help),
-        })?;
+        });
     }
 
     fn dflat_schema_report(schema: In<'_, SchemaHandle>, report: Out<'_, Given>) {
-        report.set(Given::text(""))?;
-        report.set(Given::text(schema.get()?.report()))?;
+        report.begin("report", Given::text(""))?;
+        report.set(Given::text(schema.get()?.report()));
     }
 
     fn dflat_schema_release(schema: Owned<SchemaHandle>) {

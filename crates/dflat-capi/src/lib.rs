@@ -3,7 +3,7 @@
 //! The header `include/dflat.h` declares and documents every function; a test compares it with this
 //! crate. Each module has the functions of one subject, such as `perform` and `fetch`. Below them,
 //! `callbacks` calls functions of the program, and `boundary` is the only module with `unsafe`,
-//! where pointers of C become references.
+//! where pointers of C become references; plain arguments are in the crate `dflat-capi-boundary`.
 //!
 //! # Features
 //!

@@ -2,11 +2,10 @@
 //! request.
 
 use std::ffi::c_void;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use dflat_capi_boundary::{Out, caught};
 use dflat_engine::{Error, ErrorKind, Result};
 
-use super::argument::Out;
 use super::code::{OK, code_of};
 use super::error::ErrorHandle;
 use super::handle::{self, Owned};
@@ -43,11 +42,7 @@ pub(crate) fn guard_release(body: impl FnOnce() -> Result<()>) -> i32 {
 
 fn run(body: impl FnOnce() -> Result<()>) -> Result<()> {
     // The locks of values that the body shares recover from poisoning.
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
-        // The value of the panic may panic again when it is dropped.
-        if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-            std::mem::forget(another);
-        }
+    caught(body).unwrap_or_else(|| {
         let message = "the library panicked, which is a defect of the library";
         Err(Error::new(ErrorKind::Panicked, message))
     })
@@ -72,44 +67,16 @@ macro_rules! export {
 
 /// Exports functions that give no error, such as those that release a handle.
 macro_rules! export_release {
-    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $body:block)*) => {$(
-        $(#[$meta])*
-        #[allow(unsafe_code, reason = "the name is the one in the header, and no other crate's")]
-        #[unsafe(no_mangle)]
-        extern "C" fn $name($($arg: $type,)*) -> i32 {
-            $crate::boundary::guard_release(move || -> dflat_engine::Result<()> {
-                $body
-                Ok(())
-            })
-        }
-    )*};
+    ($($functions:tt)*) => {
+        dflat_capi_boundary::export_code! { $crate::boundary::guard_release; $($functions)* }
+    };
 }
 
-/// Exports functions that return a value and cannot fail.
-macro_rules! export_value {
-    ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?) -> $value:ty $body:block)*) => {$(
-        #[allow(unsafe_code, reason = "the name is the one in the header, and no other crate's")]
-        #[unsafe(no_mangle)]
-        extern "C" fn $name($($arg: $type,)*) -> $value $body
-    )*};
-}
-
-pub(crate) use {export, export_release, export_value};
+pub(crate) use {export, export_release};
 
 #[cfg(test)]
 mod tests {
-    use std::panic::panic_any;
-
     use super::*;
-
-    /// A value of a panic that panics with another such value when it is dropped.
-    struct PanicsAgain;
-
-    impl Drop for PanicsAgain {
-        fn drop(&mut self) {
-            panic_any(Self);
-        }
-    }
 
     fn check(body: impl Fn() -> Result<()> + Copy) {
         let (code, given) = with_error(|error| guard(error, body));
@@ -124,11 +91,6 @@ mod tests {
     #[test]
     fn a_panic_becomes_an_error() {
         check(|| panic!("a defect"));
-    }
-
-    #[test]
-    fn a_panic_whose_value_panics_becomes_an_error() {
-        check(|| panic_any(PanicsAgain));
     }
 
     #[test]

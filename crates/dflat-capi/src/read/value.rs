@@ -46,7 +46,7 @@ pub(crate) struct RawParameter<'a> {
 impl<'a> RawParameter<'a> {
     /// The name; empty for a numbered placeholder.
     pub(crate) fn name(&self) -> Result<&'a str> {
-        self.name.get("name")
+        Ok(self.name.get("name")?)
     }
 
     /// The value or the values.

@@ -169,7 +169,7 @@ static void misuse(void) {
     dflat_schema_problem problem;
     dflat_text report;
     refuse(NULL, 0, "files: there is none");
-    refuse(NULL, 2, "files: there are no 2 files at its pointer");
+    refuse(NULL, 2, "files: there are no 2 values at its pointer");
     refuse(files, 2, "files: two have the name \"./a.fbs\"");
     files[1].name.data = NULL;
     refuse(files, 2, "files[1].name: there are no 7 bytes at its pointer");
