@@ -7,6 +7,7 @@
 mod coverage;
 mod declarations;
 mod header;
+mod misuse;
 mod page;
 mod posts;
 mod programs;

@@ -8,7 +8,7 @@ use crate::posts;
 pub(crate) const INCLUDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
 pub(crate) const SCHEMA_INCLUDE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../dflat-capi-schema/include");
-const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c");
+pub(crate) const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c");
 
 /// The folder with the libraries, which Cargo builds beside this program.
 pub(crate) fn libraries() -> PathBuf {

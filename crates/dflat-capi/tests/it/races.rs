@@ -1,11 +1,13 @@
 //! The programs in `tests/c` under the thread sanitizer of the C compiler, which instruments these
 //! programs and not the library: the feature `thread-sanitizer` shows it the order of callbacks.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::posts;
-use crate::programs::{compile, has_sanitizer, is_missing, number};
+use crate::programs::{self, compile, has_sanitizer, is_missing, number};
 
 const FLAGS: [&str; 1] = ["-fsanitize=thread"];
 
@@ -41,13 +43,38 @@ fn check(name: &str, arguments: &[&str]) {
     }
 }
 
+/// The programs that get a file and nothing else.
+const PROGRAMS: [&str; 9] = [
+    "choices", "drops", "errors", "executor", "limits", "live", "schema", "tour", "values",
+];
+
 #[test]
 fn thread_sanitizer_finds_no_race_in_programs() {
-    for name in [
-        "tour", "errors", "drops", "choices", "live", "executor", "limits",
-    ] {
+    for name in PROGRAMS {
         check(name, &[]);
     }
+}
+
+#[test]
+fn thread_sanitizer_finds_no_race_in_queries_with_long_lists() {
+    let folder = tempfile::tempdir().unwrap();
+    let query = folder.path().join("long.query");
+    posts::write_long_query(&query);
+    check("queries", &[query.to_str().unwrap()]);
+}
+
+/// `allocations` replaces the functions that allocate, as the sanitizer does.
+#[test]
+fn each_program_but_allocations_runs_under_the_thread_sanitizer() {
+    let files = fs::read_dir(programs::PROGRAMS).unwrap();
+    let names = files.filter_map(|entry| {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        name.strip_suffix(".c").map(str::to_owned)
+    });
+    let names: BTreeSet<String> = names.collect();
+    let with_arguments = ["allocations", "queries", "race", "random"];
+    let known = PROGRAMS.into_iter().chain(with_arguments);
+    assert_eq!(names, known.map(str::to_owned).collect());
 }
 
 #[test]
