@@ -30,7 +30,7 @@ Tasks:
   bench          Dflat beside other stores: figures, and the page of benchmarks
   cost           the crates and the time of a program's first build with Dflat
   picture        the terminal of the example `inbox`, as the picture in README.md
-  system-sqlite  tests of the backend and of the C library with the system's SQLite
+  system-sqlite  the laws, and tests of the backend and of the C library, with the system's SQLite
   install-tools  the programs that some tests use, such as flatc and strace (Debian, as root)
 ";
 
@@ -127,7 +127,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["cost", "--bless"] => cost::run(&root, true),
         ["system-sqlite", "--help" | "-h"] => print(system_sqlite::HELP),
         ["system-sqlite"] => system_sqlite::tests(&root),
-        ["system-sqlite", "--laws"] => system_sqlite::laws(&root),
+        ["system-sqlite", "--all"] => system_sqlite::all(&root),
         ["install-tools"] => steps::install_tools(&root),
         _ => Err(format!("unknown arguments: {}\n\n{HELP}", words.join(" ")).into()),
     }

@@ -30,7 +30,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
   c          10   calls of the C library in random order, under the address sanitizer too
   races      12   the C programs of the tests under the thread sanitizer of the C compiler
   rivals     20   each scenario of the benchmarks with each store, on few objects
-  sqlite     10   the laws on the system's SQLite, by `cargo xtask system-sqlite --laws`
+  sqlite     10   more tests on the system's SQLite, by `cargo xtask system-sqlite --all`
   swift      15   `cargo xtask swift --long`
   memory     28   `cargo xtask memcheck`
 ";
@@ -128,7 +128,7 @@ pub fn steps() -> Vec<Step> {
     };
     let sqlite = Step {
         name: "sqlite",
-        work: Work::Task("system-sqlite --laws", system_sqlite::laws),
+        work: Work::Task("system-sqlite --all", system_sqlite::all),
     };
     let swift = Step {
         name: "swift",
