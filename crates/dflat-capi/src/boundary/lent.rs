@@ -1,8 +1,6 @@
 //! Objects, which the caller keeps as two words without an allocation.
 #![expect(unsafe_code, reason = "the caller keeps the counts of objects")]
 
-use std::sync::Arc;
-
 use dflat_engine::object::{LentObject, Object, RawObject};
 
 /// An object for the caller: `dflat_view`. The payload is valid as long as the object is retained.
@@ -66,25 +64,4 @@ pub(crate) fn take_object(raw: RawObject) -> Option<Object> {
     // SAFETY: the header requires that an object is released once for each count that the library
     // gave out or that was retained.
     Some(unsafe { Object::from_raw(raw) })
-}
-
-/// The views of a result. The list of its objects holds their counts.
-pub(crate) struct Views {
-    views: Box<[RawView]>,
-    _objects: Arc<Vec<Object>>,
-}
-
-impl Views {
-    /// The views of objects.
-    pub(crate) fn new(objects: &Arc<Vec<Object>>) -> Self {
-        Self {
-            views: objects.iter().map(lent_view_of).collect(),
-            _objects: Arc::clone(objects),
-        }
-    }
-
-    /// The views.
-    pub(crate) fn as_slice(&self) -> &[RawView] {
-        &self.views
-    }
 }

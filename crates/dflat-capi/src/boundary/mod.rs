@@ -21,7 +21,7 @@ pub(crate) use dflat_capi_boundary::{Bytes, Given, List, Out, Text, export_value
 pub(crate) use error::ErrorHandle;
 pub(crate) use export::{OutError, export, export_release, guard, guard_release, with_error};
 pub(crate) use handle::{In, Kind, OutHandle, Owned, lend_handle};
-pub(crate) use lent::{RawView, Views, lend_object, lent_view_of, take_object, view_of};
+pub(crate) use lent::{RawView, lend_object, lent_view_of, take_object, view_of};
 pub(crate) use list::{Given64, GivenMoves, RawMove};
 pub(crate) use live::{Lent, OutLent, lend};
 pub(crate) use order::{causes_calls, waits_for_calls};

@@ -5,14 +5,16 @@ use std::sync::{Arc, OnceLock};
 use dflat_engine::fetch::Fetched;
 
 use super::query::PreparedQuery;
-use crate::boundary::{In, Kind, Out, OutHandle, Owned, RawView, Views, export, export_release};
+use crate::boundary::{
+    In, Kind, Out, OutHandle, Owned, RawView, export, export_release, lent_view_of,
+};
 
 /// The objects of a query, for the caller.
 pub(crate) struct ResultHandle {
     pub(crate) fetched: Fetched,
     query: Arc<PreparedQuery>,
-    /// Made when they are asked for.
-    views: OnceLock<Views>,
+    /// Made when they are asked for. The objects above hold their counts.
+    views: OnceLock<Box<[RawView]>>,
 }
 
 impl Kind for ResultHandle {
@@ -41,8 +43,9 @@ impl ResultHandle {
     }
 
     fn views(&self) -> &[RawView] {
-        let views = self.views.get_or_init(|| Views::new(&self.fetched.objects));
-        views.as_slice()
+        let objects = &self.fetched.objects;
+        let make = || objects.iter().map(lent_view_of).collect();
+        self.views.get_or_init(make)
     }
 }
 
