@@ -6,12 +6,15 @@
 
 use std::ffi::c_void;
 use std::path::Path;
-use std::{ptr, slice};
+use std::{mem, ptr, slice};
 
+use dflat::codegen::Encoder;
 // The library's functions, which the linker finds by their names.
 use dflat_capi as _;
+use dflat_engine::object::Writer;
 
 use crate::Result;
+use crate::workload::BenchDocData;
 
 /// A pointer to a handle, or to something else that only the library reads.
 type Handle = *mut c_void;
@@ -47,7 +50,7 @@ const NO_OBJECT: RawObject = RawObject {
 /// `dflat_view`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct View {
+pub(super) struct View {
     payload: *const u8,
     length: usize,
     row_id: i64,
@@ -55,7 +58,7 @@ struct View {
 }
 
 impl View {
-    const fn payload(&self) -> &[u8] {
+    pub(super) const fn payload(&self) -> &[u8] {
         // SAFETY: the library gives the payload with its length, and its object is held.
         unsafe { slice::from_raw_parts(self.payload, self.length) }
     }
@@ -155,6 +158,7 @@ unsafe extern "C" {
 
 const TEXT: i32 = 4;
 const CREATE: i32 = 1;
+const INVALID_ARGUMENT: i32 = 21;
 const WITHOUT_INITIAL: u32 = 1;
 
 fn succeed(code: i32, call: &str) -> Result<()> {
@@ -257,14 +261,14 @@ impl Opened {
         }
     }
 
-    /// Creates objects in one transaction.
-    pub(super) fn insert(&self, payloads: &[Vec<u8>]) -> Result<()> {
-        let insertion = Insertion {
+    /// Encodes and creates objects in one transaction.
+    pub(super) fn insert(&self, values: Vec<BenchDocData>) -> Result<()> {
+        let mut insertion = Insertion {
             table: self.table,
-            payloads,
+            values,
         };
         let handler = Callback {
-            context: ptr::from_ref(&insertion).cast_mut().cast(),
+            context: ptr::from_mut(&mut insertion).cast(),
             call: insert as HandlerCall,
             drop: None,
         };
@@ -276,11 +280,11 @@ impl Opened {
         succeed(code, "dflat_perform_and_wait")
     }
 
-    /// Follows the first objects: `seen` is called with the number of objects of each new result.
+    /// Follows the first objects: `seen` is called with the views of each new result.
     pub(super) fn follow<'a>(
         &'a self,
         objects_max: u64,
-        seen: &'a (dyn Fn(usize) + Sync),
+        seen: &'a (dyn Fn(&[View]) + Sync),
     ) -> Result<Followed<'a>> {
         let context = Box::new(Follower(seen));
         let callback = Callback {
@@ -321,16 +325,21 @@ impl Drop for Opened {
     }
 }
 
-struct Insertion<'a> {
+struct Insertion {
     table: Handle,
-    payloads: &'a [Vec<u8>],
+    values: Vec<BenchDocData>,
 }
 
 extern "C" fn insert(context: *mut c_void, transaction: Handle, error: *mut Handle) -> i32 {
-    // SAFETY: the context is the one that `Opened::insert` gave.
-    let insertion = unsafe { &*context.cast::<Insertion<'_>>() };
-    for payload in insertion.payloads {
-        let payload = Bytes::of(payload);
+    // SAFETY: the context is the one that `Opened::insert` gave, and the handler runs once.
+    let insertion = unsafe { &mut *context.cast::<Insertion>() };
+    let mut writer = Writer::new();
+    // As on the side of Rust, each value is dropped after its object was created.
+    for data in mem::take(&mut insertion.values) {
+        Encoder::encode_root(&mut writer, &data);
+        let Ok(payload) = writer.finish().map(Bytes::of) else {
+            return INVALID_ARGUMENT;
+        };
         // SAFETY: the handles are live, and no result is wanted.
         let code = unsafe {
             dflat_transaction_submit(
@@ -352,7 +361,7 @@ extern "C" fn insert(context: *mut c_void, transaction: Handle, error: *mut Hand
     0
 }
 
-struct Follower<'a>(&'a (dyn Fn(usize) + Sync));
+struct Follower<'a>(&'a (dyn Fn(&[View]) + Sync));
 
 /// A subscription, and the context of its callback.
 pub(super) struct Followed<'a> {
@@ -377,11 +386,14 @@ extern "C" fn follow(context: *mut c_void, code: i32, _error: Handle, delivery: 
     }
     let (mut result, none) = (ptr::null_mut(), ptr::null_mut());
     let (mut views, mut count) = (ptr::null(), 0);
-    // SAFETY: the context is the one that `Opened::follow` gave, and the delivery is lent.
+    // SAFETY: the context is the one that `Opened::follow` gave, the delivery is lent, and the
+    // views are used before their result is released.
     unsafe {
         dflat_delivery_result(delivery, &raw mut result, none);
         dflat_result_views(result, &raw mut views, &raw mut count, none);
-        (*context.cast::<Follower<'_>>()).0(count);
+        if !views.is_null() {
+            (*context.cast::<Follower<'_>>()).0(slice::from_raw_parts(views, count));
+        }
         dflat_result_release(result);
     }
 }
