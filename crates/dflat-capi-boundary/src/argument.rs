@@ -6,6 +6,18 @@ use std::marker::PhantomData;
 
 use crate::misuse::Misuse;
 
+#[cold]
+fn absent(name: &str, count: usize, what: &str) -> Misuse {
+    Misuse::new(format!(
+        "{name}: there are no {count} {what} at its pointer"
+    ))
+}
+
+#[cold]
+fn not_text(name: &str) -> Misuse {
+    Misuse::new(format!("{name}: the text is not UTF-8"))
+}
+
 /// Bytes of the caller: `dflat_bytes`. The pointer may be NULL if the length is 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -20,15 +32,13 @@ impl<'a> Bytes<'a> {
     ///
     /// # Errors
     /// An error if there cannot be so many bytes at the pointer.
+    #[inline]
     pub fn get(self, name: &str) -> Result<&'a [u8], Misuse> {
         if self.length == 0 {
             return Ok(&[]);
         }
         if self.data.is_null() || isize::try_from(self.length).is_err() {
-            let length = self.length;
-            return Err(Misuse::new(format!(
-                "{name}: there are no {length} bytes at its pointer"
-            )));
+            return Err(absent(name, self.length, "bytes"));
         }
         // SAFETY: the pointer is not NULL and the length fits. The header requires that the bytes
         // are valid for the call, and `'a` ends with the call.
@@ -46,10 +56,9 @@ impl<'a> Text<'a> {
     ///
     /// # Errors
     /// As [`Bytes::get`], and an error if the bytes are not UTF-8.
+    #[inline]
     pub fn get(self, name: &str) -> Result<&'a str, Misuse> {
-        let bytes = self.0.get(name)?;
-        std::str::from_utf8(bytes)
-            .map_err(|_| Misuse::new(format!("{name}: the text is not UTF-8")))
+        std::str::from_utf8(self.0.get(name)?).map_err(|_| not_text(name))
     }
 }
 
@@ -115,9 +124,7 @@ impl<'a, T> List<'a, T> {
             .checked_mul(size_of::<T>())
             .is_some_and(|bytes| isize::try_from(bytes).is_ok());
         if first.is_null() || !first.is_aligned() || !fits {
-            return Err(Misuse::new(format!(
-                "{name}: there are no {count} values at its pointer"
-            )));
+            return Err(absent(name, count, "values"));
         }
         // SAFETY: the pointer is aligned and not NULL, and the size fits. The header requires that
         // so many values are valid for the call, and `'a` ends with the call. `T` is plain.

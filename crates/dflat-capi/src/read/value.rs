@@ -104,5 +104,9 @@ impl GivenValue {
 
 /// The values of a key.
 pub(crate) fn key<'a>(first: List<'a, RawValue<'a>>, count: usize) -> Result<KeyParts<'a>> {
-    first.get(count, "key")?.iter().map(RawValue::get).collect()
+    let mut parts = KeyParts::new();
+    for value in first.get(count, "key")? {
+        parts.push(value.get()?);
+    }
+    Ok(parts)
 }
