@@ -11,14 +11,14 @@ use std::collections::BTreeSet;
 
 use dflat_model::Value as Cell;
 
-use super::item::{self, TABLE, Value};
+use super::item::TABLE;
 use super::key_subscribers::{Pattern, PendingNotifications};
+use super::reading::read;
 use super::space::{Key, Overtaken, Space};
 use super::write_behind::WriteBehind;
-use super::{Core, Dictionary, lock, value_of};
+use super::{Core, Dictionary, lock};
 use crate::change_set::ChangedKeys;
 use crate::engine::Engine;
-use crate::error::Result;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 
@@ -184,15 +184,4 @@ pub(super) fn settle(engine: &Engine, writer: &WriteBehind, key: &Key, overtaken
         }
         _ => refresh(engine, key),
     }
-}
-
-/// The value of a key in the file.
-pub(super) fn read(engine: &Engine, space: &Space, key: &str) -> Result<Option<Value>> {
-    let mut found = None;
-    let key_of = item::key_of(key, &space.name);
-    let read = engine.visit_committed(&TABLE, &key_of, &mut |row| {
-        found = Some(value_of(key, row.row_id, row.payload));
-    });
-    read.map_err(|error| error.context(format_args!("cannot read the value of {key:?}")))?;
-    found.transpose()
 }

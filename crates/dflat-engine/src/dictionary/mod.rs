@@ -1,34 +1,32 @@
 //! Small values by key, kept in memory and written in the background.
 //!
 //! Values are rows of one table of the engine, [`TABLE`], whose layout is in `item.rs`. Values that
-//! are not in memory are read through the engine, and all are written through it, as other objects
-//! are. A change is made in memory, under the lock of the key's shard, and its key is put into the
-//! queue of `write_behind.rs`.
+//! are not in memory are read through the engine, by `reading.rs`, and all are written through it,
+//! as other objects are. A change is made in memory, under the lock of the key's shard, and its key
+//! is put into the queue of `write_behind.rs`.
 
 mod batch;
 mod foreign;
 mod item;
 mod key_subscribers;
+mod reading;
 mod space;
 mod transactional;
 mod write_behind;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Weak;
-
-use dflat_model::{Comparison, Expression, Predicate, Query, RowId};
 
 use crate::callback;
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::corrupt;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use foreign::Overwrite;
 pub use item::{TABLE, Value};
+use key_subscribers::PendingNotifications;
 pub use key_subscribers::{Event, KeySubscription, Pattern};
-use key_subscribers::{KeySubscriber, PendingNotifications};
-use space::{Entry, Key, Space};
+use space::{Key, Space};
 pub use transactional::{HeldKeys, TransactionKeys};
 use write_behind::WriteBehind;
 pub use write_behind::{FailureCallback, OverwriteCallback};
@@ -125,34 +123,9 @@ impl Dictionary {
         self.writer().enqueue(&self.state.engine, keys);
     }
 
-    /// The value of a key.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ShutDown`] after shutdown; otherwise, if the value is not in memory, the errors
-    /// of reading the file.
-    pub fn get(&self, key: &str) -> Result<Option<Value>> {
-        self.admit(format_args!("read the value of {key:?}"))?;
-        let shard = self.space.shard(key);
-        if let Some(entry) = shard.get(key) {
-            return Ok(entry.value.clone());
-        }
-        drop(shard);
-        // Order: before the value is read that later commits may change.
-        self.follow();
-        let version = self.space.shard(key).version();
-        let value = self.read(key)?;
-        self.space.keep(key, value.as_ref(), version);
-        Ok(value)
-    }
-
     /// Refuses to work after shutdown.
     fn admit(&self, operation: std::fmt::Arguments<'_>) -> Result<()> {
         self.state.engine.admit_read(operation)
-    }
-
-    /// The value of a key in the file.
-    fn read(&self, key: &str) -> Result<Option<Value>> {
-        foreign::read(&self.state.engine, &self.space, key)
     }
 
     /// Sets or removes a value: in memory at once, in the file soon. Waits for a transaction that
@@ -256,70 +229,6 @@ impl Dictionary {
         Ok(true)
     }
 
-    /// The keys that begin with a text and their values, by key.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ShutDown`] after shutdown; otherwise the errors of reading the file.
-    pub fn entries(&self, prefix: &str) -> Result<BTreeMap<Arc<str>, Value>> {
-        self.admit(format_args!("read the keys of the dictionary"))?;
-        // Order: unwritten values are collected first. They may be written, and dropped from
-        // memory, before the file is read.
-        let unwritten = self.in_memory(prefix, |entry| entry.unwritten != 0);
-        let rows = self
-            .state
-            .engine
-            .fetch_committed(&TABLE, &self.query(prefix))?;
-        let mut entries = BTreeMap::new();
-        for row in &rows {
-            let decoded = item::decode(row.payload());
-            let (key, _, value) = decoded.map_err(|_| corrupt(&TABLE, row.row_id()))?;
-            if key.starts_with(prefix) {
-                entries.insert(Arc::from(key), value.ok_or_else(|| unknown_kind(key))?);
-            }
-        }
-        let known = self.in_memory(prefix, |_| true);
-        for (key, value) in unwritten.into_iter().chain(known) {
-            match value {
-                Some(value) => entries.insert(key, value),
-                None => entries.remove(&key),
-            };
-        }
-        Ok(entries)
-    }
-
-    fn in_memory(
-        &self,
-        prefix: &str,
-        which: impl Fn(&Entry) -> bool,
-    ) -> Vec<(Arc<str>, Option<Value>)> {
-        let mut found = Vec::new();
-        for shard in self.space.shards() {
-            let entries = shard.iter().filter(|(_, entry)| which(entry));
-            let entries = entries.filter(|(key, _)| key.starts_with(prefix));
-            found.extend(entries.map(|(key, entry)| (Arc::clone(key), entry.value.clone())));
-        }
-        found
-    }
-
-    /// The rows of the namespace whose keys are not smaller than a text.
-    fn query(&self, least: &str) -> Query {
-        let [key, namespace] =
-            [0, 1].map(|part| Expression::Field(TABLE.primary_key[part].clone()));
-        let [least, name] = item::key_of(least, &self.space.name);
-        let compare = |left, operator, right| Predicate::Compare {
-            left,
-            operator,
-            right: Expression::Literal(right),
-        };
-        Query {
-            predicate: Some(Predicate::And(vec![
-                compare(key, Comparison::GreaterOrEqual, least),
-                compare(namespace, Comparison::Equal, name),
-            ])),
-            ..Query::default()
-        }
-    }
-
     /// Removes all values of the namespace. Every subscriber to a single key is notified that the
     /// key has no value, even if it had none before.
     ///
@@ -344,67 +253,6 @@ impl Dictionary {
         }
         pending.notify();
         Ok(())
-    }
-
-    /// Calls `function` with the values that match and then with each change, until the
-    /// subscription ends, at the latest when the workspace is shut down. The calls with the present
-    /// values are made before this returns. A later call is made on the thread that changed a
-    /// value, after the change; or, if another thread is notifying this subscriber at that time, on
-    /// that thread.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ShutDown`] after shutdown; otherwise the errors of reading the file.
-    pub fn subscribe(
-        &self,
-        pattern: Pattern,
-        function: Box<dyn FnMut(Event) + Send>,
-    ) -> Result<KeySubscription> {
-        let operation = format_args!("subscribe to keys of the dictionary");
-        self.admit(operation)?;
-        self.follow();
-        // Order: registered first, so that a change after the values were read is delivered after
-        // them.
-        let subscriber = self.space.subscribers.add(pattern.clone(), function);
-        let subscription = KeySubscription::new(Arc::clone(&subscriber));
-        self.state.engine.hold(operation, subscription.to_end())?;
-        match pattern {
-            Pattern::Key(key) => {
-                let value = self.initial(&key, &subscriber)?;
-                subscriber.deliver_initial(&key, value);
-            }
-            Pattern::Prefix(prefix) => {
-                let mut entries = self.entries(&prefix)?;
-                // The values read may be older or newer than queued changes.
-                for key in subscriber.queued_keys() {
-                    match self.initial(&key, &subscriber)? {
-                        Some(value) => entries.insert(key, value),
-                        None => entries.remove(&key),
-                    };
-                }
-                for (key, value) in entries {
-                    subscriber.deliver_initial(&key, Some(value));
-                }
-            }
-        }
-        subscriber.notify();
-        Ok(subscription)
-    }
-
-    /// The value that is delivered first. Earlier changes are taken out of the subscriber's queue.
-    fn initial(&self, key: &str, subscriber: &KeySubscriber) -> Result<Option<Value>> {
-        loop {
-            let version = self.space.shard(key).version();
-            let read = self.get(key)?;
-            let shard = self.space.shard(key);
-            let value = match shard.get(key) {
-                Some(entry) => entry.value.clone(),
-                None if shard.version() == version => read,
-                None => continue,
-            };
-            // Order: while the shard is locked, queued changes are older than the value.
-            subscriber.forget_queued(key);
-            return Ok(value);
-        }
     }
 
     /// Waits until all values that any thread set before are as durable as a commit.
@@ -471,18 +319,6 @@ impl Core {
             }
         }
     }
-}
-
-/// The value of a key's row.
-fn value_of(key: &str, row_id: RowId, payload: &[u8]) -> Result<Value> {
-    let (_, _, value) = item::decode(payload).map_err(|_| corrupt(&TABLE, row_id))?;
-    value.ok_or_else(|| unknown_kind(key))
-}
-
-fn unknown_kind(key: &str) -> Error {
-    let message =
-        format!("cannot read the value of {key:?}: a later version of Dflat wrote its kind");
-    Error::new(ErrorKind::Corrupt, message)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -11,8 +11,9 @@
 use super::batch::put;
 use super::foreign;
 use super::item::{self, TABLE, Value};
+use super::reading::value_of;
 use super::space::{Key, Overtaken, Space};
-use super::{Dictionary, lock, value_of};
+use super::{Dictionary, lock};
 use crate::error::Result;
 use crate::object::Writer;
 use crate::sync::{Arc, Mutex, MutexGuard};
