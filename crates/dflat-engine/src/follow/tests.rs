@@ -16,8 +16,10 @@ use crate::error::Result;
 use crate::object::{TableView, Writer};
 use crate::storage::{Indexes, Records, Row, ScanPlan, Snapshot, Source, StateId};
 
+mod documented;
 mod keys;
 mod noted;
+mod parts;
 
 const OTHER: u64 = 7;
 const OWN: u64 = 8;
@@ -296,66 +298,6 @@ fn upkeep_and_own_records_are_no_commits() {
     assert_eq!(file.follow(), None);
 }
 
-/// A transaction of three parts, in which row 1 changes in each.
-fn parts() -> (File, [Vec<u8>; 3]) {
-    let mut file = File::default();
-    file.commit(&[(1, None, Some(10)), (5, None, Some(50))]);
-    file.apply(&[(1, None, Some(13)), (2, None, Some(22)), (5, None, None)]);
-    let part = |part, changes: &[Change]| record_of(OTHER, part, &[("seen", false, changes)]);
-    let records = [
-        part(
-            Part::Early { number: 0 },
-            &[
-                (1, Some(10), Some(11)),
-                (2, None, Some(20)),
-                (3, None, Some(30)),
-            ],
-        ),
-        part(
-            Part::Early { number: 1 },
-            &[
-                (1, Some(11), Some(12)),
-                (2, Some(20), Some(22)),
-                (3, Some(30), None),
-            ],
-        ),
-        part(
-            Part::Final { early: 2, rows: 8 },
-            &[(1, Some(12), Some(13)), (5, Some(50), None)],
-        ),
-    ];
-    (file, records)
-}
-
-#[test]
-fn parts_are_joined_to_one_commit() {
-    let (mut file, records) = parts();
-    records.into_iter().for_each(|record| file.record(record));
-    let joined = vec![
-        (1, Some(10), Some(13)),
-        (2, None, Some(22)),
-        (5, Some(50), None),
-    ];
-    let first = vec![(1, None, Some(10)), (5, None, Some(50))];
-    assert_eq!(file.follow().unwrap(), [first, joined]);
-}
-
-#[test]
-fn missing_parts_break_the_records_and_parts_without_an_end_are_ignored() {
-    for missing in 0..2 {
-        let (mut file, records) = parts();
-        let records = records.into_iter().enumerate();
-        let left = records.filter(|(at, _)| *at != missing);
-        left.for_each(|(_, record)| file.record(record));
-        assert_eq!(file.follow(), None, "without part {missing}");
-    }
-    let (mut file, [first, second, _]) = parts();
-    file.apply(&[(1, None, Some(10)), (5, None, Some(50))]);
-    file.record(first);
-    file.record(second);
-    assert_eq!(file.follow().unwrap().len(), 1);
-}
-
 #[test]
 fn records_that_do_not_fit_the_rows_are_not_followed() {
     let wrong: [Change; 4] = [
@@ -428,73 +370,4 @@ fn records_beyond_the_limit_are_not_followed() {
         Some(2)
     );
     assert!(file.follow_within(size - 1).is_none());
-}
-
-/// The bytes in the block behind a text of the page on the format.
-fn documented(caption: &str) -> Vec<u8> {
-    let page = include_str!("../../../../docs/storage-format.md");
-    let (_, rest) = page.split_once(&format!("\n{caption}:\n\n")).unwrap();
-    let lines = rest.lines().take_while(|line| line.starts_with("    "));
-    let numbers = lines.flat_map(|line| {
-        let numbers = line.trim_start().split("  ").next().unwrap_or("");
-        numbers.split_whitespace()
-    });
-    numbers
-        .map(|number| u8::from_str_radix(number, 16).unwrap())
-        .collect()
-}
-
-// Promise: storage-format#S28
-#[test]
-fn documented_records_are_followed() {
-    let follow = |file: &mut File, is_observed: bool| -> Option<Vec<(String, Vec<Change>)>> {
-        let follow = Follow {
-            since: StateId::default(),
-            record_engine: OWN,
-            engine: 1,
-            seq: CommitSeq(10),
-            observed: &|name| (is_observed && name == "task").then(|| table("task")),
-            all_observed: &|| vec![table("task")],
-            listened: &|_| false,
-            bytes_max: 1 << 20,
-        };
-        let Followed::Commits { commits, .. } = follow.commits(file).unwrap() else {
-            return None;
-        };
-        let commits = commits.iter();
-        Some(
-            commits
-                .map(|c| (c.names.join(" "), changes_of(c)))
-                .collect(),
-        )
-    };
-    let of_task = |changes: &[Change]| Some(vec![("task".to_owned(), changes.to_vec())]);
-    let inserted = |row_id| (row_id, None, Some(row_id));
-    let mut file = File::default();
-    file.apply(&[inserted(5)]);
-    file.record(documented("An insertion"));
-    assert_eq!(follow(&mut file, true), of_task(&[inserted(5)]));
-    let mut file = File::default();
-    file.apply(&[inserted(5), inserted(6), inserted(7)]);
-    for part in [
-        "The first of three parts",
-        "The second of three parts",
-        "The final part",
-    ] {
-        assert_eq!(follow(&mut file, true), Some(vec![]), "before {part}");
-        file.record(documented(part));
-    }
-    let all = [inserted(5), inserted(6), inserted(7)];
-    assert_eq!(follow(&mut file, true), of_task(&all));
-    // The objects of these examples are texts and no payloads.
-    for (caption, row) in [("An update", Some(5)), ("A deletion", None)] {
-        let mut file = File::default();
-        row.into_iter().for_each(|row| file.apply(&[inserted(row)]));
-        file.record(documented(caption));
-        assert_eq!(follow(&mut file, true), None, "{caption}");
-        assert_eq!(follow(&mut file, false), of_task(&[]), "{caption}");
-    }
-    let mut file = File::default();
-    file.record(documented("A record of upkeep"));
-    assert_eq!(follow(&mut file, true), Some(vec![]));
 }
