@@ -7,5 +7,6 @@ mod fault_free;
 mod fault_power;
 mod kill;
 mod kill_building;
+mod parts;
 mod records;
 mod short_lived;

@@ -21,13 +21,13 @@ use crate::files::change_log::{commit, is_found_in, other, records, rows, undo};
 
 /// An engine of its own on a file, as in another process, whose calls do not fail. It applies each
 /// delivery as a difference.
-struct Follower {
-    workspace: Workspace,
+pub(crate) struct Follower {
+    pub(crate) workspace: Workspace,
     subscription: Subscription,
     shown: Arc<Mutex<Vec<Item>>>,
 }
 
-fn engine(path: &Path) -> Workspace {
+pub(crate) fn engine(path: &Path) -> Workspace {
     let options = SqliteOptions {
         change_log: true,
         ..SqliteOptions::default()
@@ -37,7 +37,7 @@ fn engine(path: &Path) -> Workspace {
 }
 
 impl Follower {
-    fn new(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path) -> Self {
         let workspace = engine(path);
         let shown: Arc<Mutex<Vec<Item>>> = Arc::default();
         let list = Arc::clone(&shown);
@@ -58,7 +58,7 @@ impl Follower {
     }
 
     /// Compares the list that the differences lead to with a fetch.
-    fn check(&self) -> Outcome {
+    pub(crate) fn check(&self) -> Outcome {
         let caught_up = self.workspace.refresh();
         caught_up.map_err(|error| format!("cannot follow: {error}"))?;
         self.workspace.settle().unwrap();

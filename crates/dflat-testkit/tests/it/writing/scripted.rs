@@ -19,6 +19,8 @@ pub(crate) enum Call {
     Write,
     /// A scan in a write transaction; its failure loses the transaction too.
     Scan,
+    /// A record, or a part of one, that is appended; its failure loses the transaction too.
+    Record,
     /// A commit.
     Commit,
 }
@@ -33,6 +35,8 @@ pub(crate) struct Script {
 struct State {
     /// The calls to fail, each with the number of calls of its kind that succeed before it.
     failures: Vec<(Call, usize)>,
+    /// The call at which the process ends, and the number of calls of its kind before it.
+    kill: Option<(Call, usize)>,
     commits: usize,
     /// The changes of rows.
     writes: usize,
@@ -51,6 +55,11 @@ impl Script {
     /// Lets a call fail after `before` other calls of its kind.
     pub(crate) fn fail(&self, call: Call, before: usize) {
         self.lock().failures.push((call, before));
+    }
+
+    /// Ends the process at a call, as a kill does, after `before` other calls of its kind.
+    pub(crate) fn kill(&self, call: Call, before: usize) {
+        self.lock().kill = Some((call, before));
     }
 
     /// Removes all failures.
@@ -100,6 +109,11 @@ impl Script {
     fn meets(&self, call: Call) -> Result<()> {
         let mut state = self.lock();
         state.writes += usize::from(call == Call::Write);
+        match &mut state.kill {
+            Some((killed, 0)) if *killed == call => std::process::abort(),
+            Some((killed, before)) if *killed == call => *before -= 1,
+            _ => {}
+        }
         let mut fails = false;
         state.failures.retain_mut(|(failing, before)| {
             let (met, now) = (*failing == call, *before == 0);
@@ -300,6 +314,14 @@ impl WriteTransaction for ScriptedTransaction {
         row: &RowWrite<'_>,
     ) -> Result<(), WriteError> {
         self.meet(Call::Write)?.restore(table, row_id, row)
+    }
+
+    fn is_followed(&mut self) -> bool {
+        self.inner().is_ok_and(|inner| inner.is_followed())
+    }
+
+    fn append_record(&mut self, record: &[u8]) -> Result<()> {
+        self.meet(Call::Record)?.append_record(record)
     }
 
     fn commit(mut self: Box<Self>) -> Result<()> {
