@@ -304,6 +304,7 @@ fn log_whose_index_is_built_again_has_no_foreign_commit() {
 }
 
 /// Nobody follows the file, and no option asks for change records.
+// Promise: live-queries#L47
 #[test]
 fn commit_that_nobody_follows_runs_no_statement_for_the_change_log() {
     const STATEMENTS: [ControlStatement; 4] = [

@@ -53,7 +53,7 @@ fn lines(output: std::process::ChildStdout) -> Receiver<String> {
     lines
 }
 
-fn insert(workspace: &Workspace, id: usize) {
+pub(super) fn insert(workspace: &Workspace, id: usize) {
     let data = OtherData {
         id: i32::try_from(id).unwrap(),
         note: None,

@@ -2,6 +2,7 @@
 
 mod assigned_keys;
 mod auto_keys;
+mod counted_reads;
 mod elsewhere;
 mod following;
 mod foreign;
@@ -9,6 +10,8 @@ mod foreign_definitions;
 mod foreign_indexes;
 mod histories;
 mod idle_follower;
+#[cfg(target_os = "linux")]
+mod idle_wake_ups;
 mod lone_process;
 mod made_anew;
 mod missing_keys;

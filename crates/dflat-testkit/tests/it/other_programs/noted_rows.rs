@@ -15,7 +15,7 @@ use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 use rusqlite::Connection;
 
 /// A backend that is present as a follower, and looks for commits only if the caller asks.
-struct Asleep(Arc<SqliteBackend>);
+pub(super) struct Asleep(pub(super) Arc<SqliteBackend>);
 
 impl Backend for Asleep {
     fn snapshot(self: Arc<Self>, view: View) -> Result<Box<dyn Snapshot>> {

@@ -1,9 +1,11 @@
 //! One engine writes, and another one follows it by its records.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use dflat::Workspace;
+use dflat::Result;
 use dflat_engine::engine::EngineOptions;
+use dflat_engine::storage::{Backend, CloseOptions, Durability, Snapshot, View, WriteTransaction};
 use dflat_engine::transaction::Recording;
 use dflat_sqlite::{Operation, SqliteBackend, SqliteOptions};
 use dflat_testkit::fixture::bounded;
@@ -11,7 +13,9 @@ use dflat_testkit::schema::{
     Item, ItemChangeRequest, ItemData, Other, OtherChangeRequest, OtherData,
 };
 
-use super::two_engines::Process;
+use super::counted_reads::{Counted, Read};
+use super::noted_rows::Asleep;
+use super::two_engines::{Process, recorded};
 
 // Promise: live-queries#L62
 #[test]
@@ -141,10 +145,7 @@ fn engine_that_follows_writes_nothing() {
         };
         let backend = SqliteBackend::open(&path, options).unwrap();
         let counted = Arc::clone(&backend);
-        let mut reader = Process {
-            workspace: Workspace::on_backend(backend, EngineOptions::default()),
-            subscriptions: Vec::new(),
-        };
+        let mut reader = Process::on(backend, EngineOptions::default());
         let put = |id: i32, note: &str| {
             let note = Some(note.to_owned());
             let data = OtherData { id, note };
@@ -166,5 +167,152 @@ fn engine_that_follows_writes_nothing() {
         assert!(io.count(Operation::Read) > 0, "{io}");
         let stats = reader.workspace.stats();
         assert_eq!((stats.renewals, stats.followed_commits), (0, 20));
+    });
+}
+
+/// However slow the machine is, no delivery is merged with another one.
+fn patient() -> EngineOptions {
+    EngineOptions {
+        patience: Duration::from_secs(300),
+        ..EngineOptions::default()
+    }
+}
+
+/// Sets the rank of an item.
+fn rank(process: &Process, id: &'static str, rank: i32) {
+    let put = process.workspace.perform_changes([Item::TABLE], move |tx| {
+        let data = ItemData {
+            id: id.to_owned(),
+            rank,
+            ..ItemData::default()
+        };
+        tx.submit(ItemChangeRequest::upsert(data)).map(drop)
+    });
+    put.wait().unwrap();
+}
+
+/// Each changed row is read once, however many queries are subscribed to. After that, a commit of
+/// another engine takes the way of one of this engine.
+// Promise: live-queries#L78
+#[test]
+fn commits_of_another_engine_have_their_rows_read_once_and_no_query() {
+    bounded(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("test.db");
+        let writer = Process::new(&path, EngineOptions::default());
+        ["a", "b", "c"]
+            .into_iter()
+            .for_each(|id| rank(&writer, id, 0));
+        let (backend, reads) = Counted::new(recorded(&path));
+        let mut reader = Process::on(backend, patient());
+        for least in 0..50 {
+            reader.subscribe(move |w| w.fetch::<Item>().filter(Item::RANK.ge(least)));
+            reader.subscribe(move |w| {
+                let items = w.fetch::<Item>().filter(Item::RANK.le(least));
+                items.order_by(Item::RANK.descending()).limit(8)
+            });
+        }
+        reader.workspace.settle().unwrap();
+        reads.lock().unwrap().clear();
+        for round in 1..=10 {
+            rank(&writer, "a", round);
+            rank(&writer, "b", 2 * round);
+            reader.catch_up();
+            let of_rows = |read: &Read| read.table == "item" && read.row_ids == Some(1);
+            let found = std::mem::take(&mut *reads.lock().unwrap());
+            assert!(found.len() <= 2 && found.iter().all(of_rows), "{found:?}");
+        }
+        let stats = reader.workspace.stats();
+        let read_again = (stats.renewals, stats.rereads, stats.followed_commits);
+        assert_eq!(read_again, (0, 0, 20));
+        let all = reader.logs().swap_remove(0);
+        assert_eq!(
+            all.len(),
+            21,
+            "the first result, and one delivery for each commit"
+        );
+    });
+}
+
+/// The engine looks for commits only when it writes.
+// Promise: live-queries#L78
+#[test]
+fn commits_of_another_engine_are_delivered_before_a_later_completion_of_this_one() {
+    bounded(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("test.db");
+        let writer = Process::new(&path, patient());
+        rank(&writer, "theirs", 0);
+        let mut own = Process::on(Arc::new(Asleep(recorded(&path))), patient());
+        own.subscribe(|w| w.fetch::<Item>().order_by(Item::ID.ascending()));
+        own.workspace.settle().unwrap();
+        for round in 1..=10 {
+            rank(&writer, "theirs", 100 + round);
+            rank(&own, "own", 200 + round);
+            // Nothing was waited for but the completion.
+            let deliveries = own.logs().swap_remove(0);
+            assert_eq!(deliveries.len(), 1 + 2 * round as usize);
+            let has =
+                |rank: i32| deliveries[deliveries.len() - 1].contains(&format!("rank: {rank}"));
+            assert!(has(100 + round) && has(200 + round), "{deliveries:?}");
+        }
+        assert_eq!(own.workspace.stats().renewals, 0);
+    });
+}
+
+/// A backend that has another engine commit while its own engine begins to follow.
+struct Beginning {
+    inner: Arc<SqliteBackend>,
+    commit: Box<dyn Fn(&'static str) + Send + Sync>,
+}
+
+impl Backend for Beginning {
+    fn snapshot(self: Arc<Self>, view: View) -> Result<Box<dyn Snapshot>> {
+        Arc::clone(&self.inner).snapshot(view)
+    }
+
+    fn begin(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>> {
+        Arc::clone(&self.inner).begin(durability)
+    }
+
+    fn follow(&self, look: Arc<dyn Fn() -> bool + Send + Sync>) {
+        (self.commit)("before");
+        Backend::follow(&*self.inner, look);
+        (self.commit)("after");
+    }
+
+    fn close(&self, options: CloseOptions) -> Result<()> {
+        self.inner.close(options)
+    }
+}
+
+/// The process is known to others before it reads the state on which it stands: that state has the
+/// commits made until then, and the later ones have records.
+// Promise: live-queries#L28
+#[test]
+fn commits_of_another_engine_while_this_one_begins_to_follow_are_not_missed() {
+    bounded(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("test.db");
+        let open = || SqliteBackend::open(&path, SqliteOptions::default()).unwrap();
+        let writer = Arc::new(Process::on(open(), EngineOptions::default()));
+        rank(&writer, "first", 0);
+        let commits = Arc::clone(&writer);
+        let backend = Beginning {
+            inner: open(),
+            commit: Box::new(move |id| rank(&commits, id, 0)),
+        };
+        let mut reader = Process::on(Arc::new(backend), patient());
+        reader.subscribe(|w| w.fetch::<Item>());
+        reader.workspace.settle().unwrap();
+        rank(&writer, "later", 0);
+        reader.catch_up();
+        let deliveries = reader.logs().swap_remove(0);
+        assert_eq!(deliveries.len(), 2, "{deliveries:?}");
+        for id in ["first", "before", "after"] {
+            assert!(deliveries[0].contains(&format!("{id:?}")), "{deliveries:?}");
+        }
+        let stats = reader.workspace.stats();
+        assert_eq!((stats.renewals, stats.followed_commits), (0, 1));
     });
 }

@@ -4,10 +4,13 @@ use std::path::Path;
 use std::sync::mpsc::channel;
 
 use dflat::{Dictionary, SubscribedValue, Workspace};
+use dflat_engine::dictionary;
 use dflat_engine::engine::EngineOptions;
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::fixture::{bounded, next, until};
 use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
+
+use super::counted_reads::Counted;
 
 /// An engine of its own, as in another process.
 fn open(path: &Path) -> Workspace {
@@ -92,6 +95,48 @@ fn value_set_by_another_process_is_delivered_to_subscribers() {
         assert_eq!(next(&values), SubscribedValue::Updated(4));
         drop((of_key, of_prefix));
         assert!(values.try_iter().next().is_none());
+    });
+}
+
+// Promise: concurrency#C82
+#[test]
+fn only_the_keys_that_another_process_has_changed_are_read_again() {
+    const KEYS: [&str; 3] = ["a", "b", "c"];
+    bounded(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        let other = open(&path);
+        KEYS.into_iter().for_each(|key| set(&other, key, 1));
+        let backend = SqliteBackend::open(&path, SqliteOptions::default()).unwrap();
+        let (backend, reads) = Counted::new(backend);
+        let workspace = Workspace::on_backend(backend, EngineOptions::default());
+        let own = workspace.dictionary();
+        let reads = || {
+            let reads = reads.lock().unwrap();
+            let of_dictionary = reads
+                .iter()
+                .filter(|read| read.table == dictionary::TABLE.name);
+            of_dictionary.count()
+        };
+        assert_eq!(KEYS.map(|key| get(&own, key)), [1, 1, 1].map(Some));
+        assert_eq!(reads(), 3);
+        let (sender, values) = channel();
+        let subscription =
+            own.subscribe::<i64>("a", move |value| sender.send(value.unwrap()).unwrap());
+        assert_eq!(next(&values), SubscribedValue::Initial(Some(1)));
+        assert_eq!(reads(), 3);
+        set(&other, "b", 2);
+        until(|| get(&own, "b") == Some(2));
+        assert_eq!(KEYS.map(|key| get(&own, key)), [1, 2, 1].map(Some));
+        assert_eq!(reads(), 4);
+        // The new value is read for the subscriber, also if nobody asks for it.
+        set(&other, "a", 2);
+        assert_eq!(next(&values), SubscribedValue::Updated(2));
+        assert_eq!(["b", "c"].map(|key| get(&own, key)), [2, 1].map(Some));
+        assert_eq!(reads(), 5);
+        drop(subscription);
+        workspace.shutdown().unwrap();
+        other.shutdown().unwrap();
     });
 }
 

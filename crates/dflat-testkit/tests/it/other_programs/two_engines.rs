@@ -10,6 +10,7 @@ use dflat::{
     TransactionHandle, Update, Workspace,
 };
 use dflat_engine::engine::EngineOptions;
+use dflat_engine::storage::Backend;
 use dflat_sqlite::{Reclaim, SqliteBackend, SqliteOptions};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::random::Random;
@@ -23,6 +24,17 @@ const TRANSACTIONS: usize = 40;
 /// The deliveries to one subscriber, as text.
 pub(super) type Log = Arc<Mutex<Vec<String>>>;
 
+/// A backend whose commits write records.
+pub(super) fn recorded(path: &Path) -> Arc<SqliteBackend> {
+    let options = SqliteOptions {
+        change_log: true,
+        // Space is given back in commits without records.
+        reclaim: Reclaim::Never,
+        ..SqliteOptions::default()
+    };
+    SqliteBackend::open(path, options).unwrap()
+}
+
 /// An engine on a file, with subscriptions.
 pub(super) struct Process {
     pub(super) workspace: Workspace,
@@ -32,13 +44,10 @@ pub(super) struct Process {
 
 impl Process {
     pub(super) fn new(path: &Path, engine: EngineOptions) -> Self {
-        let options = SqliteOptions {
-            change_log: true,
-            // Space is given back in commits without records.
-            reclaim: Reclaim::Never,
-            ..SqliteOptions::default()
-        };
-        let backend = SqliteBackend::open(path, options).unwrap();
+        Self::on(recorded(path), engine)
+    }
+
+    pub(super) fn on(backend: Arc<dyn Backend>, engine: EngineOptions) -> Self {
         Self {
             workspace: Workspace::on_backend(backend, engine),
             subscriptions: Vec::new(),
