@@ -138,27 +138,36 @@ fn completions_and_man_pages_are_generated() {
     assert!(page("dflat-dict-set").contains("namespace"));
 }
 
-/// The heading and the end of the transcript in README.
-const README: (&str, &str) = ("### Look into a file\n", "\n## ");
+/// Replays the transcript in a section of a page, and compares it with the page. Returns the number
+/// of its commands.
+fn check_transcript(page: &str, heading: &str) -> usize {
+    let path = repository().join(page);
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, section) = text.split_once(heading).unwrap();
+    let (words, rest) = section.split_once("```sh-session\n").unwrap();
+    let (commands, after) = rest.split_once("```").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let schema = repository().join("examples/first/schemas/task.fbs");
+    assert!(text.contains(&fs::read_to_string(&schema).unwrap()));
+    fs::copy(schema, folder.path().join("task.fbs")).unwrap();
+    let replayed = replayed(commands, folder.path());
+    let lines = replayed.lines().filter(|line| !line.is_empty());
+    // The shell does not show exit codes.
+    let lines = lines.filter(|line| !line.starts_with("[exit code "));
+    let replayed: String = lines.map(|line| format!("{line}\n")).collect();
+    let expected = format!("{before}{heading}{words}```sh-session\n{replayed}```{after}");
+    expect_file![path].assert_eq(&expected);
+    commands.matches("$ ").count()
+}
 
 #[test]
 fn readme_shows_a_transcript() {
-    let path = repository().join("README.md");
-    let text = fs::read_to_string(&path).unwrap();
-    let (before, rest) = text.split_once(README.0).unwrap();
-    let (section, after) = rest.split_once(README.1).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let schema = repository().join("examples/first/schemas/task.fbs");
-    fs::copy(schema, folder.path().join("task.fbs")).unwrap();
-    let (words, transcript) = section.split_once("```sh-session\n").unwrap();
-    let commands = transcript.split_once("```").unwrap();
-    let replayed = replayed(commands.0, folder.path());
-    let lines = replayed.lines().filter(|line| !line.is_empty());
-    let replayed: String = lines.map(|line| format!("{line}\n")).collect();
-    let expected = format!(
-        "{before}{}{words}```sh-session\n{replayed}```{}{}{after}",
-        README.0, commands.1, README.1
-    );
-    assert_eq!(commands.0.matches("$ ").count(), 5);
-    expect_file![path].assert_eq(&expected);
+    let commands = check_transcript("README.md", "### Look into a file\n");
+    assert_eq!(commands, 5);
+}
+
+#[test]
+fn page_begins_with_a_transcript() {
+    let commands = check_transcript("docs/cli.md", "## Begin with a task\n");
+    assert_eq!(commands, 9);
 }
