@@ -10,7 +10,7 @@ use dflat::Workspace;
 dflat::include_schema!("task");
 
 /// A guide, its program, and its schema here and on the page.
-const GUIDES: [(&str, &str, &str, &str); 13] = [
+const GUIDES: [(&str, &str, &str, &str); 14] = [
     ("async", env!("CARGO_BIN_EXE_awaiting"), "task", "task"),
     ("build", env!("CARGO_BIN_EXE_building"), "task", "task"),
     (
@@ -31,6 +31,7 @@ const GUIDES: [(&str, &str, &str, &str); 13] = [
         "task",
         "task",
     ),
+    ("cookbook", env!("CARGO_BIN_EXE_cookbook"), "note", "note"),
     (
         "durability",
         env!("CARGO_BIN_EXE_durability"),
@@ -135,4 +136,63 @@ fn store_tasks(path: &Path) -> dflat::Result<()> {
         Ok(())
     })?;
     workspace.shutdown()
+}
+
+/// The list of guides names pages that begin with a task, and no others.
+#[test]
+fn every_guide_of_the_list_begins_with_a_task() {
+    let list = read("../../docs/README.md");
+    let (_, list) = list.split_once("Each guide begins").unwrap();
+    let (list, _) = list.split_once("Swift has pages").unwrap();
+    let guides = list.lines().filter_map(|line| line.strip_prefix("- ["));
+    let guides: Vec<&str> = guides.map(|line| line.split_once(']').unwrap().0).collect();
+    assert_eq!(guides.len(), GUIDES.len() + 3);
+    for guide in guides {
+        let page = read(&format!("../../docs/{guide}"));
+        let first = page.lines().find(|line| line.starts_with("## ")).unwrap();
+        let is_program = GUIDES
+            .iter()
+            .any(|(name, ..)| guide == format!("{name}.md"));
+        assert!(first.starts_with("## Begin with a "), "{guide}: {first}");
+        assert!(!is_program || first == "## Begin with a program", "{guide}");
+    }
+}
+
+/// A program that is not installed: the rest of a test is left out.
+fn is_missing(program: &str) -> bool {
+    let missing = Command::new(program).arg("--version").output().is_err();
+    if missing {
+        eprintln!("skipped: there is no {program}");
+    }
+    missing
+}
+
+#[test]
+fn storage_format_shows_the_commands_of_other_tools() {
+    if is_missing("sqlite3") || is_missing("flatc") {
+        return;
+    }
+    let page = read("../../docs/storage-format.md");
+    let section = page.split("\n## ").nth(1).unwrap();
+    let blocks: Vec<&str> = section.split("```").skip(1).step_by(2).collect();
+    let (schema, session) = (blocks[0].strip_prefix("text\n"), blocks[1]);
+    let (schema, session) = (schema.unwrap(), session.strip_prefix("console\n").unwrap());
+    let attributes = "attribute \"primary\";\nattribute \"indexed\";\n\n";
+    assert_eq!(schema, format!("{attributes}{}", read("schemas/task.fbs")));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    store_tasks(&path.join("tasks.db")).unwrap();
+    fs::create_dir(path.join("schemas")).unwrap();
+    fs::write(path.join("schemas/task.fbs"), schema).unwrap();
+    let mut replayed = String::new();
+    for command in session.lines().filter_map(|line| line.strip_prefix("$ ")) {
+        let output = Command::new("sh")
+            .args(["-c", command])
+            .current_dir(path)
+            .output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{command}: {output:?}");
+        replayed += &format!("$ {command}\n{}", String::from_utf8(output.stdout).unwrap());
+    }
+    assert_eq!(session, replayed);
 }
