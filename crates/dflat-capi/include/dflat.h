@@ -212,8 +212,9 @@ enum {
     DFLAT_OPTION_SNAPSHOT_AGE_MAX = 15,
     /* Milliseconds that a completion waits for subscribers. Default: 1,000. */
     DFLAT_OPTION_SUBSCRIBER_PATIENCE = 16,
-    /* 1: the first read of a table starts to build its indexes that are not complete, as a write
-     * does; reads of handlers, snapshots and subscriptions do not. Default: 0. */
+    /* 1: the first read of a table, and each query that an index could serve, starts to build the
+     * table's indexes if one of them lacks rows, as a write does; reads of handlers, snapshots and
+     * subscriptions do not. Default: 0. */
     DFLAT_OPTION_INDEX_ON_READ = 17,
     /* The bytes of change records above which the oldest ones are deleted. Default: 16 MiB. */
     DFLAT_OPTION_CHANGE_LOG_BYTES_MAX = 18,
@@ -666,6 +667,13 @@ dflat_code dflat_result_views(const dflat_result *result, const dflat_view **vie
 /* The number of objects of a result.
  * Blocks: no. */
 dflat_code dflat_result_count(const dflat_result *result, size_t *count, dflat_error **error);
+
+/* The object of a result at a position, counted from 0: cheaper than the views of all objects if
+ * few of them are needed. The caller releases the object.
+ * Errors: DFLAT_INVALID_ARGUMENT if the result has no such position.
+ * Blocks: no. */
+dflat_code dflat_result_view(const dflat_result *result, size_t position, dflat_view *view,
+                             dflat_error **error);
 
 /* Another handle on the same objects, for another owner.
  * The caller releases it.

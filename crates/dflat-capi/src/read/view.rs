@@ -6,8 +6,9 @@ use dflat_engine::fetch::Fetched;
 
 use super::query::PreparedQuery;
 use crate::boundary::{
-    In, Kind, Out, OutHandle, Owned, RawView, export, export_release, lent_view_of,
+    In, Kind, Out, OutHandle, Owned, RawView, export, export_release, invalid, lent_view_of,
 };
+use crate::object::give;
 
 /// The objects of a query, for the caller.
 pub(crate) struct ResultHandle {
@@ -66,6 +67,20 @@ export! {
     fn dflat_result_count(result: In<'_, ResultHandle>, count: Out<'_, usize>) {
         count.begin("count", 0)?;
         count.set(result.get()?.fetched.objects.len());
+    }
+
+    fn dflat_result_view(
+        result: In<'_, ResultHandle>,
+        position: usize,
+        view: Out<'_, RawView>,
+    ) {
+        view.begin("view", RawView::NONE)?;
+        let objects = &result.get()?.fetched.objects;
+        let object = objects.get(position).ok_or_else(|| {
+            let count = objects.len();
+            invalid(format!("position: the result has {count} objects, and none at {position}"))
+        })?;
+        give(Some(object.clone()), view);
     }
 
     fn dflat_result_retain(

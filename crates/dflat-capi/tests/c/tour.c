@@ -117,9 +117,15 @@ static void read_all(const dflat_workspace *workspace, const dflat_table *table)
     dflat_result_release(result);
     OK(dflat_result_count(again, &count, &error));
     CHECK(count == 10);
-    dflat_result_release(again);
-    /* A retained object outlives its result. */
     dflat_view view;
+    OK(dflat_result_view(again, 9, &view, &error));
+    dflat_view none;
+    dflat_code code = dflat_result_view(again, 10, &none, NULL);
+    CHECK(code == DFLAT_INVALID_ARGUMENT && none.payload == NULL);
+    dflat_result_release(again);
+    /* A retained object outlives its result, and so does one that was given alone. */
+    CHECK(view.row_id == 10 && has_title(view, "post 9"));
+    dflat_object_release(view.object);
     int32_t same = 0;
     OK(dflat_object_view(kept, &view, &error));
     CHECK(has_title(view, "post 7"));
