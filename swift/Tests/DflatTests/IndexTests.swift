@@ -61,14 +61,35 @@ final class IndexTests: FileTestCase {
     }
   }
 
+  /// Statements that remove rows of an index, or the index, or make it wrong.
+  private var damages: [String] {
+    [
+      "DELETE FROM \(index) WHERE rowid % 2 = 0", "DELETE FROM \(index)", "DROP TABLE \(index)",
+      "ALTER TABLE \(index) RENAME TO elsewhere", "UPDATE \(index) SET f6 = 99",
+    ]
+  }
+
+  /// The fetch begins the build, for which an empty transaction waits. Each index was read before.
+  func testIndexRowsAndTablesThatVanishComeBackAfterAFetch() throws {
+    let workspace = open()
+    insert(workspace, 200)
+    let query = { workspace.fetch(for: Monster.self).where(Monster.mana == 7).count }
+    XCTAssertEqual(query(), 20)
+    for statement in damages {
+      try execute(statement)
+      XCTAssertEqual(query(), 20, statement)
+      XCTAssertTrue(workspace.wait([Monster.self]) { _ in })
+      let good = "SELECT COUNT(*) FROM \(index) WHERE f6 < 10"
+      XCTAssertEqual(rows(path, good), ["200"], statement)
+      XCTAssertEqual(query(), 20, statement)
+    }
+  }
+
   func testIndexRowsAndTablesThatVanishComeBack() throws {
     let workspace = open()
     insert(workspace, 200)
     let query = { workspace.fetch(for: Monster.self).where(Monster.mana == 7).count }
-    for (number, statement) in [
-      "DELETE FROM \(index) WHERE rowid % 2 = 0", "DELETE FROM \(index)", "DROP TABLE \(index)",
-      "ALTER TABLE \(index) RENAME TO elsewhere", "UPDATE \(index) SET f6 = 99",
-    ].enumerated() {
+    for (number, statement) in damages.enumerated() {
       try execute(statement)
       XCTAssertEqual(query(), 20, statement)
       XCTAssertEqual(workspace.fetch(for: Monster.self).where(Monster.mana == 99).count, 0)

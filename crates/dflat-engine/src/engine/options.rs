@@ -30,8 +30,8 @@ pub struct EngineOptions {
     pub follow_bytes_max: usize,
     /// Provides the threads that run transactions; `None` for threads of the engine.
     pub executor: Option<TransactionExecutor>,
-    /// Whether a read of a table starts to build its indexes that are not complete, as a write
-    /// does.
+    /// Whether the first read of a table, and each query that an index could serve, starts to build
+    /// the table's indexes if one of them lacks rows, as a write does.
     pub index_on_read: bool,
     /// How change records are written.
     pub recording: Recording,

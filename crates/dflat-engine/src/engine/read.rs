@@ -191,8 +191,7 @@ impl Engine {
                 self.refuse_work(format_args!("fetch {}", table.type_name))?;
                 let telemetry = &self.inner.telemetry;
                 let read = |snapshot: &mut dyn Snapshot, origin| {
-                    self.note_read(table, snapshot)?;
-                    read(snapshot, origin)
+                    self.read_and_index(table, snapshot, |snapshot| read(snapshot, origin))
                 };
                 telemetry.query(&table.type_name, || reader.read(table, view, read))
             }

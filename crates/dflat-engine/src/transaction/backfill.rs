@@ -9,7 +9,8 @@ use super::row::{entry_values, mend, write_mended_record};
 use crate::error::{Error, Result};
 use crate::fetch;
 use crate::storage::{
-    EntryValues, IndexEntry, IndexRepair, IndexState, RowRepair, ScanPlan, Source, WriteTransaction,
+    EntryValues, IndexEntry, IndexRepair, IndexState, Indexes, RowRepair, ScanPlan, Source,
+    WriteTransaction,
 };
 
 /// Limit of the rows of a batch, during which transactions wait. To index 10,000 rows took 7.1 ms
@@ -33,6 +34,8 @@ pub(super) struct Batch {
     pub(super) is_last: bool,
     /// The foreign rows that were put into the indexes, by ascending row id.
     pub(super) mended: Vec<RowId>,
+    /// The foreign rows that could not be read and are not in the indexes, by ascending row id.
+    pub(super) left: Vec<RowId>,
 }
 
 impl Batch {
@@ -92,7 +95,9 @@ pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<B
         filled: &filled,
     };
     writer.repair_indexes(&table, &repair)?;
-    let states = writer.indexes(&table)?.states;
+    let Indexes {
+        states, foreign, ..
+    } = writer.indexes(&table)?;
     Ok(Batch {
         indexes: covered.into_iter().map(|(position, _)| position).collect(),
         rows: rows.len() as u64,
@@ -100,6 +105,7 @@ pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<B
         is_last: rows.is_empty() || states.iter().all(|state| *state == IndexState::Ready),
         table,
         mended: mended.rows,
+        left: foreign,
     })
 }
 

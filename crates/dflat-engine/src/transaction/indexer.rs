@@ -1,9 +1,9 @@
 //! The thread that builds indexes, in batches between the commits of transactions.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::{Bound, ControlFlow};
 
-use dflat_model::{Direction, Table, Value};
+use dflat_model::{Direction, RowId, Table, Value};
 
 use super::backfill::{Batch, fill};
 use super::row::{entry_values, key_parts};
@@ -11,7 +11,7 @@ use crate::callback;
 use crate::change_set::record_engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
-use crate::storage::{Backend, Key, KeyScan, ScanPlan, Source, View};
+use crate::storage::{Backend, IndexState, Indexes, Key, KeyScan, ScanPlan, Source, View};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, thread};
 use crate::telemetry::TARGET;
@@ -81,6 +81,9 @@ struct IndexerState {
     /// Whether one of these tables was requested again since the latest batch began.
     wanted_again: bool,
     builds: Vec<Build>,
+    /// By the names of tables, the foreign rows that the latest batch has left out of the indexes
+    /// because it could not read them.
+    left: HashMap<String, Vec<RowId>>,
     working: bool,
     closed: bool,
     /// Whether the indexer was closed before all requested indexes were built.
@@ -137,6 +140,24 @@ impl Indexer {
             Ok(thread) => state.thread = Some(thread),
             Err(_) => state.wanted.clear(),
         }
+    }
+
+    /// Requests that the table's indexes are built if a read has found that one of them lacks rows.
+    /// Unlike a write, a read does not try again what has failed, because a file that cannot be
+    /// written to may be read any number of times.
+    pub(crate) fn note_read(self: &Arc<Self>, table: &Table, indexes: &Indexes) {
+        let is_ready = |state: &IndexState| matches!(state, IndexState::Ready);
+        let are_ready = indexes.states.iter().all(is_ready);
+        if are_ready && indexes.foreign.is_empty() {
+            return;
+        }
+        let state = self.lock();
+        let is_left = are_ready && state.left_of(table) == indexes.foreign;
+        if is_left || state.has_failed(table) {
+            return;
+        }
+        drop(state);
+        self.want(table, false);
     }
 
     /// The progress of each index that is being built, or was built since this engine was created.
@@ -329,6 +350,17 @@ impl IndexerState {
         })
     }
 
+    fn has_failed(&self, table: &Table) -> bool {
+        self.of(table)
+            .any(|build| matches!(build.progress.state, BuildState::Failed(_)))
+    }
+
+    fn left_of(&self, table: &Table) -> &[RowId] {
+        self.left
+            .get(table.name.as_ref())
+            .map_or(&[], Vec::as_slice)
+    }
+
     fn start(&mut self, table: &Table, rows_total: u64) {
         for index in table.indexes.iter() {
             let storage_key = index.storage_key();
@@ -353,6 +385,8 @@ impl IndexerState {
     }
 
     fn advance(&mut self, batch: &Batch) {
+        let left = batch.left.clone();
+        self.left.insert(batch.table.name.to_string(), left);
         for (position, index) in batch.table.indexes.iter().enumerate() {
             let is_filled = batch.indexes.contains(&position);
             if let Some(build) = self.find(&batch.table, &index.storage_key())

@@ -149,8 +149,9 @@ options! {
     subscriber_patience: Duration => engine.patience;
     /// Provides the threads that run transactions. Defaults to threads of the library.
     executor: Option<TransactionExecutor> => engine.executor;
-    /// Whether the first read of a type by this process starts to build the type's indexes that are
-    /// not complete, as a write does. The reads of a handler, a snapshot and a subscription do not.
-    /// Defaults to no.
+    /// Whether reads start to build the indexes of a type that lack rows, as a write does: the
+    /// first read of the type by this process, and each query that an index could serve. Reads of
+    /// a handler, a snapshot and a subscription do not, and a build that has failed is not tried
+    /// again before the next write. Defaults to no.
     index_on_read: bool => engine.index_on_read;
 }

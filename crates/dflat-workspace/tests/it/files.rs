@@ -8,7 +8,7 @@ use dflat_engine::storage::CloseOptions;
 use dflat_model::Table;
 use dflat_workspace::{ErrorKind, FileOptions, Workspace, salvage};
 
-use crate::posts::{fill, table, titles};
+use crate::posts::{below, fetch, fill, table, titles};
 
 fn open(path: &Path) -> Workspace {
     Workspace::open(path, &FileOptions::default()).unwrap()
@@ -196,6 +196,37 @@ fn a_read_builds_incomplete_indexes_if_the_option_is_set() {
         assert_eq!(progress.len(), 1);
         assert!(matches!(progress[0].state, BuildState::Ready));
         assert_eq!(progress[0].rows_done, 20);
+    }
+}
+
+#[test]
+fn a_query_builds_an_index_that_another_program_removes_after_the_first_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("posts.db");
+    let table = table("1");
+    let mut options = FileOptions::default();
+    options.index_on_read(true);
+    let workspace = Workspace::open(&path, &options).unwrap();
+    fill(&workspace, &table, 20);
+    let count = || {
+        let mut query = fetch(&workspace, &table);
+        query.query = below(&table, 3);
+        query.count().unwrap()
+    };
+    let expected = count();
+    let index = format!("{}__{}", table.name, table.indexes[0].storage_key());
+    let sql = rusqlite::Connection::open(&path).unwrap();
+    for damage in ["DROP TABLE", "DELETE FROM"] {
+        sql.execute_batch(&format!("{damage} {index}")).unwrap();
+        assert_eq!(titles(&workspace, &table).len(), 20);
+        workspace.engine().settle().unwrap();
+        let rows = format!("SELECT count(*) FROM {index}");
+        let rows = || sql.query_row(&rows, [], |row| row.get::<_, i64>(0));
+        // A read that needs no index builds none.
+        assert_ne!(rows().ok(), Some(20), "{damage}");
+        assert_eq!(count(), expected);
+        workspace.engine().settle().unwrap();
+        assert_eq!(rows().unwrap(), 20, "{damage}");
     }
 }
 
