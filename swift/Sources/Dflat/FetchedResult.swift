@@ -1,5 +1,8 @@
 import Foundation
 
+/// The number of objects of a result whose places are made together.
+private let partLength = 64
+
 /// The objects of a query as of one commit.
 ///
 /// An object is made when it is accessed first, and kept: `result[0] === result[0]`.
@@ -10,7 +13,9 @@ open class FetchedResult<Element: Atom>: RandomAccessCollection, @unchecked Send
   public typealias SubSequence = Array<Element>.SubSequence
 
   private let lock = NSLock()
-  private var made: [Element?]
+  /// The objects that were accessed, in parts that are made when they are needed.
+  private let made: UnsafeMutableBufferPointer<UnsafeMutablePointer<Element?>?>
+  private let given: [Element]
   private let length: Int
   private let make: ((Int) -> Element)?
   /// The query and what else the library needs to subscribe to the result.
@@ -18,7 +23,8 @@ open class FetchedResult<Element: Atom>: RandomAccessCollection, @unchecked Send
 
   /// Creates a result of objects, which no query belongs to.
   public init(_ array: [Element]) {
-    made = array
+    made = UnsafeMutableBufferPointer(start: nil, count: 0)
+    given = array
     length = array.count
     make = nil
     _origin = nil
@@ -26,7 +32,9 @@ open class FetchedResult<Element: Atom>: RandomAccessCollection, @unchecked Send
 
   /// Creates a result whose objects are made when they are accessed.
   public init(_count count: Int, origin: AnyObject?, make: @escaping (Int) -> Element) {
-    made = [Element?](repeating: nil, count: count)
+    made = .allocate(capacity: (count + partLength - 1) / partLength)
+    made.initialize(repeating: nil)
+    given = []
     length = count
     self.make = make
     _origin = origin
@@ -34,10 +42,18 @@ open class FetchedResult<Element: Atom>: RandomAccessCollection, @unchecked Send
 
   /// Creates a result of objects that a query belongs to.
   public init(_ array: [Element], origin: AnyObject?) {
-    made = array
+    made = UnsafeMutableBufferPointer(start: nil, count: 0)
+    given = array
     length = array.count
     make = nil
     _origin = origin
+  }
+
+  deinit {
+    for case .some(let part) in made {
+      part.deinitialize(count: partLength).deallocate()
+    }
+    made.deallocate()
   }
 
   /// All objects.
@@ -52,13 +68,23 @@ open class FetchedResult<Element: Atom>: RandomAccessCollection, @unchecked Send
   public func formIndex(before i: inout Index) { i -= 1 }
 
   public subscript(position: Index) -> Element {
-    guard let make = make else { return made[position]! }
+    guard let make = make else { return given[position] }
+    precondition(position >= 0 && position < length, "the result has no such position")
+    let (number, place) = position.quotientAndRemainder(dividingBy: partLength)
     lock.lock()
     defer { lock.unlock() }
-    if let object = made[position] { return object }
+    let part = made[number] ?? makePart(number)
+    if let object = part[place] { return object }
     let object = make(position)
-    made[position] = object
+    part[place] = object
     return object
+  }
+
+  private func makePart(_ number: Int) -> UnsafeMutablePointer<Element?> {
+    let part = UnsafeMutablePointer<Element?>.allocate(capacity: partLength)
+    part.initialize(repeating: nil, count: partLength)
+    made[number] = part
+    return part
   }
 
   public subscript(x: Indices) -> SubSequence { underlyingArray[x] }

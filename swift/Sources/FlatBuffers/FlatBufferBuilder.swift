@@ -1,9 +1,26 @@
 import Foundation
 
+/// The memory of a builder. Copies of a builder share it until one of them writes.
+@usableFromInline
+final class BuilderMemory: @unchecked Sendable {
+  @usableFromInline let start: UnsafeMutableRawPointer
+  @usableFromInline let count: Int
+
+  init(count: Int) {
+    self.count = count
+    start = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 8)
+  }
+
+  deinit {
+    start.deallocate()
+  }
+}
+
 /// Builds a payload, from its end to its beginning: values that others refer to come first.
 @frozen
 public struct FlatBufferBuilder {
-  @usableFromInline var bytes: [UInt8]
+  @usableFromInline var memory: BuilderMemory
+  /// The bytes so far are those from here to the end of the memory.
   @usableFromInline var head: Int
   /// The largest alignment of a value so far.
   @usableFromInline var alignment = 1
@@ -13,8 +30,8 @@ public struct FlatBufferBuilder {
 
   /// Creates an empty builder with room for so many bytes; it grows if it needs more.
   public init(initialSize: Int32 = 1024, serializeDefaults: Bool = false) {
-    bytes = [UInt8](repeating: 0, count: max(Int(initialSize), 16))
-    head = bytes.count
+    memory = BuilderMemory(count: max(Int(initialSize), 16))
+    head = memory.count
     serializesDefaults = serializeDefaults
   }
 
@@ -22,23 +39,23 @@ public struct FlatBufferBuilder {
 
   /// The number of bytes so far.
   @inlinable
-  public var size: UInt32 { UInt32(bytes.count - head) }
+  public var size: UInt32 { UInt32(used) }
 
   @inlinable
-  var used: Int { bytes.count - head }
+  var used: Int { memory.count &- head }
 
   /// Removes everything, and keeps the memory.
   public mutating func clear() {
-    head = bytes.count
+    head = memory.count
     alignment = 1
     fields.removeAll(keepingCapacity: true)
   }
 
   /// The bytes so far.
-  public var sizedByteArray: [UInt8] { Array(bytes[head...]) }
+  public var sizedByteArray: [UInt8] { withUnsafeBytes { Array($0) } }
 
   /// The bytes so far.
-  public var data: Data { Data(bytes[head...]) }
+  public var data: Data { withUnsafeBytes { Data($0) } }
 
   /// A copy of the bytes so far.
   public var sizedBuffer: ByteBuffer { ByteBuffer(bytes: sizedByteArray) }
@@ -48,30 +65,42 @@ public struct FlatBufferBuilder {
 
   /// Calls a function with the bytes so far.
   public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
-    try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[head...])) }
+    try withExtendedLifetime(memory) {
+      try body(UnsafeRawBufferPointer(start: memory.start + head, count: used))
+    }
   }
 
+  /// Makes room for `count` more bytes in memory that no copy of this builder has.
   @inlinable
   mutating func reserve(_ count: Int) {
-    guard head < count else { return }
-    let kept = used
-    let grown = max(bytes.count * 2, kept + count + 16)
-    var larger = [UInt8](repeating: 0, count: grown)
-    larger.replaceSubrange((grown - kept)..., with: bytes[head...])
-    head = grown - kept
-    bytes = larger
+    if head < count || !isKnownUniquelyReferenced(&memory) { replaceMemory(for: count) }
   }
 
-  /// Adds zeros so that the payload is aligned after `count` more bytes.
+  @usableFromInline
+  mutating func replaceMemory(for count: Int) {
+    let kept = used
+    let larger = BuilderMemory(count: max(memory.count * (head < count ? 2 : 1), kept + count + 16))
+    (larger.start + (larger.count - kept)).copyMemory(from: memory.start + head, byteCount: kept)
+    head = larger.count - kept
+    memory = larger
+  }
+
+  /// Adds zeros so that the payload is aligned after `count` more bytes, for which there is room
+  /// then.
   @inlinable
   mutating func align(_ to: Int, after count: Int = 0) {
     alignment = max(alignment, to)
     let padding = -(used + count) & (to - 1)
     reserve(padding + count)
-    for _ in 0..<padding {
-      head -= 1
-      bytes[head] = 0
-    }
+    pushZeros(padding)
+  }
+
+  /// Adds zeros, for which there is room.
+  @inlinable
+  mutating func pushZeros(_ count: Int) {
+    guard count > 0 else { return }
+    head &-= count
+    (memory.start + head).initializeMemory(as: UInt8.self, repeating: 0, count: count)
   }
 
   /// Adds zeros so that the payload is aligned after `count` more bytes.
@@ -88,20 +117,17 @@ public struct FlatBufferBuilder {
     return size
   }
 
+  /// Writes bytes, for which there is room.
   @inlinable
   mutating func push(_ source: UnsafeRawBufferPointer) {
-    reserve(source.count)
-    head -= source.count
-    if source.isEmpty { return }
-    bytes.withUnsafeMutableBytes { target in
-      UnsafeMutableRawBufferPointer(rebasing: target[head..<(head + source.count)])
-        .copyMemory(from: source)
-    }
+    guard let start = source.baseAddress else { return }
+    head &-= source.count
+    (memory.start + head).copyMemory(from: start, byteCount: source.count)
   }
 
   @inlinable
   mutating func push<T>(number: T) {
-    align(MemoryLayout<T>.size)
+    align(MemoryLayout<T>.size, after: MemoryLayout<T>.size)
     Swift.withUnsafeBytes(of: number) { push($0) }
   }
 
@@ -119,9 +145,7 @@ public struct FlatBufferBuilder {
     guard var text = text else { return Offset() }
     return text.withUTF8 { utf8 in
       align(4, after: utf8.count + 1)
-      reserve(1)
-      head -= 1
-      bytes[head] = 0
+      pushZeros(1)
       push(UnsafeRawBufferPointer(utf8))
       push(number: UInt32(utf8.count))
       return Offset(offset: UInt32(used))
@@ -246,19 +270,16 @@ public struct FlatBufferBuilder {
     var length = 4
     for field in fields { length = max(length, Int(field.at) + 2) }
     align(2, after: length)
-    head -= length
-    let (place, distance) = (head, Int32(used - table))
-    bytes.withUnsafeMutableBytes { target in
-      let vtable = UnsafeMutableRawBufferPointer(rebasing: target[place..<(place + length)])
-      vtable.initializeMemory(as: UInt8.self, repeating: 0)
-      vtable.storeBytes(of: UInt16(length), toByteOffset: 0, as: UInt16.self)
-      vtable.storeBytes(of: UInt16(table - start), toByteOffset: 2, as: UInt16.self)
-      for field in fields {
-        vtable.storeBytes(
-          of: UInt16(table - field.offset), toByteOffset: Int(field.at), as: UInt16.self)
-      }
-      target.storeBytes(of: distance, toByteOffset: target.count - table, as: Int32.self)
+    pushZeros(length)
+    let vtable = memory.start + head
+    vtable.storeBytes(of: UInt16(length), toByteOffset: 0, as: UInt16.self)
+    vtable.storeBytes(of: UInt16(table - start), toByteOffset: 2, as: UInt16.self)
+    for field in fields {
+      vtable.storeBytes(
+        of: UInt16(table - field.offset), toByteOffset: Int(field.at), as: UInt16.self)
     }
+    let distance = Int32(used - table)
+    memory.start.storeBytes(of: distance, toByteOffset: memory.count - table, as: Int32.self)
     return UInt32(table)
   }
 

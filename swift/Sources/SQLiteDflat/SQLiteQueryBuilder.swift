@@ -5,14 +5,23 @@ import Foundation
 /// The result of a query as the engine holds it.
 final class StoredResult: @unchecked Sendable {
   let handle: Handle
-  let views: UnsafeBufferPointer<dflat_view>
+  /// The number of objects.
+  let count: Int
 
   init(_ handle: Handle) throws {
     self.handle = handle
-    var first: UnsafePointer<dflat_view>?
     var count = 0
-    try call { dflat_result_views(handle.pointer, &first, &count, $0) }
-    views = UnsafeBufferPointer(start: first, count: count)
+    try call { dflat_result_count(handle.pointer, &count, $0) }
+    self.count = count
+  }
+
+  /// The object at a position, with a count of its own. The views of all objects would be made in
+  /// one allocation, which a subscriber that reads few of them does not need.
+  func view(_ position: Int) -> dflat_view {
+    var view = dflat_view()
+    let code = dflat_result_view(handle.pointer, position, &view, nil)
+    precondition(code == DFLAT_OK.code, "the result has no object at \(position)")
+    return view
   }
 }
 
@@ -31,15 +40,11 @@ final class QueryOrigin<Element: Atom>: @unchecked Sendable {
 
   /// The result that the engine has read, with the rest of the query applied.
   func result(_ stored: StoredResult, _ maker: ObjectMaker<Element>) -> FetchedResult<Element> {
-    let views = stored.views
     guard !parts.isWhole else {
       let origin = QueryOrigin(parts, query, known: stored)
-      return FetchedResult(_count: views.count, origin: origin) { position in
-        // The closure keeps `stored`, to which the views belong.
-        maker.copy(stored.views[position])
-      }
+      return FetchedResult(_count: stored.count, origin: origin) { maker.make(stored.view($0)) }
     }
-    let objects = parts.apply(views.map { maker.copy($0) })
+    let objects = parts.apply((0..<stored.count).map { maker.make(stored.view($0)) })
     return FetchedResult(objects, origin: QueryOrigin(parts, query, known: nil))
   }
 }

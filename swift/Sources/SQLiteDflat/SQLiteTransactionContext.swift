@@ -38,20 +38,22 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
   }
 
   /// Carries out a request. For generated code.
-  public static func _commit<T: Atom & SQLiteAtom & FlatBuffersEncodable>(
-    _ toolbox: PersistenceToolbox, _ type: ChangeRequestType, base: T?, isUpsert: Bool, object: @autoclosure () -> T
+  public static func _commit(
+    _ toolbox: PersistenceToolbox, _ type: ChangeRequestType, of element: any SQLiteAtom.Type,
+    base: (any Atom & SQLiteAtom)?, isUpsert: Bool, write: (inout FlatBufferBuilder) -> Offset
   ) -> UpdatedObject? {
     guard let toolbox = toolbox as? SQLitePersistenceToolbox else { return nil }
     do {
-      return try toolbox.carryOut(type, base, isUpsert, object)
+      return try toolbox.carryOut(type, element, base, isUpsert, write)
     } catch {
       toolbox.failure = error as? DflatError
       return nil
     }
   }
 
-  private func carryOut<T: Atom & SQLiteAtom & FlatBuffersEncodable>(
-    _ type: ChangeRequestType, _ base: T?, _ isUpsert: Bool, _ object: () -> T
+  private func carryOut(
+    _ type: ChangeRequestType, _ element: any SQLiteAtom.Type, _ base: (any Atom & SQLiteAtom)?,
+    _ isUpsert: Bool, _ write: (inout FlatBufferBuilder) -> Offset
   ) throws -> UpdatedObject {
     let operation: Int32
     switch type {
@@ -63,20 +65,20 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
     case .deletion: operation = DFLAT_DELETE.code
     }
     let none = dflat_object()
-    let old = (seen ?? base?.stored)?.object ?? none
+    let old = (seen ?? base?._payload as? StoredPayload)?.object ?? none
     if type == .deletion {
       do {
-        _ = try context.submit(T.self, operation, old, dflat_bytes())
+        _ = try context.submit(element, operation, old, dflat_bytes())
       } catch let error as DflatError where error.code == DFLAT_NOT_FOUND.code {
         // The row vanished meanwhile, which is what the request is for.
       }
       return .deleted(base?._rowid ?? -1)
     }
     flatBufferBuilder.clear()
-    let root = object().to(flatBufferBuilder: &flatBufferBuilder)
+    let root = write(&flatBufferBuilder)
     flatBufferBuilder.finish(offset: root)
     let (result, atom) = try flatBufferBuilder.withUnsafeBytes {
-      try context.submit(T.self, operation, old, $0.lent)
+      try context.submit(element, operation, old, $0.lent)
     }
     guard let atom = atom else {
       throw DflatError(code: DFLAT_NOT_FOUND.code, message: "the object was deleted")
@@ -99,7 +101,7 @@ public final class SQLiteTransactionContext: TransactionContext {
   /// The number of the transactions before this one.
   private let start: Int64
   /// The tables that this transaction has changed.
-  private var changed: Set<OpaquePointer> = []
+  private var changed: [OpaquePointer] = []
   private let report: (Error) -> Void
   private(set) var isAborted = false
   /// The error by which the transaction was lost.
@@ -168,19 +170,20 @@ public final class SQLiteTransactionContext: TransactionContext {
     return try submit(changeRequest)
   }
 
-  fileprivate func submit<T: Atom & SQLiteAtom>(
-    _ type: T.Type, _ operation: Int32, _ base: dflat_object, _ payload: dflat_bytes
-  ) throws -> (Int32, T?) {
-    let maker = ObjectMaker<T>(timestamp: -1)
+  fileprivate func submit(
+    _ element: any SQLiteAtom.Type, _ operation: Int32, _ base: dflat_object,
+    _ payload: dflat_bytes
+  ) throws -> (Int32, Atom?) {
+    let table = element._table.handle.pointer
     var result: Int32 = 0
     var view = dflat_view()
     let flags = toolbox.seen == nil ? 0 : UInt32(DFLAT_SUBMIT_IF_UNCHANGED.code)
     try call {
       dflat_transaction_submit(
-        transaction, maker.table, operation, flags, base, payload, &result, &view, $0)
+        transaction, table, operation, flags, base, payload, &result, &view, $0)
     }
-    if result != DFLAT_IDENTITY.code { changed.insert(maker.table) }
-    return (result, maker.optional(view))
+    if result != DFLAT_IDENTITY.code, !changed.contains(table) { changed.append(table) }
+    return (result, view.object.chunk == nil ? nil : view.atom(of: element, timestamp: -1))
   }
 
   /// The object with a key.
@@ -219,21 +222,43 @@ public final class SQLiteTransactionContext: TransactionContext {
   /// The engine looks up no object that this transaction has read, and is not changed since.
   func readLatest<T: Atom & SQLiteAtom>(_ object: T) throws -> T? {
     guard let stored = object.stored, stored.rowid == object._rowid else {
-      if object._rowid >= 0 { return try read(T.self, .rowid(object._rowid)) }
-      return try read(T.self, .primaryKey(object._primaryKey))
+      return try lookUp(object)
     }
-    let maker = ObjectMaker<T> { self.timestamp(of: $0) }
-    var view = dflat_view()
-    try call {
-      dflat_transaction_latest(transaction, maker.table, stored.object, &view, $0)
-    }
-    return maker.optional(view)
+    let maker = ObjectMaker<T>(ofStored: timestamp(of: T._table.handle.pointer))
+    return maker.optional(try latestView(stored, T._table))
   }
 
-  /// As `readLatest` in the transaction of this thread, but reports an error. For generated code.
+  private func lookUp<T: Atom & SQLiteAtom>(_ object: T) throws -> T? {
+    if object._rowid >= 0 { return try read(T.self, .rowid(object._rowid)) }
+    return try read(T.self, .primaryKey(object._primaryKey))
+  }
+
+  private func latestView(_ stored: StoredPayload, _ table: _StoredTable) throws -> dflat_view {
+    var view = dflat_view()
+    try call {
+      dflat_transaction_latest(transaction, table.handle.pointer, stored.object, &view, $0)
+    }
+    return view
+  }
+
+  /// As `readLatest`, for a request: an object that is up to date is its own latest state.
+  private func latestForRequest<T: Atom & SQLiteAtom>(_ object: T) throws -> T? {
+    guard let stored = object.stored, stored.rowid == object._rowid else {
+      return try lookUp(object)
+    }
+    let view = try latestView(stored, T._table)
+    guard view.payload == stored.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else {
+      return ObjectMaker<T>(ofStored: timestamp(of: T._table.handle.pointer)).optional(view)
+    }
+    dflat_object_release(view.object)
+    return object
+  }
+
+  /// The latest state of an object in the transaction of this thread, for a request; reports an
+  /// error. For generated code.
   public static func _latest<T: Atom & SQLiteAtom>(_ object: T) -> T? {
     guard let current = current else { return nil }
-    return current.found { try current.readLatest(object) }
+    return current.found { try current.latestForRequest(object) }
   }
 }
 

@@ -48,34 +48,46 @@ final class StoredPayload: _Payload, @unchecked Sendable {
   }
 }
 
+extension dflat_view {
+  /// Makes an object, which takes the count of the view's object.
+  func atom(of type: any SQLiteAtom.Type, timestamp: Int64) -> Atom {
+    type._make(_PayloadReader(root: StoredPayload(self)), row_id, timestamp)
+  }
+}
+
 /// Makes objects of one type.
 struct ObjectMaker<Element: Atom> {
   private let type: any SQLiteAtom.Type
   private let timestamp: Int64
 
-  init(timestamp: Int64) {
-    guard let type = Element.self as? any SQLiteAtom.Type else {
-      preconditionFailure("\(Element.self) is not a stored type")
-    }
+  private init(_ type: any SQLiteAtom.Type, _ timestamp: Int64) {
     self.type = type
     self.timestamp = timestamp
   }
 
+  init(timestamp: Int64) {
+    self.init(Self.stored, timestamp)
+  }
+
   /// As `init(timestamp:)`, with a number for the table.
   init(timestamp: (OpaquePointer) -> Int64) {
-    let table = ObjectMaker(timestamp: -1).table
-    self.init(timestamp: timestamp(table))
+    let type = Self.stored
+    self.init(type, timestamp(type._table.handle.pointer))
+  }
+
+  /// The type as a stored one. The search takes longer than to make an object.
+  private static var stored: any SQLiteAtom.Type {
+    guard let type = Element.self as? any SQLiteAtom.Type else {
+      preconditionFailure("\(Element.self) is not a stored type")
+    }
+    return type
   }
 
   var table: OpaquePointer { type._table.handle.pointer }
 
   /// Makes an object of a view with a count of its own.
   func make(_ view: dflat_view) -> Element {
-    let object = type._make(_PayloadReader(root: StoredPayload(view)))
-    let element = unsafeDowncast(object as AnyObject, to: Element.self)
-    element._rowid = view.row_id
-    element._changesTimestamp = timestamp
-    return element
+    unsafeDowncast(view.atom(of: type, timestamp: timestamp), to: Element.self)
   }
 
   /// Makes an object of a view that belongs to another owner.
@@ -90,9 +102,20 @@ struct ObjectMaker<Element: Atom> {
   }
 }
 
+extension ObjectMaker where Element: SQLiteAtom {
+  /// As the others, without a search for the type.
+  init(ofStored timestamp: Int64) {
+    self.init(Element.self, timestamp)
+  }
+}
+
 extension Atom {
   /// The object as the engine knows it, if the engine has read it.
   var stored: StoredPayload? { (self as? any SQLiteAtom)?._payload as? StoredPayload }
+}
+
+extension Atom where Self: SQLiteAtom {
+  var stored: StoredPayload? { _payload as? StoredPayload }
 }
 
 /// Calls a function with the values of a key.

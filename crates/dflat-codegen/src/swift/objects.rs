@@ -113,11 +113,20 @@ impl Scope<'_> {
             text.line("_values = nil");
         });
         text.item(
-            "public static func _make(_ place: _PayloadReader) -> Self",
-            |text| text.line("Self(place)"),
+            "public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) \
+             -> Dflat.Atom",
+            |text| {
+                text.line("let object = Self(place)");
+                text.line("object._rowid = rowid");
+                text.line("object._changesTimestamp = timestamp");
+                text.line("return object");
+            },
         );
         text.item("public var _payload: _Payload?", |text| {
             text.line("_place?.whole");
+        });
+        text.item(format!("var _builder: {builder}"), |text| {
+            text.line(format!("_values?.value ?? {builder}(from: self)"));
         });
         text.item("public static func from(data: Data) -> Self", |text| {
             text.line("Self(_PayloadReader(table: ByteBuffer(data: data)))");
@@ -179,6 +188,7 @@ impl Scope<'_> {
                     text.line(format!("self.{name} = {name}"));
                 }
             });
+            self.builder_writing(plan, text);
         });
     }
 }

@@ -3,7 +3,7 @@
 use super::payloads::arguments_in;
 use super::text::Text;
 use super::{Scope, names};
-use crate::plan::TablePlan;
+use crate::plan::{FieldPlan, TablePlan};
 
 impl Scope<'_> {
     pub(super) fn change_request(self, plan: &TablePlan<'_>, text: &mut Text) {
@@ -15,44 +15,33 @@ impl Scope<'_> {
                 text.line(format!("public typealias Element = {name}"));
                 text.blank();
                 text.line(format!("private let _base: {name}?"));
+                text.line(format!("private let _object: {name}?"));
                 text.line("private var _isUpsert = false");
                 text.line("public var _type: ChangeRequestType");
                 text.line("public var _rowid: Int64");
                 for field in &plan.fields {
-                    let (name, ty) = (self.field_name(field), self.field_type(field));
-                    text.line(format!("public var {name}: {ty}"));
+                    self.request_field(field, text);
                 }
-                self.request_initialisers(plan, &name, text);
+                request_initialisers(&name, text);
                 factories(&name, &request, text);
                 self.commit(plan, text);
             },
         );
     }
 
-    fn request_initialisers(self, plan: &TablePlan<'_>, name: &str, text: &mut Text) {
-        let head = format!("private init(_ type: ChangeRequestType, base: {name}?, of o: {name})");
-        text.item(head, |text| {
-            text.line("_base = base");
-            text.line("_type = type");
-            text.line("_rowid = base?._rowid ?? -1");
-            for field in &plan.fields {
-                let name = self.field_name(field);
-                text.line(format!("self.{name} = o.{name}"));
-            }
-        });
-        text.item("private init()", |text| {
-            text.line("_base = nil");
-            text.line("_type = .creation");
-            text.line("_rowid = -1");
-            for field in &plan.fields {
-                let (name, default) = (self.field_name(field), self.default(field));
-                text.line(format!("self.{name} = {default}"));
-            }
-        });
+    /// A value of the request. It is read from the object when it is needed first, and never for a
+    /// deletion.
+    fn request_field(self, field: &FieldPlan<'_>, text: &mut Text) {
+        let (name, ty) = (self.field_name(field), self.field_type(field));
+        let read = match self.is_optional(field) {
+            true => format!("_object?.{name}"),
+            false => format!("_object?.{name} ?? {}", self.default(field)),
+        };
+        text.line(format!("public lazy var {name}: {ty} = {read}"));
     }
 
     fn commit(self, plan: &TablePlan<'_>, text: &mut Text) {
-        let builder = self.companion("Builder");
+        let (name, builder) = (self.name(), self.companion("Builder"));
         let head = "public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject?";
         text.item(head, |text| {
             let arguments = plan.fields.iter().map(|field| {
@@ -62,16 +51,31 @@ impl Scope<'_> {
             let arguments: Vec<String> = arguments.collect();
             text.line("let __type = _type");
             text.line("_type = .none");
-            text.line("let __values =");
-            text.indented(|text| arguments_in(&builder, &arguments, text));
-            text.line(
-                "let __result = SQLitePersistenceToolbox._commit(\n  toolbox, __type, base: _base, \
-                 isUpsert: _isUpsert, object: __values.build())",
+            text.block(
+                format!(
+                    "let __result = SQLitePersistenceToolbox._commit(\n  toolbox, __type, of: {name}\
+                     .self, base: _base, isUpsert: _isUpsert)"
+                ),
+                |text| {
+                    text.line("__builder in");
+                    arguments_in(&builder, &arguments, text);
+                    text.line("._write(to: &__builder)")
+                },
             );
             text.line("if case .inserted(let __object)? = __result { _rowid = __object._rowid }");
             text.line("return __result");
         });
     }
+}
+
+fn request_initialisers(name: &str, text: &mut Text) {
+    let head = format!("private init(_ type: ChangeRequestType, base: {name}?, of o: {name}?)");
+    text.item(head, |text| {
+        text.line("_base = base");
+        text.line("_object = o");
+        text.line("_type = type");
+        text.line("_rowid = base?._rowid ?? -1");
+    });
 }
 
 fn factories(name: &str, request: &str, text: &mut Text) {
@@ -103,7 +107,7 @@ fn factories(name: &str, request: &str, text: &mut Text) {
     );
     text.item(
         format!("public static func creationRequest() -> {request}"),
-        |text| text.line(format!("{request}()")),
+        |text| text.line(format!("{request}(.creation, base: nil, of: nil)")),
     );
     text.item(
         format!("public static func deletionRequest(_ o: {name}) -> {request}?"),

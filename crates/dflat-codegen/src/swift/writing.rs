@@ -21,33 +21,15 @@ impl Scope<'_> {
     }
 
     pub(super) fn table_writing(self, plan: &TablePlan<'_>, text: &mut Text) {
+        let is_stored = self.ty().stored.is_some();
         let head = format!("extension {}: FlatBuffersEncodable", self.path());
         text.item(head, |text| {
-            text.block(HEAD, |text| {
-                for field in &plan.fields {
-                    if let Some(made) = self.reference(field) {
-                        let at = field.source.voffset;
-                        text.line(format!("let __f{at} = {made}"));
-                    }
-                    if let Value::Vector(Item::Union(_)) = field.value {
-                        let (name, at) = (self.field_name(field), field.source.voffset);
-                        text.line(format!(
-                            "let __c{at} = self.{name}.isEmpty ? Offset() : \
-                             flatBufferBuilder.createVector(self.{name}.map {{ $0._code }})"
-                        ));
-                    }
-                }
-                let count = plan.fields.len();
-                text.line(format!(
-                    "let __start = flatBufferBuilder.startTable(with: {count})"
-                ));
-                for inline in &plan.inline {
-                    self.inline(plan, *inline, text);
-                }
-                text.line("return Offset(offset: flatBufferBuilder.endTable(at: __start))");
+            text.block(HEAD, |text| match is_stored {
+                true => text.line("_builder._write(to: &flatBufferBuilder)"),
+                false => self.write_fields(plan, text),
             });
         });
-        if self.ty().stored.is_some() {
+        if is_stored {
             text.item(format!("extension {}", self.path()), |text| {
                 text.block("public func toData() -> Data", |text| {
                     text.line("if let payload = _payload { return Data(payload.bytes) }");
@@ -58,6 +40,36 @@ impl Scope<'_> {
                 });
             });
         }
+    }
+
+    /// Prints the function that writes the fields of a stored type, inside its builder.
+    pub(super) fn builder_writing(self, plan: &TablePlan<'_>, text: &mut Text) {
+        let head = "func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset";
+        text.item(head, |text| self.write_fields(plan, text));
+    }
+
+    fn write_fields(self, plan: &TablePlan<'_>, text: &mut Text) {
+        for field in &plan.fields {
+            if let Some(made) = self.reference(field) {
+                let at = field.source.voffset;
+                text.line(format!("let __f{at} = {made}"));
+            }
+            if let Value::Vector(Item::Union(_)) = field.value {
+                let (name, at) = (self.field_name(field), field.source.voffset);
+                text.line(format!(
+                    "let __c{at} = self.{name}.isEmpty ? Offset() : \
+                     flatBufferBuilder.createVector(self.{name}.map {{ $0._code }})"
+                ));
+            }
+        }
+        let count = plan.fields.len();
+        text.line(format!(
+            "let __start = flatBufferBuilder.startTable(with: {count})"
+        ));
+        for inline in &plan.inline {
+            self.inline(plan, *inline, text);
+        }
+        text.line("return Offset(offset: flatBufferBuilder.endTable(at: __start))");
     }
 
     /// The code that writes a value which the table refers to.

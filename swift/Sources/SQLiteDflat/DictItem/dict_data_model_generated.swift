@@ -124,12 +124,19 @@ public final class DictItem: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: DictItemBuilder {
+    _values?.value ?? DictItemBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -209,5 +216,26 @@ public struct DictItemBuilder {
     self.doubleValue = doubleValue
     self.stringValue = stringValue
     self.codable = codable
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f4 = flatBufferBuilder.create(string: self.key)
+    let __f6 = flatBufferBuilder.create(string: self.namespace)
+    let __f8 = flatBufferBuilder.create(string: self.version)
+    let __f22 = flatBufferBuilder.create(string: self.stringValue)
+    let __f24 = self.codable.isEmpty ? Offset() : flatBufferBuilder.createVector(self.codable)
+    let __start = flatBufferBuilder.startTable(with: 11)
+    flatBufferBuilder.add(element: self.longValue, def: 0, at: 14)
+    flatBufferBuilder.add(element: self.unsignedLongValue, def: 0, at: 16)
+    flatBufferBuilder.add(element: self.doubleValue, def: 0.0, at: 20)
+    flatBufferBuilder.add(offset: __f4, at: 4)
+    flatBufferBuilder.add(offset: __f6, at: 6)
+    flatBufferBuilder.add(offset: __f8, at: 8)
+    flatBufferBuilder.add(element: self.floatValue, def: 0.0, at: 18)
+    flatBufferBuilder.add(offset: __f22, at: 22)
+    flatBufferBuilder.add(offset: __f24, at: 24)
+    flatBufferBuilder.add(element: self.valueType.rawValue, def: 0, at: 10)
+    flatBufferBuilder.add(element: self.boolValue, def: false, at: 12)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

@@ -12,24 +12,7 @@ extension ValueType: SQLiteValue {
 
 extension DictItem: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = flatBufferBuilder.create(string: self.key)
-    let __f6 = flatBufferBuilder.create(string: self.namespace)
-    let __f8 = flatBufferBuilder.create(string: self.version)
-    let __f22 = flatBufferBuilder.create(string: self.stringValue)
-    let __f24 = self.codable.isEmpty ? Offset() : flatBufferBuilder.createVector(self.codable)
-    let __start = flatBufferBuilder.startTable(with: 11)
-    flatBufferBuilder.add(element: self.longValue, def: 0, at: 14)
-    flatBufferBuilder.add(element: self.unsignedLongValue, def: 0, at: 16)
-    flatBufferBuilder.add(element: self.doubleValue, def: 0.0, at: 20)
-    flatBufferBuilder.add(offset: __f4, at: 4)
-    flatBufferBuilder.add(offset: __f6, at: 6)
-    flatBufferBuilder.add(offset: __f8, at: 8)
-    flatBufferBuilder.add(element: self.floatValue, def: 0.0, at: 18)
-    flatBufferBuilder.add(offset: __f22, at: 22)
-    flatBufferBuilder.add(offset: __f24, at: 24)
-    flatBufferBuilder.add(element: self.valueType.rawValue, def: 0, at: 10)
-    flatBufferBuilder.add(element: self.boolValue, def: false, at: 12)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -48,53 +31,27 @@ public final class DictItemChangeRequest: Dflat.ChangeRequest {
   public typealias Element = DictItem
 
   private let _base: DictItem?
+  private let _object: DictItem?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var key: String
-  public var namespace: String
-  public var version: String?
-  public var valueType: ValueType
-  public var boolValue: Bool
-  public var longValue: Int64
-  public var unsignedLongValue: UInt64
-  public var floatValue: Float32
-  public var doubleValue: Double
-  public var stringValue: String?
-  public var codable: [UInt8]
+  public lazy var key: String = _object?.key ?? ""
+  public lazy var namespace: String = _object?.namespace ?? ""
+  public lazy var version: String? = _object?.version
+  public lazy var valueType: ValueType = _object?.valueType ?? ValueType.boolValue
+  public lazy var boolValue: Bool = _object?.boolValue ?? false
+  public lazy var longValue: Int64 = _object?.longValue ?? 0
+  public lazy var unsignedLongValue: UInt64 = _object?.unsignedLongValue ?? 0
+  public lazy var floatValue: Float32 = _object?.floatValue ?? 0.0
+  public lazy var doubleValue: Double = _object?.doubleValue ?? 0.0
+  public lazy var stringValue: String? = _object?.stringValue
+  public lazy var codable: [UInt8] = _object?.codable ?? []
 
-  private init(_ type: ChangeRequestType, base: DictItem?, of o: DictItem) {
+  private init(_ type: ChangeRequestType, base: DictItem?, of o: DictItem?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.key = o.key
-    self.namespace = o.namespace
-    self.version = o.version
-    self.valueType = o.valueType
-    self.boolValue = o.boolValue
-    self.longValue = o.longValue
-    self.unsignedLongValue = o.unsignedLongValue
-    self.floatValue = o.floatValue
-    self.doubleValue = o.doubleValue
-    self.stringValue = o.stringValue
-    self.codable = o.codable
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.key = ""
-    self.namespace = ""
-    self.version = nil
-    self.valueType = ValueType.boolValue
-    self.boolValue = false
-    self.longValue = 0
-    self.unsignedLongValue = 0
-    self.floatValue = 0.0
-    self.doubleValue = 0.0
-    self.stringValue = nil
-    self.codable = []
   }
 
   public static func changeRequest(_ o: DictItem) -> DictItemChangeRequest? {
@@ -117,7 +74,7 @@ public final class DictItemChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> DictItemChangeRequest {
-    DictItemChangeRequest()
+    DictItemChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: DictItem) -> DictItemChangeRequest? {
@@ -129,7 +86,9 @@ public final class DictItemChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: DictItem.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       DictItemBuilder(
         key: self.key,
         namespace: self.namespace,
@@ -142,8 +101,8 @@ public final class DictItemChangeRequest: Dflat.ChangeRequest {
         doubleValue: self.doubleValue,
         stringValue: self.stringValue,
         codable: self.codable)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

@@ -154,12 +154,19 @@ public final class BenchDoc: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: BenchDocBuilder {
+    _values?.value ?? BenchDocBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -224,5 +231,22 @@ public struct BenchDocBuilder {
     self.content = content
     self.tag = tag
     self.priority = priority
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f8 = flatBufferBuilder.create(string: self.title)
+    let __f12 = self.content?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f14 = flatBufferBuilder.create(string: self.tag)
+    let __start = flatBufferBuilder.startTable(with: 6)
+    if let value = self.pos {
+      flatBufferBuilder.add(structSize: 12, alignment: 4, at: 4) { value._write(to: $0) }
+    }
+    flatBufferBuilder.add(offset: __f8, at: 8)
+    flatBufferBuilder.add(offset: __f12, at: 12)
+    flatBufferBuilder.add(offset: __f14, at: 14)
+    flatBufferBuilder.add(element: self.priority, def: 0, at: 16)
+    flatBufferBuilder.add(element: self.color.rawValue, def: 0, at: 6)
+    flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 10)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

@@ -46,20 +46,7 @@ extension Content: FlatBuffersEncodable {
 
 extension BenchDoc: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f8 = flatBufferBuilder.create(string: self.title)
-    let __f12 = self.content?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f14 = flatBufferBuilder.create(string: self.tag)
-    let __start = flatBufferBuilder.startTable(with: 6)
-    if let value = self.pos {
-      flatBufferBuilder.add(structSize: 12, alignment: 4, at: 4) { value._write(to: $0) }
-    }
-    flatBufferBuilder.add(offset: __f8, at: 8)
-    flatBufferBuilder.add(offset: __f12, at: 12)
-    flatBufferBuilder.add(offset: __f14, at: 14)
-    flatBufferBuilder.add(element: self.priority, def: 0, at: 16)
-    flatBufferBuilder.add(element: self.color.rawValue, def: 0, at: 6)
-    flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 10)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -78,38 +65,22 @@ public final class BenchDocChangeRequest: Dflat.ChangeRequest {
   public typealias Element = BenchDoc
 
   private let _base: BenchDoc?
+  private let _object: BenchDoc?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var pos: Vec3?
-  public var color: Color
-  public var title: String
-  public var content: Content?
-  public var tag: String?
-  public var priority: Int32
+  public lazy var pos: Vec3? = _object?.pos
+  public lazy var color: Color = _object?.color ?? Color.red
+  public lazy var title: String = _object?.title ?? ""
+  public lazy var content: Content? = _object?.content
+  public lazy var tag: String? = _object?.tag
+  public lazy var priority: Int32 = _object?.priority ?? 0
 
-  private init(_ type: ChangeRequestType, base: BenchDoc?, of o: BenchDoc) {
+  private init(_ type: ChangeRequestType, base: BenchDoc?, of o: BenchDoc?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.pos = o.pos
-    self.color = o.color
-    self.title = o.title
-    self.content = o.content
-    self.tag = o.tag
-    self.priority = o.priority
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.pos = nil
-    self.color = Color.red
-    self.title = ""
-    self.content = nil
-    self.tag = nil
-    self.priority = 0
   }
 
   public static func changeRequest(_ o: BenchDoc) -> BenchDocChangeRequest? {
@@ -132,7 +103,7 @@ public final class BenchDocChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> BenchDocChangeRequest {
-    BenchDocChangeRequest()
+    BenchDocChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: BenchDoc) -> BenchDocChangeRequest? {
@@ -144,7 +115,9 @@ public final class BenchDocChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: BenchDoc.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       BenchDocBuilder(
         pos: self.pos,
         color: self.color,
@@ -152,8 +125,8 @@ public final class BenchDocChangeRequest: Dflat.ChangeRequest {
         content: self.content,
         tag: self.tag,
         priority: self.priority)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

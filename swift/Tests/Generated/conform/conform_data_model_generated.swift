@@ -234,12 +234,19 @@ extension Conforming {
       _values = nil
     }
 
-    public static func _make(_ place: _PayloadReader) -> Self {
-      Self(place)
+    public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+      let object = Self(place)
+      object._rowid = rowid
+      object._changesTimestamp = timestamp
+      return object
     }
 
     public var _payload: _Payload? {
       _place?.whole
+    }
+
+    var _builder: CardBuilder {
+      _values?.value ?? CardBuilder(from: self)
     }
 
     public static func from(data: Data) -> Self {
@@ -331,6 +338,27 @@ extension Conforming {
       self.content = content
       self.contents = contents
       self.described = described
+    }
+
+    func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+      let __f6 = flatBufferBuilder.create(string: self.title)
+      let __f14 = self.content?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+      let __f18 = self.contents.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.contents)
+      let __c18 = self.contents.isEmpty ? Offset() : flatBufferBuilder.createVector(self.contents.map { $0._code })
+      let __f20 = self.described?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+      let __start = flatBufferBuilder.startTable(with: 7)
+      flatBufferBuilder.add(element: self.id, def: 0, at: 4)
+      flatBufferBuilder.add(offset: __f6, at: 6)
+      if let value = self.at {
+        flatBufferBuilder.add(structSize: 8, alignment: 4, at: 10) { value._write(to: $0) }
+      }
+      flatBufferBuilder.add(offset: __f14, at: 14)
+      flatBufferBuilder.add(offset: __c18, at: 16)
+      flatBufferBuilder.add(offset: __f18, at: 18)
+      flatBufferBuilder.add(offset: __f20, at: 20)
+      flatBufferBuilder.add(element: self.color.rawValue, def: 0, at: 8)
+      flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 12)
+      return Offset(offset: flatBufferBuilder.endTable(at: __start))
     }
   }
 }

@@ -55,24 +55,7 @@ extension Conforming.Content: FlatBuffersEncodable {
 
 extension Conforming.Card: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f6 = flatBufferBuilder.create(string: self.title)
-    let __f14 = self.content?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f18 = self.contents.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.contents)
-    let __c18 = self.contents.isEmpty ? Offset() : flatBufferBuilder.createVector(self.contents.map { $0._code })
-    let __f20 = self.described?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __start = flatBufferBuilder.startTable(with: 7)
-    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
-    flatBufferBuilder.add(offset: __f6, at: 6)
-    if let value = self.at {
-      flatBufferBuilder.add(structSize: 8, alignment: 4, at: 10) { value._write(to: $0) }
-    }
-    flatBufferBuilder.add(offset: __f14, at: 14)
-    flatBufferBuilder.add(offset: __c18, at: 16)
-    flatBufferBuilder.add(offset: __f18, at: 18)
-    flatBufferBuilder.add(offset: __f20, at: 20)
-    flatBufferBuilder.add(element: self.color.rawValue, def: 0, at: 8)
-    flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 12)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -92,41 +75,23 @@ extension Conforming {
     public typealias Element = Card
 
     private let _base: Card?
+    private let _object: Card?
     private var _isUpsert = false
     public var _type: ChangeRequestType
     public var _rowid: Int64
-    public var id: Int32
-    public var title: String?
-    public var color: Conforming.Color
-    public var at: Conforming.Point?
-    public var content: Conforming.Content?
-    public var contents: [Conforming.Content]
-    public var described: Conforming.Described?
+    public lazy var id: Int32 = _object?.id ?? 0
+    public lazy var title: String? = _object?.title
+    public lazy var color: Conforming.Color = _object?.color ?? Conforming.Color.red
+    public lazy var at: Conforming.Point? = _object?.at
+    public lazy var content: Conforming.Content? = _object?.content
+    public lazy var contents: [Conforming.Content] = _object?.contents ?? []
+    public lazy var described: Conforming.Described? = _object?.described
 
-    private init(_ type: ChangeRequestType, base: Card?, of o: Card) {
+    private init(_ type: ChangeRequestType, base: Card?, of o: Card?) {
       _base = base
+      _object = o
       _type = type
       _rowid = base?._rowid ?? -1
-      self.id = o.id
-      self.title = o.title
-      self.color = o.color
-      self.at = o.at
-      self.content = o.content
-      self.contents = o.contents
-      self.described = o.described
-    }
-
-    private init() {
-      _base = nil
-      _type = .creation
-      _rowid = -1
-      self.id = 0
-      self.title = nil
-      self.color = Conforming.Color.red
-      self.at = nil
-      self.content = nil
-      self.contents = []
-      self.described = nil
     }
 
     public static func changeRequest(_ o: Card) -> CardChangeRequest? {
@@ -149,7 +114,7 @@ extension Conforming {
     }
 
     public static func creationRequest() -> CardChangeRequest {
-      CardChangeRequest()
+      CardChangeRequest(.creation, base: nil, of: nil)
     }
 
     public static func deletionRequest(_ o: Card) -> CardChangeRequest? {
@@ -161,7 +126,9 @@ extension Conforming {
     public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
       let __type = _type
       _type = .none
-      let __values =
+      let __result = SQLitePersistenceToolbox._commit(
+        toolbox, __type, of: Card.self, base: _base, isUpsert: _isUpsert) {
+        __builder in
         CardBuilder(
           id: self.id,
           title: self.title,
@@ -170,8 +137,8 @@ extension Conforming {
           content: self.content,
           contents: self.contents,
           described: self.described)
-      let __result = SQLitePersistenceToolbox._commit(
-        toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+        ._write(to: &__builder)
+      }
       if case .inserted(let __object)? = __result { _rowid = __object._rowid }
       return __result
     }

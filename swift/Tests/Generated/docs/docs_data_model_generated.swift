@@ -105,12 +105,19 @@ public final class Thing: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: ThingBuilder {
+    _values?.value ?? ThingBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -178,6 +185,24 @@ public struct ThingBuilder {
     self.rank = rank
     self.quote = quote
     self.code = code
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f4 = flatBufferBuilder.create(string: self.name)
+    let __f8 = self.part?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f12 = self.any?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f16 = flatBufferBuilder.create(string: self.quote)
+    let __f18 = flatBufferBuilder.create(string: self.code)
+    let __start = flatBufferBuilder.startTable(with: 7)
+    flatBufferBuilder.add(offset: __f4, at: 4)
+    flatBufferBuilder.add(offset: __f8, at: 8)
+    flatBufferBuilder.add(offset: __f12, at: 12)
+    flatBufferBuilder.add(element: self.rank, def: 5, at: 14)
+    flatBufferBuilder.add(offset: __f16, at: 16)
+    flatBufferBuilder.add(offset: __f18, at: 18)
+    flatBufferBuilder.add(element: self.color.rawValue, def: 0, at: 6)
+    flatBufferBuilder.add(element: self.any?._code ?? 0, def: 0, at: 10)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

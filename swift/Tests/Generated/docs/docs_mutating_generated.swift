@@ -13,21 +13,7 @@ extension Color: SQLiteValue {
 
 extension Thing: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = flatBufferBuilder.create(string: self.name)
-    let __f8 = self.part?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f12 = self.any?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f16 = flatBufferBuilder.create(string: self.quote)
-    let __f18 = flatBufferBuilder.create(string: self.code)
-    let __start = flatBufferBuilder.startTable(with: 7)
-    flatBufferBuilder.add(offset: __f4, at: 4)
-    flatBufferBuilder.add(offset: __f8, at: 8)
-    flatBufferBuilder.add(offset: __f12, at: 12)
-    flatBufferBuilder.add(element: self.rank, def: 5, at: 14)
-    flatBufferBuilder.add(offset: __f16, at: 16)
-    flatBufferBuilder.add(offset: __f18, at: 18)
-    flatBufferBuilder.add(element: self.color.rawValue, def: 0, at: 6)
-    flatBufferBuilder.add(element: self.any?._code ?? 0, def: 0, at: 10)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -46,41 +32,23 @@ public final class ThingChangeRequest: Dflat.ChangeRequest {
   public typealias Element = Thing
 
   private let _base: Thing?
+  private let _object: Thing?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var name: String
-  public var color: Color
-  public var part: Part?
-  public var any: `Any`?
-  public var rank: Int32
-  public var quote: String
-  public var code: String?
+  public lazy var name: String = _object?.name ?? ""
+  public lazy var color: Color = _object?.color ?? Color.red
+  public lazy var part: Part? = _object?.part
+  public lazy var any: `Any`? = _object?.any
+  public lazy var rank: Int32 = _object?.rank ?? 5
+  public lazy var quote: String = _object?.quote ?? "a `b`"
+  public lazy var code: String? = _object?.code
 
-  private init(_ type: ChangeRequestType, base: Thing?, of o: Thing) {
+  private init(_ type: ChangeRequestType, base: Thing?, of o: Thing?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.name = o.name
-    self.color = o.color
-    self.part = o.part
-    self.any = o.any
-    self.rank = o.rank
-    self.quote = o.quote
-    self.code = o.code
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.name = ""
-    self.color = Color.red
-    self.part = nil
-    self.any = nil
-    self.rank = 5
-    self.quote = "a `b`"
-    self.code = nil
   }
 
   public static func changeRequest(_ o: Thing) -> ThingChangeRequest? {
@@ -103,7 +71,7 @@ public final class ThingChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> ThingChangeRequest {
-    ThingChangeRequest()
+    ThingChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: Thing) -> ThingChangeRequest? {
@@ -115,7 +83,9 @@ public final class ThingChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: Thing.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       ThingBuilder(
         name: self.name,
         color: self.color,
@@ -124,8 +94,8 @@ public final class ThingChangeRequest: Dflat.ChangeRequest {
         rank: self.rank,
         quote: self.quote,
         code: self.code)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

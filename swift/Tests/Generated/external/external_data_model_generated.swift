@@ -83,12 +83,19 @@ extension Shop {
       _values = nil
     }
 
-    public static func _make(_ place: _PayloadReader) -> Self {
-      Self(place)
+    public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+      let object = Self(place)
+      object._rowid = rowid
+      object._changesTimestamp = timestamp
+      return object
     }
 
     public var _payload: _Payload? {
       _place?.whole
+    }
+
+    var _builder: SaleBuilder {
+      _values?.value ?? SaleBuilder(from: self)
     }
 
     public static func from(data: Data) -> Self {
@@ -153,6 +160,24 @@ extension Shop {
       self.item = item
       self.items = items
       self.weapons = weapons
+    }
+
+    func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+      let __f8 = self.weapon?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+      let __f12 = self.item?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+      let __f16 = self.items.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.items)
+      let __c16 = self.items.isEmpty ? Offset() : flatBufferBuilder.createVector(self.items.map { $0._code })
+      let __f18 = self.weapons.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.weapons)
+      let __start = flatBufferBuilder.startTable(with: 6)
+      flatBufferBuilder.add(element: self.id, def: 0, at: 4)
+      flatBufferBuilder.add(offset: __f8, at: 8)
+      flatBufferBuilder.add(offset: __f12, at: 12)
+      flatBufferBuilder.add(offset: __c16, at: 14)
+      flatBufferBuilder.add(offset: __f16, at: 16)
+      flatBufferBuilder.add(offset: __f18, at: 18)
+      flatBufferBuilder.add(element: self.color.rawValue, def: 2, at: 6)
+      flatBufferBuilder.add(element: self.item?._code ?? 0, def: 0, at: 10)
+      return Offset(offset: flatBufferBuilder.endTable(at: __start))
     }
   }
 }

@@ -16,21 +16,7 @@ extension Shop.Item: FlatBuffersEncodable {
 
 extension Shop.Sale: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f8 = self.weapon?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f12 = self.item?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f16 = self.items.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.items)
-    let __c16 = self.items.isEmpty ? Offset() : flatBufferBuilder.createVector(self.items.map { $0._code })
-    let __f18 = self.weapons.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.weapons)
-    let __start = flatBufferBuilder.startTable(with: 6)
-    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
-    flatBufferBuilder.add(offset: __f8, at: 8)
-    flatBufferBuilder.add(offset: __f12, at: 12)
-    flatBufferBuilder.add(offset: __c16, at: 14)
-    flatBufferBuilder.add(offset: __f16, at: 16)
-    flatBufferBuilder.add(offset: __f18, at: 18)
-    flatBufferBuilder.add(element: self.color.rawValue, def: 2, at: 6)
-    flatBufferBuilder.add(element: self.item?._code ?? 0, def: 0, at: 10)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -50,38 +36,22 @@ extension Shop {
     public typealias Element = Sale
 
     private let _base: Sale?
+    private let _object: Sale?
     private var _isUpsert = false
     public var _type: ChangeRequestType
     public var _rowid: Int64
-    public var id: Int32
-    public var color: MyGame.Sample.Color
-    public var weapon: MyGame.Sample.Weapon?
-    public var item: Shop.Item?
-    public var items: [Shop.Item]
-    public var weapons: [MyGame.Sample.Weapon]
+    public lazy var id: Int32 = _object?.id ?? 0
+    public lazy var color: MyGame.Sample.Color = _object?.color ?? MyGame.Sample.Color.blue
+    public lazy var weapon: MyGame.Sample.Weapon? = _object?.weapon
+    public lazy var item: Shop.Item? = _object?.item
+    public lazy var items: [Shop.Item] = _object?.items ?? []
+    public lazy var weapons: [MyGame.Sample.Weapon] = _object?.weapons ?? []
 
-    private init(_ type: ChangeRequestType, base: Sale?, of o: Sale) {
+    private init(_ type: ChangeRequestType, base: Sale?, of o: Sale?) {
       _base = base
+      _object = o
       _type = type
       _rowid = base?._rowid ?? -1
-      self.id = o.id
-      self.color = o.color
-      self.weapon = o.weapon
-      self.item = o.item
-      self.items = o.items
-      self.weapons = o.weapons
-    }
-
-    private init() {
-      _base = nil
-      _type = .creation
-      _rowid = -1
-      self.id = 0
-      self.color = MyGame.Sample.Color.blue
-      self.weapon = nil
-      self.item = nil
-      self.items = []
-      self.weapons = []
     }
 
     public static func changeRequest(_ o: Sale) -> SaleChangeRequest? {
@@ -104,7 +74,7 @@ extension Shop {
     }
 
     public static func creationRequest() -> SaleChangeRequest {
-      SaleChangeRequest()
+      SaleChangeRequest(.creation, base: nil, of: nil)
     }
 
     public static func deletionRequest(_ o: Sale) -> SaleChangeRequest? {
@@ -116,7 +86,9 @@ extension Shop {
     public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
       let __type = _type
       _type = .none
-      let __values =
+      let __result = SQLitePersistenceToolbox._commit(
+        toolbox, __type, of: Sale.self, base: _base, isUpsert: _isUpsert) {
+        __builder in
         SaleBuilder(
           id: self.id,
           color: self.color,
@@ -124,8 +96,8 @@ extension Shop {
           item: self.item,
           items: self.items,
           weapons: self.weapons)
-      let __result = SQLitePersistenceToolbox._commit(
-        toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+        ._write(to: &__builder)
+      }
       if case .inserted(let __object)? = __result { _rowid = __object._rowid }
       return __result
     }

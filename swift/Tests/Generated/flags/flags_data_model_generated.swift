@@ -113,12 +113,19 @@ public final class User: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: UserBuilder {
+    _values?.value ?? UserBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -186,5 +193,18 @@ public struct UserBuilder {
     self.wide = wide
     self.many = many
     self.maybe = maybe
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f14 = self.many.isEmpty ? Offset() : flatBufferBuilder.createVector(self.many.map { $0.rawValue })
+    let __start = flatBufferBuilder.startTable(with: 7)
+    flatBufferBuilder.add(element: self.wide.rawValue, def: 0, at: 12)
+    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
+    flatBufferBuilder.add(offset: __f14, at: 14)
+    flatBufferBuilder.add(element: self.rights.rawValue, def: 3, at: 6)
+    flatBufferBuilder.add(element: self.one.rawValue, def: 2, at: 8)
+    flatBufferBuilder.add(element: self.none.rawValue, def: 0, at: 10)
+    flatBufferBuilder.add(element: self.maybe?.rawValue, at: 16)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

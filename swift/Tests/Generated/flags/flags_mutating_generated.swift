@@ -19,16 +19,7 @@ extension Wide: SQLiteValue {
 
 extension User: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f14 = self.many.isEmpty ? Offset() : flatBufferBuilder.createVector(self.many.map { $0.rawValue })
-    let __start = flatBufferBuilder.startTable(with: 7)
-    flatBufferBuilder.add(element: self.wide.rawValue, def: 0, at: 12)
-    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
-    flatBufferBuilder.add(offset: __f14, at: 14)
-    flatBufferBuilder.add(element: self.rights.rawValue, def: 3, at: 6)
-    flatBufferBuilder.add(element: self.one.rawValue, def: 2, at: 8)
-    flatBufferBuilder.add(element: self.none.rawValue, def: 0, at: 10)
-    flatBufferBuilder.add(element: self.maybe?.rawValue, at: 16)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -47,41 +38,23 @@ public final class UserChangeRequest: Dflat.ChangeRequest {
   public typealias Element = User
 
   private let _base: User?
+  private let _object: User?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var id: Int32
-  public var rights: Rights
-  public var one: Rights
-  public var none: Rights
-  public var wide: Wide
-  public var many: [Rights]
-  public var maybe: Rights?
+  public lazy var id: Int32 = _object?.id ?? 0
+  public lazy var rights: Rights = _object?.rights ?? Rights(rawValue: 3)
+  public lazy var one: Rights = _object?.one ?? Rights.write
+  public lazy var none: Rights = _object?.none ?? Rights(rawValue: 0)
+  public lazy var wide: Wide = _object?.wide ?? Wide(rawValue: 0)
+  public lazy var many: [Rights] = _object?.many ?? []
+  public lazy var maybe: Rights? = _object?.maybe
 
-  private init(_ type: ChangeRequestType, base: User?, of o: User) {
+  private init(_ type: ChangeRequestType, base: User?, of o: User?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.id = o.id
-    self.rights = o.rights
-    self.one = o.one
-    self.none = o.none
-    self.wide = o.wide
-    self.many = o.many
-    self.maybe = o.maybe
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.id = 0
-    self.rights = Rights(rawValue: 3)
-    self.one = Rights.write
-    self.none = Rights(rawValue: 0)
-    self.wide = Wide(rawValue: 0)
-    self.many = []
-    self.maybe = nil
   }
 
   public static func changeRequest(_ o: User) -> UserChangeRequest? {
@@ -104,7 +77,7 @@ public final class UserChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> UserChangeRequest {
-    UserChangeRequest()
+    UserChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: User) -> UserChangeRequest? {
@@ -116,7 +89,9 @@ public final class UserChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: User.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       UserBuilder(
         id: self.id,
         rights: self.rights,
@@ -125,8 +100,8 @@ public final class UserChangeRequest: Dflat.ChangeRequest {
         wide: self.wide,
         many: self.many,
         maybe: self.maybe)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

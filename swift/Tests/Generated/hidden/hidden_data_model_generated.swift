@@ -339,12 +339,19 @@ public final class FlatBuffer: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDe
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: FlatBufferBuilder {
+    _values?.value ?? FlatBufferBuilder(from: self)
   }
 
   public static func from(data: Foundation.Data) -> Self {
@@ -427,5 +434,33 @@ public struct FlatBufferBuilder {
     self.flag = flag
     self.value = value
     self.writers = writers
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBuffers.FlatBufferBuilder) -> FlatBuffers.Offset {
+    let __f4 = flatBufferBuilder.create(string: self.id)
+    let __f6 = self.data?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
+    let __f8 = self.int32?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
+    let __f10 = self.payload?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
+    let __f12 = self.reader?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
+    let __f14 = self.valueBox?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
+    let __f16 = self.table?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
+    let __f18 = self.path?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
+    let __f26 = self.value?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
+    let __f28 = self.writers.isEmpty ? FlatBuffers.Offset() : flatBufferBuilder.createVector(encoding: self.writers)
+    let __start = flatBufferBuilder.startTable(with: 12)
+    flatBufferBuilder.add(offset: __f4, at: 4)
+    flatBufferBuilder.add(offset: __f6, at: 6)
+    flatBufferBuilder.add(offset: __f8, at: 8)
+    flatBufferBuilder.add(offset: __f10, at: 10)
+    flatBufferBuilder.add(offset: __f12, at: 12)
+    flatBufferBuilder.add(offset: __f14, at: 14)
+    flatBufferBuilder.add(offset: __f16, at: 16)
+    flatBufferBuilder.add(offset: __f18, at: 18)
+    flatBufferBuilder.add(offset: __f26, at: 26)
+    flatBufferBuilder.add(offset: __f28, at: 28)
+    flatBufferBuilder.add(element: self.bool.rawValue, def: 0, at: 20)
+    flatBufferBuilder.add(element: self.flag, def: false, at: 22)
+    flatBufferBuilder.add(element: self.value?._code ?? 0, def: 0, at: 24)
+    return FlatBuffers.Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

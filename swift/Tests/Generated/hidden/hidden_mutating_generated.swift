@@ -112,31 +112,7 @@ extension SQLiteValue: FlatBuffersEncodable {
 
 extension FlatBuffer: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBuffers.FlatBufferBuilder) -> FlatBuffers.Offset {
-    let __f4 = flatBufferBuilder.create(string: self.id)
-    let __f6 = self.data?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
-    let __f8 = self.int32?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
-    let __f10 = self.payload?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
-    let __f12 = self.reader?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
-    let __f14 = self.valueBox?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
-    let __f16 = self.table?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
-    let __f18 = self.path?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
-    let __f26 = self.value?.to(flatBufferBuilder: &flatBufferBuilder) ?? FlatBuffers.Offset()
-    let __f28 = self.writers.isEmpty ? FlatBuffers.Offset() : flatBufferBuilder.createVector(encoding: self.writers)
-    let __start = flatBufferBuilder.startTable(with: 12)
-    flatBufferBuilder.add(offset: __f4, at: 4)
-    flatBufferBuilder.add(offset: __f6, at: 6)
-    flatBufferBuilder.add(offset: __f8, at: 8)
-    flatBufferBuilder.add(offset: __f10, at: 10)
-    flatBufferBuilder.add(offset: __f12, at: 12)
-    flatBufferBuilder.add(offset: __f14, at: 14)
-    flatBufferBuilder.add(offset: __f16, at: 16)
-    flatBufferBuilder.add(offset: __f18, at: 18)
-    flatBufferBuilder.add(offset: __f26, at: 26)
-    flatBufferBuilder.add(offset: __f28, at: 28)
-    flatBufferBuilder.add(element: self.bool.rawValue, def: 0, at: 20)
-    flatBufferBuilder.add(element: self.flag, def: false, at: 22)
-    flatBufferBuilder.add(element: self.value?._code ?? 0, def: 0, at: 24)
-    return FlatBuffers.Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -155,56 +131,28 @@ public final class FlatBufferChangeRequest: Dflat.ChangeRequest {
   public typealias Element = FlatBuffer
 
   private let _base: FlatBuffer?
+  private let _object: FlatBuffer?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var id: String
-  public var data: Data?
-  public var int32: Int32?
-  public var payload: Payload?
-  public var reader: PayloadReader?
-  public var valueBox: ValueBox?
-  public var table: StoredTable?
-  public var path: FieldPath?
-  public var bool: Bool
-  public var flag: Swift.Bool
-  public var value: SQLiteValue?
-  public var writers: [StructWriter]
+  public lazy var id: String = _object?.id ?? ""
+  public lazy var data: Data? = _object?.data
+  public lazy var int32: Int32? = _object?.int32
+  public lazy var payload: Payload? = _object?.payload
+  public lazy var reader: PayloadReader? = _object?.reader
+  public lazy var valueBox: ValueBox? = _object?.valueBox
+  public lazy var table: StoredTable? = _object?.table
+  public lazy var path: FieldPath? = _object?.path
+  public lazy var bool: Bool = _object?.bool ?? Bool.yes
+  public lazy var flag: Swift.Bool = _object?.flag ?? false
+  public lazy var value: SQLiteValue? = _object?.value
+  public lazy var writers: [StructWriter] = _object?.writers ?? []
 
-  private init(_ type: ChangeRequestType, base: FlatBuffer?, of o: FlatBuffer) {
+  private init(_ type: ChangeRequestType, base: FlatBuffer?, of o: FlatBuffer?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.id = o.id
-    self.data = o.data
-    self.int32 = o.int32
-    self.payload = o.payload
-    self.reader = o.reader
-    self.valueBox = o.valueBox
-    self.table = o.table
-    self.path = o.path
-    self.bool = o.bool
-    self.flag = o.flag
-    self.value = o.value
-    self.writers = o.writers
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.id = ""
-    self.data = nil
-    self.int32 = nil
-    self.payload = nil
-    self.reader = nil
-    self.valueBox = nil
-    self.table = nil
-    self.path = nil
-    self.bool = Bool.yes
-    self.flag = false
-    self.value = nil
-    self.writers = []
   }
 
   public static func changeRequest(_ o: FlatBuffer) -> FlatBufferChangeRequest? {
@@ -227,7 +175,7 @@ public final class FlatBufferChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> FlatBufferChangeRequest {
-    FlatBufferChangeRequest()
+    FlatBufferChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: FlatBuffer) -> FlatBufferChangeRequest? {
@@ -239,7 +187,9 @@ public final class FlatBufferChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: FlatBuffer.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       FlatBufferBuilder(
         id: self.id,
         data: self.data,
@@ -253,8 +203,8 @@ public final class FlatBufferChangeRequest: Dflat.ChangeRequest {
         flag: self.flag,
         value: self.value,
         writers: self.writers)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

@@ -132,12 +132,19 @@ public final class Task: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: TaskBuilder {
+    _values?.value ?? TaskBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -211,5 +218,24 @@ public struct TaskBuilder {
     self.weight = weight
     self.note = note
     self.content = content
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f8 = flatBufferBuilder.create(string: self.title)
+    let __f14 = flatBufferBuilder.create(string: self.slug)
+    let __f18 = self.note?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f22 = self.content?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __start = flatBufferBuilder.startTable(with: 9)
+    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
+    flatBufferBuilder.add(element: self.due, at: 10)
+    flatBufferBuilder.add(element: self.weight, def: 0.0, at: 16)
+    flatBufferBuilder.add(element: self.list, def: 0, at: 6)
+    flatBufferBuilder.add(offset: __f8, at: 8)
+    flatBufferBuilder.add(offset: __f14, at: 14)
+    flatBufferBuilder.add(offset: __f18, at: 18)
+    flatBufferBuilder.add(offset: __f22, at: 22)
+    flatBufferBuilder.add(element: self.state.rawValue, def: 0, at: 12)
+    flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 20)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

@@ -32,22 +32,7 @@ extension Content: FlatBuffersEncodable {
 
 extension Task: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f8 = flatBufferBuilder.create(string: self.title)
-    let __f14 = flatBufferBuilder.create(string: self.slug)
-    let __f18 = self.note?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f22 = self.content?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __start = flatBufferBuilder.startTable(with: 9)
-    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
-    flatBufferBuilder.add(element: self.due, at: 10)
-    flatBufferBuilder.add(element: self.weight, def: 0.0, at: 16)
-    flatBufferBuilder.add(element: self.list, def: 0, at: 6)
-    flatBufferBuilder.add(offset: __f8, at: 8)
-    flatBufferBuilder.add(offset: __f14, at: 14)
-    flatBufferBuilder.add(offset: __f18, at: 18)
-    flatBufferBuilder.add(offset: __f22, at: 22)
-    flatBufferBuilder.add(element: self.state.rawValue, def: 0, at: 12)
-    flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 20)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -66,47 +51,25 @@ public final class TaskChangeRequest: Dflat.ChangeRequest {
   public typealias Element = Task
 
   private let _base: Task?
+  private let _object: Task?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var id: UInt64
-  public var list: UInt32
-  public var title: String?
-  public var due: Int64?
-  public var state: State
-  public var slug: String?
-  public var weight: Double
-  public var note: Note?
-  public var content: Content?
+  public lazy var id: UInt64 = _object?.id ?? 0
+  public lazy var list: UInt32 = _object?.list ?? 0
+  public lazy var title: String? = _object?.title
+  public lazy var due: Int64? = _object?.due
+  public lazy var state: State = _object?.state ?? State.open
+  public lazy var slug: String? = _object?.slug
+  public lazy var weight: Double = _object?.weight ?? 0.0
+  public lazy var note: Note? = _object?.note
+  public lazy var content: Content? = _object?.content
 
-  private init(_ type: ChangeRequestType, base: Task?, of o: Task) {
+  private init(_ type: ChangeRequestType, base: Task?, of o: Task?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.id = o.id
-    self.list = o.list
-    self.title = o.title
-    self.due = o.due
-    self.state = o.state
-    self.slug = o.slug
-    self.weight = o.weight
-    self.note = o.note
-    self.content = o.content
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.id = 0
-    self.list = 0
-    self.title = nil
-    self.due = nil
-    self.state = State.open
-    self.slug = nil
-    self.weight = 0.0
-    self.note = nil
-    self.content = nil
   }
 
   public static func changeRequest(_ o: Task) -> TaskChangeRequest? {
@@ -129,7 +92,7 @@ public final class TaskChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> TaskChangeRequest {
-    TaskChangeRequest()
+    TaskChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: Task) -> TaskChangeRequest? {
@@ -141,7 +104,9 @@ public final class TaskChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: Task.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       TaskBuilder(
         id: self.id,
         list: self.list,
@@ -152,8 +117,8 @@ public final class TaskChangeRequest: Dflat.ChangeRequest {
         weight: self.weight,
         note: self.note,
         content: self.content)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

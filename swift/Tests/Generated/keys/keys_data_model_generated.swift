@@ -145,12 +145,19 @@ public final class Entry: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: EntryBuilder {
+    _values?.value ?? EntryBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -221,5 +228,25 @@ public struct EntryBuilder {
     self.label = label
     self.tag = tag
     self.other = other
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f10 = flatBufferBuilder.create(string: self.name)
+    let __f14 = self.label?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f18 = self.tag?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f20 = self.other?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __start = flatBufferBuilder.startTable(with: 8)
+    flatBufferBuilder.add(element: self.score, def: 0.5, at: 8)
+    flatBufferBuilder.add(offset: __f10, at: 10)
+    if let value = self.spot {
+      flatBufferBuilder.add(structSize: 8, alignment: 4, at: 12) { value._write(to: $0) }
+    }
+    flatBufferBuilder.add(offset: __f14, at: 14)
+    flatBufferBuilder.add(offset: __f18, at: 18)
+    flatBufferBuilder.add(offset: __f20, at: 20)
+    flatBufferBuilder.add(element: self.zone.rawValue, def: 1, at: 6)
+    flatBufferBuilder.add(element: self.active, def: false, at: 4)
+    flatBufferBuilder.add(element: self.tag?._code ?? 0, def: 0, at: 16)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

@@ -37,23 +37,7 @@ extension Tag: FlatBuffersEncodable {
 
 extension Entry: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f10 = flatBufferBuilder.create(string: self.name)
-    let __f14 = self.label?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f18 = self.tag?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f20 = self.other?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __start = flatBufferBuilder.startTable(with: 8)
-    flatBufferBuilder.add(element: self.score, def: 0.5, at: 8)
-    flatBufferBuilder.add(offset: __f10, at: 10)
-    if let value = self.spot {
-      flatBufferBuilder.add(structSize: 8, alignment: 4, at: 12) { value._write(to: $0) }
-    }
-    flatBufferBuilder.add(offset: __f14, at: 14)
-    flatBufferBuilder.add(offset: __f18, at: 18)
-    flatBufferBuilder.add(offset: __f20, at: 20)
-    flatBufferBuilder.add(element: self.zone.rawValue, def: 1, at: 6)
-    flatBufferBuilder.add(element: self.active, def: false, at: 4)
-    flatBufferBuilder.add(element: self.tag?._code ?? 0, def: 0, at: 16)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -72,44 +56,24 @@ public final class EntryChangeRequest: Dflat.ChangeRequest {
   public typealias Element = Entry
 
   private let _base: Entry?
+  private let _object: Entry?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var active: Bool
-  public var zone: Zone
-  public var score: Double
-  public var name: String
-  public var spot: Spot?
-  public var label: Label?
-  public var tag: Tag?
-  public var other: Other?
+  public lazy var active: Bool = _object?.active ?? false
+  public lazy var zone: Zone = _object?.zone ?? Zone.south
+  public lazy var score: Double = _object?.score ?? 0.5
+  public lazy var name: String = _object?.name ?? "none"
+  public lazy var spot: Spot? = _object?.spot
+  public lazy var label: Label? = _object?.label
+  public lazy var tag: Tag? = _object?.tag
+  public lazy var other: Other? = _object?.other
 
-  private init(_ type: ChangeRequestType, base: Entry?, of o: Entry) {
+  private init(_ type: ChangeRequestType, base: Entry?, of o: Entry?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.active = o.active
-    self.zone = o.zone
-    self.score = o.score
-    self.name = o.name
-    self.spot = o.spot
-    self.label = o.label
-    self.tag = o.tag
-    self.other = o.other
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.active = false
-    self.zone = Zone.south
-    self.score = 0.5
-    self.name = "none"
-    self.spot = nil
-    self.label = nil
-    self.tag = nil
-    self.other = nil
   }
 
   public static func changeRequest(_ o: Entry) -> EntryChangeRequest? {
@@ -132,7 +96,7 @@ public final class EntryChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> EntryChangeRequest {
-    EntryChangeRequest()
+    EntryChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: Entry) -> EntryChangeRequest? {
@@ -144,7 +108,9 @@ public final class EntryChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: Entry.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       EntryBuilder(
         active: self.active,
         zone: self.zone,
@@ -154,8 +120,8 @@ public final class EntryChangeRequest: Dflat.ChangeRequest {
         label: self.label,
         tag: self.tag,
         other: self.other)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

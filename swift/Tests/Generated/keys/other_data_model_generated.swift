@@ -47,12 +47,19 @@ public final class Other: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: OtherBuilder {
+    _values?.value ?? OtherBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -105,5 +112,13 @@ public struct OtherBuilder {
   init(id: UInt8, note: String?) {
     self.id = id
     self.note = note
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f6 = flatBufferBuilder.create(string: self.note)
+    let __start = flatBufferBuilder.startTable(with: 2)
+    flatBufferBuilder.add(offset: __f6, at: 6)
+    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

@@ -7,11 +7,7 @@ import SQLiteDflat
 
 extension Other: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f6 = flatBufferBuilder.create(string: self.note)
-    let __start = flatBufferBuilder.startTable(with: 2)
-    flatBufferBuilder.add(offset: __f6, at: 6)
-    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -30,26 +26,18 @@ public final class OtherChangeRequest: Dflat.ChangeRequest {
   public typealias Element = Other
 
   private let _base: Other?
+  private let _object: Other?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var id: UInt8
-  public var note: String?
+  public lazy var id: UInt8 = _object?.id ?? 0
+  public lazy var note: String? = _object?.note
 
-  private init(_ type: ChangeRequestType, base: Other?, of o: Other) {
+  private init(_ type: ChangeRequestType, base: Other?, of o: Other?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.id = o.id
-    self.note = o.note
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.id = 0
-    self.note = nil
   }
 
   public static func changeRequest(_ o: Other) -> OtherChangeRequest? {
@@ -72,7 +60,7 @@ public final class OtherChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> OtherChangeRequest {
-    OtherChangeRequest()
+    OtherChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: Other) -> OtherChangeRequest? {
@@ -84,12 +72,14 @@ public final class OtherChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: Other.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       OtherBuilder(
         id: self.id,
         note: self.note)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

@@ -299,12 +299,19 @@ public final class Loop: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: LoopBuilder {
+    _values?.value ?? LoopBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -444,5 +451,55 @@ public struct LoopBuilder {
     self._1 = _1
     self.base = base
     self.`where` = `where`
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f4 = flatBufferBuilder.create(string: self.fn)
+    let __f14 = flatBufferBuilder.create(string: self.clone)
+    let __f28 = flatBufferBuilder.create(string: self.fromHere)
+    let __f34 = flatBufferBuilder.create(string: self.encoder)
+    let __f36 = flatBufferBuilder.create(string: self.encoderSlot)
+    let __f50 = flatBufferBuilder.create(string: self.text)
+    let __f52 = self.path?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f56 = self.dyn?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f58 = self.dynCodes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.dynCodes)
+    let __f62 = self.union.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.union)
+    let __c62 = self.union.isEmpty ? Offset() : flatBufferBuilder.createVector(self.union.map { $0._code })
+    let __f68 = self.`where`.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.`where`)
+    let __start = flatBufferBuilder.startTable(with: 31)
+    flatBufferBuilder.add(offset: __f4, at: 4)
+    flatBufferBuilder.add(element: self.move, def: 0, at: 6)
+    flatBufferBuilder.add(element: self.table, def: 0, at: 8)
+    flatBufferBuilder.add(element: self.all, def: 0, at: 10)
+    flatBufferBuilder.add(element: self.new, def: 0, at: 12)
+    flatBufferBuilder.add(offset: __f14, at: 14)
+    flatBufferBuilder.add(element: self.eq, def: 0, at: 16)
+    flatBufferBuilder.add(element: self.ne, def: 0, at: 18)
+    flatBufferBuilder.add(element: self.fmt, def: 0, at: 20)
+    flatBufferBuilder.add(element: self.asRef, def: 0, at: 24)
+    flatBufferBuilder.add(offset: __f28, at: 28)
+    flatBufferBuilder.add(element: self.toThere, def: 0, at: 30)
+    flatBufferBuilder.add(element: self.len, def: 0, at: 32)
+    flatBufferBuilder.add(offset: __f34, at: 34)
+    flatBufferBuilder.add(offset: __f36, at: 36)
+    flatBufferBuilder.add(element: self.view, def: 0, at: 38)
+    flatBufferBuilder.add(element: self.handle, def: 0, at: 40)
+    flatBufferBuilder.add(element: self.detach, def: 0, at: 42)
+    flatBufferBuilder.add(element: self.rowId, def: 0, at: 44)
+    flatBufferBuilder.add(element: self.other, def: 0, at: 46)
+    flatBufferBuilder.add(element: self.f, def: 0.0, at: 48)
+    flatBufferBuilder.add(offset: __f50, at: 50)
+    flatBufferBuilder.add(offset: __f52, at: 52)
+    flatBufferBuilder.add(offset: __f56, at: 56)
+    flatBufferBuilder.add(offset: __f58, at: 58)
+    flatBufferBuilder.add(offset: __c62, at: 60)
+    flatBufferBuilder.add(offset: __f62, at: 62)
+    flatBufferBuilder.add(element: self._1, def: 0, at: 64)
+    flatBufferBuilder.add(offset: __f68, at: 68)
+    flatBufferBuilder.add(element: self.not, def: false, at: 22)
+    flatBufferBuilder.add(element: self.isNew, def: false, at: 26)
+    flatBufferBuilder.add(element: self.dyn?._code ?? 0, def: 0, at: 54)
+    flatBufferBuilder.add(element: self.base.rawValue, def: 0, at: 66)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

@@ -39,53 +39,7 @@ extension Type_: FlatBuffersEncodable {
 
 extension Loop: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = flatBufferBuilder.create(string: self.fn)
-    let __f14 = flatBufferBuilder.create(string: self.clone)
-    let __f28 = flatBufferBuilder.create(string: self.fromHere)
-    let __f34 = flatBufferBuilder.create(string: self.encoder)
-    let __f36 = flatBufferBuilder.create(string: self.encoderSlot)
-    let __f50 = flatBufferBuilder.create(string: self.text)
-    let __f52 = self.path?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f56 = self.dyn?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f58 = self.dynCodes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.dynCodes)
-    let __f62 = self.union.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.union)
-    let __c62 = self.union.isEmpty ? Offset() : flatBufferBuilder.createVector(self.union.map { $0._code })
-    let __f68 = self.`where`.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.`where`)
-    let __start = flatBufferBuilder.startTable(with: 31)
-    flatBufferBuilder.add(offset: __f4, at: 4)
-    flatBufferBuilder.add(element: self.move, def: 0, at: 6)
-    flatBufferBuilder.add(element: self.table, def: 0, at: 8)
-    flatBufferBuilder.add(element: self.all, def: 0, at: 10)
-    flatBufferBuilder.add(element: self.new, def: 0, at: 12)
-    flatBufferBuilder.add(offset: __f14, at: 14)
-    flatBufferBuilder.add(element: self.eq, def: 0, at: 16)
-    flatBufferBuilder.add(element: self.ne, def: 0, at: 18)
-    flatBufferBuilder.add(element: self.fmt, def: 0, at: 20)
-    flatBufferBuilder.add(element: self.asRef, def: 0, at: 24)
-    flatBufferBuilder.add(offset: __f28, at: 28)
-    flatBufferBuilder.add(element: self.toThere, def: 0, at: 30)
-    flatBufferBuilder.add(element: self.len, def: 0, at: 32)
-    flatBufferBuilder.add(offset: __f34, at: 34)
-    flatBufferBuilder.add(offset: __f36, at: 36)
-    flatBufferBuilder.add(element: self.view, def: 0, at: 38)
-    flatBufferBuilder.add(element: self.handle, def: 0, at: 40)
-    flatBufferBuilder.add(element: self.detach, def: 0, at: 42)
-    flatBufferBuilder.add(element: self.rowId, def: 0, at: 44)
-    flatBufferBuilder.add(element: self.other, def: 0, at: 46)
-    flatBufferBuilder.add(element: self.f, def: 0.0, at: 48)
-    flatBufferBuilder.add(offset: __f50, at: 50)
-    flatBufferBuilder.add(offset: __f52, at: 52)
-    flatBufferBuilder.add(offset: __f56, at: 56)
-    flatBufferBuilder.add(offset: __f58, at: 58)
-    flatBufferBuilder.add(offset: __c62, at: 60)
-    flatBufferBuilder.add(offset: __f62, at: 62)
-    flatBufferBuilder.add(element: self._1, def: 0, at: 64)
-    flatBufferBuilder.add(offset: __f68, at: 68)
-    flatBufferBuilder.add(element: self.not, def: false, at: 22)
-    flatBufferBuilder.add(element: self.isNew, def: false, at: 26)
-    flatBufferBuilder.add(element: self.dyn?._code ?? 0, def: 0, at: 54)
-    flatBufferBuilder.add(element: self.base.rawValue, def: 0, at: 66)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -104,113 +58,47 @@ public final class LoopChangeRequest: Dflat.ChangeRequest {
   public typealias Element = Loop
 
   private let _base: Loop?
+  private let _object: Loop?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var fn: String
-  public var move: Int32
-  public var table: Int32
-  public var all: Int32
-  public var new: Int32
-  public var clone: String?
-  public var eq: Int32
-  public var ne: Int32
-  public var fmt: Int32
-  public var not: Bool
-  public var asRef: Int32
-  public var isNew: Bool
-  public var fromHere: String?
-  public var toThere: Int32
-  public var len: UInt32
-  public var encoder: String?
-  public var encoderSlot: String?
-  public var view: Int32
-  public var handle: Int32
-  public var detach: Int32
-  public var rowId: Int32
-  public var other: Int32
-  public var f: Float32
-  public var text: String?
-  public var path: Self_?
-  public var dyn: Type_?
-  public var dynCodes: [Int32]
-  public var union: [Type_]
-  public var _1: Int32
-  public var base: Match
-  public var `where`: [Self_]
+  public lazy var fn: String = _object?.fn ?? ""
+  public lazy var move: Int32 = _object?.move ?? 0
+  public lazy var table: Int32 = _object?.table ?? 0
+  public lazy var all: Int32 = _object?.all ?? 0
+  public lazy var new: Int32 = _object?.new ?? 0
+  public lazy var clone: String? = _object?.clone
+  public lazy var eq: Int32 = _object?.eq ?? 0
+  public lazy var ne: Int32 = _object?.ne ?? 0
+  public lazy var fmt: Int32 = _object?.fmt ?? 0
+  public lazy var not: Bool = _object?.not ?? false
+  public lazy var asRef: Int32 = _object?.asRef ?? 0
+  public lazy var isNew: Bool = _object?.isNew ?? false
+  public lazy var fromHere: String? = _object?.fromHere
+  public lazy var toThere: Int32 = _object?.toThere ?? 0
+  public lazy var len: UInt32 = _object?.len ?? 0
+  public lazy var encoder: String? = _object?.encoder
+  public lazy var encoderSlot: String? = _object?.encoderSlot
+  public lazy var view: Int32 = _object?.view ?? 0
+  public lazy var handle: Int32 = _object?.handle ?? 0
+  public lazy var detach: Int32 = _object?.detach ?? 0
+  public lazy var rowId: Int32 = _object?.rowId ?? 0
+  public lazy var other: Int32 = _object?.other ?? 0
+  public lazy var f: Float32 = _object?.f ?? 0.0
+  public lazy var text: String? = _object?.text
+  public lazy var path: Self_? = _object?.path
+  public lazy var dyn: Type_? = _object?.dyn
+  public lazy var dynCodes: [Int32] = _object?.dynCodes ?? []
+  public lazy var union: [Type_] = _object?.union ?? []
+  public lazy var _1: Int32 = _object?._1 ?? 0
+  public lazy var base: Match = _object?.base ?? Match.self_
+  public lazy var `where`: [Self_] = _object?.`where` ?? []
 
-  private init(_ type: ChangeRequestType, base: Loop?, of o: Loop) {
+  private init(_ type: ChangeRequestType, base: Loop?, of o: Loop?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.fn = o.fn
-    self.move = o.move
-    self.table = o.table
-    self.all = o.all
-    self.new = o.new
-    self.clone = o.clone
-    self.eq = o.eq
-    self.ne = o.ne
-    self.fmt = o.fmt
-    self.not = o.not
-    self.asRef = o.asRef
-    self.isNew = o.isNew
-    self.fromHere = o.fromHere
-    self.toThere = o.toThere
-    self.len = o.len
-    self.encoder = o.encoder
-    self.encoderSlot = o.encoderSlot
-    self.view = o.view
-    self.handle = o.handle
-    self.detach = o.detach
-    self.rowId = o.rowId
-    self.other = o.other
-    self.f = o.f
-    self.text = o.text
-    self.path = o.path
-    self.dyn = o.dyn
-    self.dynCodes = o.dynCodes
-    self.union = o.union
-    self._1 = o._1
-    self.base = o.base
-    self.`where` = o.`where`
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.fn = ""
-    self.move = 0
-    self.table = 0
-    self.all = 0
-    self.new = 0
-    self.clone = nil
-    self.eq = 0
-    self.ne = 0
-    self.fmt = 0
-    self.not = false
-    self.asRef = 0
-    self.isNew = false
-    self.fromHere = nil
-    self.toThere = 0
-    self.len = 0
-    self.encoder = nil
-    self.encoderSlot = nil
-    self.view = 0
-    self.handle = 0
-    self.detach = 0
-    self.rowId = 0
-    self.other = 0
-    self.f = 0.0
-    self.text = nil
-    self.path = nil
-    self.dyn = nil
-    self.dynCodes = []
-    self.union = []
-    self._1 = 0
-    self.base = Match.self_
-    self.`where` = []
   }
 
   public static func changeRequest(_ o: Loop) -> LoopChangeRequest? {
@@ -233,7 +121,7 @@ public final class LoopChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> LoopChangeRequest {
-    LoopChangeRequest()
+    LoopChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: Loop) -> LoopChangeRequest? {
@@ -245,7 +133,9 @@ public final class LoopChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: Loop.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       LoopBuilder(
         fn: self.fn,
         move: self.move,
@@ -278,8 +168,8 @@ public final class LoopChangeRequest: Dflat.ChangeRequest {
         _1: self._1,
         base: self.base,
         where: self.`where`)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

@@ -553,12 +553,19 @@ extension Far {
       _values = nil
     }
 
-    public static func _make(_ place: _PayloadReader) -> Self {
-      Self(place)
+    public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+      let object = Self(place)
+      object._rowid = rowid
+      object._changesTimestamp = timestamp
+      return object
     }
 
     public var _payload: _Payload? {
       _place?.whole
+    }
+
+    var _builder: RootBuilder {
+      _values?.value ?? RootBuilder(from: self)
     }
 
     public static func from(data: Data) -> Self {
@@ -611,6 +618,14 @@ extension Far {
     init(id: Int32, first: T0?) {
       self.id = id
       self.first = first
+    }
+
+    func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+      let __f6 = self.first?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+      let __start = flatBufferBuilder.startTable(with: 2)
+      flatBufferBuilder.add(element: self.id, def: 0, at: 4)
+      flatBufferBuilder.add(offset: __f6, at: 6)
+      return Offset(offset: flatBufferBuilder.endTable(at: __start))
     }
   }
 }

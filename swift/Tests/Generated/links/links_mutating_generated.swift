@@ -244,11 +244,7 @@ extension U: FlatBuffersEncodable {
 
 extension Far.Root: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f6 = self.first?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __start = flatBufferBuilder.startTable(with: 2)
-    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
-    flatBufferBuilder.add(offset: __f6, at: 6)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -268,26 +264,18 @@ extension Far {
     public typealias Element = Root
 
     private let _base: Root?
+    private let _object: Root?
     private var _isUpsert = false
     public var _type: ChangeRequestType
     public var _rowid: Int64
-    public var id: Int32
-    public var first: T0?
+    public lazy var id: Int32 = _object?.id ?? 0
+    public lazy var first: T0? = _object?.first
 
-    private init(_ type: ChangeRequestType, base: Root?, of o: Root) {
+    private init(_ type: ChangeRequestType, base: Root?, of o: Root?) {
       _base = base
+      _object = o
       _type = type
       _rowid = base?._rowid ?? -1
-      self.id = o.id
-      self.first = o.first
-    }
-
-    private init() {
-      _base = nil
-      _type = .creation
-      _rowid = -1
-      self.id = 0
-      self.first = nil
     }
 
     public static func changeRequest(_ o: Root) -> RootChangeRequest? {
@@ -310,7 +298,7 @@ extension Far {
     }
 
     public static func creationRequest() -> RootChangeRequest {
-      RootChangeRequest()
+      RootChangeRequest(.creation, base: nil, of: nil)
     }
 
     public static func deletionRequest(_ o: Root) -> RootChangeRequest? {
@@ -322,12 +310,14 @@ extension Far {
     public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
       let __type = _type
       _type = .none
-      let __values =
+      let __result = SQLitePersistenceToolbox._commit(
+        toolbox, __type, of: Root.self, base: _base, isUpsert: _isUpsert) {
+        __builder in
         RootBuilder(
           id: self.id,
           first: self.first)
-      let __result = SQLitePersistenceToolbox._commit(
-        toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+        ._write(to: &__builder)
+      }
       if case .inserted(let __object)? = __result { _rowid = __object._rowid }
       return __result
     }

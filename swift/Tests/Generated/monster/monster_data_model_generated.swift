@@ -194,12 +194,19 @@ extension MyGame.Sample {
       _values = nil
     }
 
-    public static func _make(_ place: _PayloadReader) -> Self {
-      Self(place)
+    public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+      let object = Self(place)
+      object._rowid = rowid
+      object._changesTimestamp = timestamp
+      return object
     }
 
     public var _payload: _Payload? {
       _place?.whole
+    }
+
+    var _builder: MonsterBuilder {
+      _values?.value ?? MonsterBuilder(from: self)
     }
 
     public static func from(data: Data) -> Self {
@@ -291,6 +298,39 @@ extension MyGame.Sample {
       self.profile = profile
       self.type = type
       self.truth = truth
+    }
+
+    func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+      let __f10 = flatBufferBuilder.create(string: self.name)
+      let __f16 = self.inventory.isEmpty ? Offset() : flatBufferBuilder.createVector(self.inventory)
+      let __f20 = self.bag.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.bag)
+      let __c20 = self.bag.isEmpty ? Offset() : flatBufferBuilder.createVector(self.bag.map { $0._code })
+      let __f22 = self.weapons.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.weapons)
+      let __f26 = self.equipped?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+      let __f28 = self.colors.isEmpty ? Offset() : flatBufferBuilder.createVector(self.colors.map { $0.rawValue })
+      let __f30 = self.path.isEmpty ? Offset() : flatBufferBuilder.createVector(ofStructs: self.path, size: 12, alignment: 4) { $0._write(to: $1) }
+      let __f34 = self.profile?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+      let __start = flatBufferBuilder.startTable(with: 15)
+      if let value = self.pos {
+        flatBufferBuilder.add(structSize: 12, alignment: 4, at: 4) { value._write(to: $0) }
+      }
+      flatBufferBuilder.add(offset: __f10, at: 10)
+      flatBufferBuilder.add(offset: __f16, at: 16)
+      flatBufferBuilder.add(offset: __c20, at: 18)
+      flatBufferBuilder.add(offset: __f20, at: 20)
+      flatBufferBuilder.add(offset: __f22, at: 22)
+      flatBufferBuilder.add(offset: __f26, at: 26)
+      flatBufferBuilder.add(offset: __f28, at: 28)
+      flatBufferBuilder.add(offset: __f30, at: 30)
+      flatBufferBuilder.add(offset: __f34, at: 34)
+      flatBufferBuilder.add(element: self.mana, def: 150, at: 6)
+      flatBufferBuilder.add(element: self.hp, def: 100, at: 8)
+      flatBufferBuilder.add(element: self.hpOld, def: 200, at: 32)
+      flatBufferBuilder.add(element: self.color.rawValue, def: 2, at: 12)
+      flatBufferBuilder.add(element: self.equipped?._code ?? 0, def: 0, at: 24)
+      flatBufferBuilder.add(element: self.type, def: false, at: 36)
+      flatBufferBuilder.add(element: self.truth, def: true, at: 38)
+      return Offset(offset: flatBufferBuilder.endTable(at: __start))
     }
   }
 }

@@ -31,36 +31,7 @@ extension MyGame.Sample.Profile: FlatBuffersEncodable {
 
 extension MyGame.Sample.Monster: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f10 = flatBufferBuilder.create(string: self.name)
-    let __f16 = self.inventory.isEmpty ? Offset() : flatBufferBuilder.createVector(self.inventory)
-    let __f20 = self.bag.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.bag)
-    let __c20 = self.bag.isEmpty ? Offset() : flatBufferBuilder.createVector(self.bag.map { $0._code })
-    let __f22 = self.weapons.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.weapons)
-    let __f26 = self.equipped?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f28 = self.colors.isEmpty ? Offset() : flatBufferBuilder.createVector(self.colors.map { $0.rawValue })
-    let __f30 = self.path.isEmpty ? Offset() : flatBufferBuilder.createVector(ofStructs: self.path, size: 12, alignment: 4) { $0._write(to: $1) }
-    let __f34 = self.profile?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __start = flatBufferBuilder.startTable(with: 15)
-    if let value = self.pos {
-      flatBufferBuilder.add(structSize: 12, alignment: 4, at: 4) { value._write(to: $0) }
-    }
-    flatBufferBuilder.add(offset: __f10, at: 10)
-    flatBufferBuilder.add(offset: __f16, at: 16)
-    flatBufferBuilder.add(offset: __c20, at: 18)
-    flatBufferBuilder.add(offset: __f20, at: 20)
-    flatBufferBuilder.add(offset: __f22, at: 22)
-    flatBufferBuilder.add(offset: __f26, at: 26)
-    flatBufferBuilder.add(offset: __f28, at: 28)
-    flatBufferBuilder.add(offset: __f30, at: 30)
-    flatBufferBuilder.add(offset: __f34, at: 34)
-    flatBufferBuilder.add(element: self.mana, def: 150, at: 6)
-    flatBufferBuilder.add(element: self.hp, def: 100, at: 8)
-    flatBufferBuilder.add(element: self.hpOld, def: 200, at: 32)
-    flatBufferBuilder.add(element: self.color.rawValue, def: 2, at: 12)
-    flatBufferBuilder.add(element: self.equipped?._code ?? 0, def: 0, at: 24)
-    flatBufferBuilder.add(element: self.type, def: false, at: 36)
-    flatBufferBuilder.add(element: self.truth, def: true, at: 38)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -80,65 +51,31 @@ extension MyGame.Sample {
     public typealias Element = Monster
 
     private let _base: Monster?
+    private let _object: Monster?
     private var _isUpsert = false
     public var _type: ChangeRequestType
     public var _rowid: Int64
-    public var pos: MyGame.Sample.Vec3?
-    public var mana: Int16
-    public var hp: Int16
-    public var name: String
-    public var color: MyGame.Sample.Color
-    public var inventory: [UInt8]
-    public var bag: [MyGame.Sample.Equipment]
-    public var weapons: [MyGame.Sample.Weapon]
-    public var equipped: MyGame.Sample.Equipment?
-    public var colors: [MyGame.Sample.Color]
-    public var path: [MyGame.Sample.Vec3]
-    public var hpOld: Int16
-    public var profile: MyGame.Sample.Profile?
-    public var type: Bool
-    public var truth: Bool
+    public lazy var pos: MyGame.Sample.Vec3? = _object?.pos
+    public lazy var mana: Int16 = _object?.mana ?? 150
+    public lazy var hp: Int16 = _object?.hp ?? 100
+    public lazy var name: String = _object?.name ?? ""
+    public lazy var color: MyGame.Sample.Color = _object?.color ?? MyGame.Sample.Color.blue
+    public lazy var inventory: [UInt8] = _object?.inventory ?? []
+    public lazy var bag: [MyGame.Sample.Equipment] = _object?.bag ?? []
+    public lazy var weapons: [MyGame.Sample.Weapon] = _object?.weapons ?? []
+    public lazy var equipped: MyGame.Sample.Equipment? = _object?.equipped
+    public lazy var colors: [MyGame.Sample.Color] = _object?.colors ?? []
+    public lazy var path: [MyGame.Sample.Vec3] = _object?.path ?? []
+    public lazy var hpOld: Int16 = _object?.hpOld ?? 200
+    public lazy var profile: MyGame.Sample.Profile? = _object?.profile
+    public lazy var type: Bool = _object?.type ?? false
+    public lazy var truth: Bool = _object?.truth ?? true
 
-    private init(_ type: ChangeRequestType, base: Monster?, of o: Monster) {
+    private init(_ type: ChangeRequestType, base: Monster?, of o: Monster?) {
       _base = base
+      _object = o
       _type = type
       _rowid = base?._rowid ?? -1
-      self.pos = o.pos
-      self.mana = o.mana
-      self.hp = o.hp
-      self.name = o.name
-      self.color = o.color
-      self.inventory = o.inventory
-      self.bag = o.bag
-      self.weapons = o.weapons
-      self.equipped = o.equipped
-      self.colors = o.colors
-      self.path = o.path
-      self.hpOld = o.hpOld
-      self.profile = o.profile
-      self.type = o.type
-      self.truth = o.truth
-    }
-
-    private init() {
-      _base = nil
-      _type = .creation
-      _rowid = -1
-      self.pos = nil
-      self.mana = 150
-      self.hp = 100
-      self.name = ""
-      self.color = MyGame.Sample.Color.blue
-      self.inventory = []
-      self.bag = []
-      self.weapons = []
-      self.equipped = nil
-      self.colors = []
-      self.path = []
-      self.hpOld = 200
-      self.profile = nil
-      self.type = false
-      self.truth = true
     }
 
     public static func changeRequest(_ o: Monster) -> MonsterChangeRequest? {
@@ -161,7 +98,7 @@ extension MyGame.Sample {
     }
 
     public static func creationRequest() -> MonsterChangeRequest {
-      MonsterChangeRequest()
+      MonsterChangeRequest(.creation, base: nil, of: nil)
     }
 
     public static func deletionRequest(_ o: Monster) -> MonsterChangeRequest? {
@@ -173,7 +110,9 @@ extension MyGame.Sample {
     public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
       let __type = _type
       _type = .none
-      let __values =
+      let __result = SQLitePersistenceToolbox._commit(
+        toolbox, __type, of: Monster.self, base: _base, isUpsert: _isUpsert) {
+        __builder in
         MonsterBuilder(
           pos: self.pos,
           mana: self.mana,
@@ -190,8 +129,8 @@ extension MyGame.Sample {
           profile: self.profile,
           type: self.type,
           truth: self.truth)
-      let __result = SQLitePersistenceToolbox._commit(
-        toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+        ._write(to: &__builder)
+      }
       if case .inserted(let __object)? = __result { _rowid = __object._rowid }
       return __result
     }

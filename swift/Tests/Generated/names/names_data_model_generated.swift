@@ -678,12 +678,19 @@ public final class Order: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: OrderBuilder {
+    _values?.value ?? OrderBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -928,5 +935,95 @@ public struct OrderBuilder {
     self.cmp = cmp
     self.borrow = borrow
     self.asRef = asRef
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f4 = flatBufferBuilder.create(string: self.select)
+    let __f8 = flatBufferBuilder.create(string: self.clone)
+    let __f14 = self.new?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f18 = self.toBytes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.toBytes)
+    let __f26 = self.handle?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f30 = self.values.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.values)
+    let __c30 = self.values.isEmpty ? Offset() : flatBufferBuilder.createVector(self.values.map { $0._code })
+    let __f38 = flatBufferBuilder.create(string: self.drop)
+    let __f62 = flatBufferBuilder.create(string: self.name)
+    let __f90 = self.bytes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.bytes)
+    let __f112 = flatBufferBuilder.create(string: self.p)
+    let __f114 = flatBufferBuilder.create(string: self.pk0)
+    let __f130 = flatBufferBuilder.create(string: self.toString)
+    let __start = flatBufferBuilder.startTable(with: 66)
+    flatBufferBuilder.add(element: self.rowId, def: 0, at: 20)
+    flatBufferBuilder.add(offset: __f4, at: 4)
+    flatBufferBuilder.add(element: self.`where`, def: 0, at: 6)
+    flatBufferBuilder.add(offset: __f8, at: 8)
+    flatBufferBuilder.add(element: self.eq, def: 0, at: 10)
+    flatBufferBuilder.add(offset: __f14, at: 14)
+    flatBufferBuilder.add(element: self.table, def: 0, at: 16)
+    flatBufferBuilder.add(offset: __f18, at: 18)
+    if let value = self.view {
+      flatBufferBuilder.add(structSize: 68, alignment: 4, at: 22) { value._write(to: $0) }
+    }
+    flatBufferBuilder.add(offset: __f26, at: 26)
+    flatBufferBuilder.add(offset: __c30, at: 28)
+    flatBufferBuilder.add(offset: __f30, at: 30)
+    flatBufferBuilder.add(element: self.toOwned, def: 0, at: 32)
+    flatBufferBuilder.add(element: self.into, def: 0, at: 34)
+    flatBufferBuilder.add(element: self.tryFrom, def: 0, at: 36)
+    flatBufferBuilder.add(offset: __f38, at: 38)
+    flatBufferBuilder.add(element: self.get, def: 0, at: 40)
+    flatBufferBuilder.add(element: self.isIn, def: 0, at: 46)
+    flatBufferBuilder.add(element: self.`in`, def: 0, at: 48)
+    flatBufferBuilder.add(element: self.lt, def: 0, at: 50)
+    flatBufferBuilder.add(element: self.deref, def: 0, at: 52)
+    flatBufferBuilder.add(element: self.toData_, def: 0, at: 54)
+    flatBufferBuilder.add(element: self.data, def: 0, at: 56)
+    flatBufferBuilder.add(element: self.decode, def: 0, at: 58)
+    flatBufferBuilder.add(element: self.aLL, def: 0, at: 60)
+    flatBufferBuilder.add(offset: __f62, at: 62)
+    flatBufferBuilder.add(element: self.key, def: 0, at: 64)
+    flatBufferBuilder.add(element: self.id, def: 0, at: 66)
+    flatBufferBuilder.add(element: self.creation, def: 0, at: 68)
+    flatBufferBuilder.add(element: self.change, def: 0, at: 70)
+    flatBufferBuilder.add(element: self.delete, def: 0, at: 72)
+    flatBufferBuilder.add(element: self.upsert, def: 0, at: 74)
+    flatBufferBuilder.add(element: self.create, def: 0, at: 76)
+    flatBufferBuilder.add(element: self.update, def: 0, at: 78)
+    flatBufferBuilder.add(element: self.deletion, def: 0, at: 80)
+    flatBufferBuilder.add(element: self.upsertion, def: 0, at: 82)
+    flatBufferBuilder.add(element: self.submit, def: 0, at: 84)
+    flatBufferBuilder.add(element: self.object, def: 0, at: 86)
+    flatBufferBuilder.add(element: self.payload, def: 0, at: 88)
+    flatBufferBuilder.add(offset: __f90, at: 90)
+    flatBufferBuilder.add(element: self.changeRequest, def: 0, at: 92)
+    flatBufferBuilder.add(element: self.setSelect, def: 0, at: 94)
+    flatBufferBuilder.add(element: self.`default`, def: 0, at: 96)
+    flatBufferBuilder.add(element: self.build_, def: 0, at: 98)
+    flatBufferBuilder.add(element: self.hPMAX, def: 0, at: 100)
+    flatBufferBuilder.add(element: self.under, def: 0, at: 102)
+    flatBufferBuilder.add(element: self.trailing, def: 0, at: 104)
+    flatBufferBuilder.add(element: self.hpOldVALUE2, def: 0, at: 106)
+    flatBufferBuilder.add(element: self.a1b2, def: 0, at: 108)
+    flatBufferBuilder.add(element: self.rowid, def: 0, at: 110)
+    flatBufferBuilder.add(offset: __f112, at: 112)
+    flatBufferBuilder.add(offset: __f114, at: 114)
+    flatBufferBuilder.add(element: self.keyValues, def: 0, at: 116)
+    flatBufferBuilder.add(element: self.tYPE, def: 0, at: 118)
+    flatBufferBuilder.add(element: self.matches, def: 0, at: 120)
+    flatBufferBuilder.add(element: self.`as`, def: 0, at: 122)
+    if let value = self.group {
+      flatBufferBuilder.add(structSize: 68, alignment: 4, at: 124) { value._write(to: $0) }
+    }
+    flatBufferBuilder.add(offset: __f130, at: 130)
+    flatBufferBuilder.add(element: self.hash, def: 0, at: 132)
+    flatBufferBuilder.add(element: self.cmp, def: 0, at: 134)
+    flatBufferBuilder.add(element: self.borrow, def: 0, at: 136)
+    flatBufferBuilder.add(element: self.asRef, def: 0, at: 138)
+    flatBufferBuilder.add(element: self.isNull, def: false, at: 12)
+    flatBufferBuilder.add(element: self.handle?._code ?? 0, def: 0, at: 24)
+    flatBufferBuilder.add(element: self.and, def: false, at: 42)
+    flatBufferBuilder.add(element: self.or, def: false, at: 44)
+    flatBufferBuilder.add(element: self.order.rawValue, def: 1, at: 126)
+    flatBufferBuilder.add(element: self.flags.rawValue, def: 132, at: 128)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

@@ -91,93 +91,7 @@ extension Values: FlatBuffersEncodable {
 
 extension Order: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = flatBufferBuilder.create(string: self.select)
-    let __f8 = flatBufferBuilder.create(string: self.clone)
-    let __f14 = self.new?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f18 = self.toBytes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.toBytes)
-    let __f26 = self.handle?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f30 = self.values.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.values)
-    let __c30 = self.values.isEmpty ? Offset() : flatBufferBuilder.createVector(self.values.map { $0._code })
-    let __f38 = flatBufferBuilder.create(string: self.drop)
-    let __f62 = flatBufferBuilder.create(string: self.name)
-    let __f90 = self.bytes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.bytes)
-    let __f112 = flatBufferBuilder.create(string: self.p)
-    let __f114 = flatBufferBuilder.create(string: self.pk0)
-    let __f130 = flatBufferBuilder.create(string: self.toString)
-    let __start = flatBufferBuilder.startTable(with: 66)
-    flatBufferBuilder.add(element: self.rowId, def: 0, at: 20)
-    flatBufferBuilder.add(offset: __f4, at: 4)
-    flatBufferBuilder.add(element: self.`where`, def: 0, at: 6)
-    flatBufferBuilder.add(offset: __f8, at: 8)
-    flatBufferBuilder.add(element: self.eq, def: 0, at: 10)
-    flatBufferBuilder.add(offset: __f14, at: 14)
-    flatBufferBuilder.add(element: self.table, def: 0, at: 16)
-    flatBufferBuilder.add(offset: __f18, at: 18)
-    if let value = self.view {
-      flatBufferBuilder.add(structSize: 68, alignment: 4, at: 22) { value._write(to: $0) }
-    }
-    flatBufferBuilder.add(offset: __f26, at: 26)
-    flatBufferBuilder.add(offset: __c30, at: 28)
-    flatBufferBuilder.add(offset: __f30, at: 30)
-    flatBufferBuilder.add(element: self.toOwned, def: 0, at: 32)
-    flatBufferBuilder.add(element: self.into, def: 0, at: 34)
-    flatBufferBuilder.add(element: self.tryFrom, def: 0, at: 36)
-    flatBufferBuilder.add(offset: __f38, at: 38)
-    flatBufferBuilder.add(element: self.get, def: 0, at: 40)
-    flatBufferBuilder.add(element: self.isIn, def: 0, at: 46)
-    flatBufferBuilder.add(element: self.`in`, def: 0, at: 48)
-    flatBufferBuilder.add(element: self.lt, def: 0, at: 50)
-    flatBufferBuilder.add(element: self.deref, def: 0, at: 52)
-    flatBufferBuilder.add(element: self.toData_, def: 0, at: 54)
-    flatBufferBuilder.add(element: self.data, def: 0, at: 56)
-    flatBufferBuilder.add(element: self.decode, def: 0, at: 58)
-    flatBufferBuilder.add(element: self.aLL, def: 0, at: 60)
-    flatBufferBuilder.add(offset: __f62, at: 62)
-    flatBufferBuilder.add(element: self.key, def: 0, at: 64)
-    flatBufferBuilder.add(element: self.id, def: 0, at: 66)
-    flatBufferBuilder.add(element: self.creation, def: 0, at: 68)
-    flatBufferBuilder.add(element: self.change, def: 0, at: 70)
-    flatBufferBuilder.add(element: self.delete, def: 0, at: 72)
-    flatBufferBuilder.add(element: self.upsert, def: 0, at: 74)
-    flatBufferBuilder.add(element: self.create, def: 0, at: 76)
-    flatBufferBuilder.add(element: self.update, def: 0, at: 78)
-    flatBufferBuilder.add(element: self.deletion, def: 0, at: 80)
-    flatBufferBuilder.add(element: self.upsertion, def: 0, at: 82)
-    flatBufferBuilder.add(element: self.submit, def: 0, at: 84)
-    flatBufferBuilder.add(element: self.object, def: 0, at: 86)
-    flatBufferBuilder.add(element: self.payload, def: 0, at: 88)
-    flatBufferBuilder.add(offset: __f90, at: 90)
-    flatBufferBuilder.add(element: self.changeRequest, def: 0, at: 92)
-    flatBufferBuilder.add(element: self.setSelect, def: 0, at: 94)
-    flatBufferBuilder.add(element: self.`default`, def: 0, at: 96)
-    flatBufferBuilder.add(element: self.build_, def: 0, at: 98)
-    flatBufferBuilder.add(element: self.hPMAX, def: 0, at: 100)
-    flatBufferBuilder.add(element: self.under, def: 0, at: 102)
-    flatBufferBuilder.add(element: self.trailing, def: 0, at: 104)
-    flatBufferBuilder.add(element: self.hpOldVALUE2, def: 0, at: 106)
-    flatBufferBuilder.add(element: self.a1b2, def: 0, at: 108)
-    flatBufferBuilder.add(element: self.rowid, def: 0, at: 110)
-    flatBufferBuilder.add(offset: __f112, at: 112)
-    flatBufferBuilder.add(offset: __f114, at: 114)
-    flatBufferBuilder.add(element: self.keyValues, def: 0, at: 116)
-    flatBufferBuilder.add(element: self.tYPE, def: 0, at: 118)
-    flatBufferBuilder.add(element: self.matches, def: 0, at: 120)
-    flatBufferBuilder.add(element: self.`as`, def: 0, at: 122)
-    if let value = self.group {
-      flatBufferBuilder.add(structSize: 68, alignment: 4, at: 124) { value._write(to: $0) }
-    }
-    flatBufferBuilder.add(offset: __f130, at: 130)
-    flatBufferBuilder.add(element: self.hash, def: 0, at: 132)
-    flatBufferBuilder.add(element: self.cmp, def: 0, at: 134)
-    flatBufferBuilder.add(element: self.borrow, def: 0, at: 136)
-    flatBufferBuilder.add(element: self.asRef, def: 0, at: 138)
-    flatBufferBuilder.add(element: self.isNull, def: false, at: 12)
-    flatBufferBuilder.add(element: self.handle?._code ?? 0, def: 0, at: 24)
-    flatBufferBuilder.add(element: self.and, def: false, at: 42)
-    flatBufferBuilder.add(element: self.or, def: false, at: 44)
-    flatBufferBuilder.add(element: self.order.rawValue, def: 1, at: 126)
-    flatBufferBuilder.add(element: self.flags.rawValue, def: 132, at: 128)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -196,218 +110,82 @@ public final class OrderChangeRequest: Dflat.ChangeRequest {
   public typealias Element = Order
 
   private let _base: Order?
+  private let _object: Order?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var select: String
-  public var `where`: Int32
-  public var clone: String?
-  public var eq: Int32
-  public var isNull: Bool
-  public var new: Index?
-  public var table: Int32
-  public var toBytes: [UInt8]
-  public var rowId: Int64
-  public var view: Group?
-  public var handle: Values?
-  public var values: [Values]
-  public var toOwned: Int32
-  public var into: Int32
-  public var tryFrom: Int32
-  public var drop: String?
-  public var get: Int32
-  public var and: Bool
-  public var or: Bool
-  public var isIn: Int32
-  public var `in`: Int32
-  public var lt: Int32
-  public var deref: Int32
-  public var toData_: Int32
-  public var data: Int32
-  public var decode: Int32
-  public var aLL: Int32
-  public var name: String?
-  public var key: Int32
-  public var id: Int32
-  public var creation: Int32
-  public var change: Int32
-  public var delete: Int32
-  public var upsert: Int32
-  public var create: Int32
-  public var update: Int32
-  public var deletion: Int32
-  public var upsertion: Int32
-  public var submit: Int32
-  public var object: Int32
-  public var payload: Int32
-  public var bytes: [Int8]
-  public var changeRequest: Int32
-  public var setSelect: Int32
-  public var `default`: Int32
-  public var build_: Int32
-  public var hPMAX: Int32
-  public var under: Int32
-  public var trailing: Int32
-  public var hpOldVALUE2: Int32
-  public var a1b2: Int32
-  public var rowid: Int32
-  public var p: String?
-  public var pk0: String?
-  public var keyValues: Int32
-  public var tYPE: Int32
-  public var matches: Int32
-  public var `as`: Int32
-  public var group: Group?
-  public var order: zzz_DflatGen_Alias_names_select_table_OrderBy
-  public var flags: zzz_DflatGen_Alias_names_select_table_Clone
-  public var toString: String?
-  public var hash: Int32
-  public var cmp: Int32
-  public var borrow: Int32
-  public var asRef: Int32
+  public lazy var select: String = _object?.select ?? ""
+  public lazy var `where`: Int32 = _object?.`where` ?? 0
+  public lazy var clone: String? = _object?.clone
+  public lazy var eq: Int32 = _object?.eq ?? 0
+  public lazy var isNull: Bool = _object?.isNull ?? false
+  public lazy var new: Index? = _object?.new
+  public lazy var table: Int32 = _object?.table ?? 0
+  public lazy var toBytes: [UInt8] = _object?.toBytes ?? []
+  public lazy var rowId: Int64 = _object?.rowId ?? 0
+  public lazy var view: Group? = _object?.view
+  public lazy var handle: Values? = _object?.handle
+  public lazy var values: [Values] = _object?.values ?? []
+  public lazy var toOwned: Int32 = _object?.toOwned ?? 0
+  public lazy var into: Int32 = _object?.into ?? 0
+  public lazy var tryFrom: Int32 = _object?.tryFrom ?? 0
+  public lazy var drop: String? = _object?.drop
+  public lazy var get: Int32 = _object?.get ?? 0
+  public lazy var and: Bool = _object?.and ?? false
+  public lazy var or: Bool = _object?.or ?? false
+  public lazy var isIn: Int32 = _object?.isIn ?? 0
+  public lazy var `in`: Int32 = _object?.`in` ?? 0
+  public lazy var lt: Int32 = _object?.lt ?? 0
+  public lazy var deref: Int32 = _object?.deref ?? 0
+  public lazy var toData_: Int32 = _object?.toData_ ?? 0
+  public lazy var data: Int32 = _object?.data ?? 0
+  public lazy var decode: Int32 = _object?.decode ?? 0
+  public lazy var aLL: Int32 = _object?.aLL ?? 0
+  public lazy var name: String? = _object?.name
+  public lazy var key: Int32 = _object?.key ?? 0
+  public lazy var id: Int32 = _object?.id ?? 0
+  public lazy var creation: Int32 = _object?.creation ?? 0
+  public lazy var change: Int32 = _object?.change ?? 0
+  public lazy var delete: Int32 = _object?.delete ?? 0
+  public lazy var upsert: Int32 = _object?.upsert ?? 0
+  public lazy var create: Int32 = _object?.create ?? 0
+  public lazy var update: Int32 = _object?.update ?? 0
+  public lazy var deletion: Int32 = _object?.deletion ?? 0
+  public lazy var upsertion: Int32 = _object?.upsertion ?? 0
+  public lazy var submit: Int32 = _object?.submit ?? 0
+  public lazy var object: Int32 = _object?.object ?? 0
+  public lazy var payload: Int32 = _object?.payload ?? 0
+  public lazy var bytes: [Int8] = _object?.bytes ?? []
+  public lazy var changeRequest: Int32 = _object?.changeRequest ?? 0
+  public lazy var setSelect: Int32 = _object?.setSelect ?? 0
+  public lazy var `default`: Int32 = _object?.`default` ?? 0
+  public lazy var build_: Int32 = _object?.build_ ?? 0
+  public lazy var hPMAX: Int32 = _object?.hPMAX ?? 0
+  public lazy var under: Int32 = _object?.under ?? 0
+  public lazy var trailing: Int32 = _object?.trailing ?? 0
+  public lazy var hpOldVALUE2: Int32 = _object?.hpOldVALUE2 ?? 0
+  public lazy var a1b2: Int32 = _object?.a1b2 ?? 0
+  public lazy var rowid: Int32 = _object?.rowid ?? 0
+  public lazy var p: String? = _object?.p
+  public lazy var pk0: String? = _object?.pk0
+  public lazy var keyValues: Int32 = _object?.keyValues ?? 0
+  public lazy var tYPE: Int32 = _object?.tYPE ?? 0
+  public lazy var matches: Int32 = _object?.matches ?? 0
+  public lazy var `as`: Int32 = _object?.`as` ?? 0
+  public lazy var group: Group? = _object?.group
+  public lazy var order: zzz_DflatGen_Alias_names_select_table_OrderBy = _object?.order ?? zzz_DflatGen_Alias_names_select_table_OrderBy.DESC
+  public lazy var flags: zzz_DflatGen_Alias_names_select_table_Clone = _object?.flags ?? zzz_DflatGen_Alias_names_select_table_Clone(rawValue: 132)
+  public lazy var toString: String? = _object?.toString
+  public lazy var hash: Int32 = _object?.hash ?? 0
+  public lazy var cmp: Int32 = _object?.cmp ?? 0
+  public lazy var borrow: Int32 = _object?.borrow ?? 0
+  public lazy var asRef: Int32 = _object?.asRef ?? 0
 
-  private init(_ type: ChangeRequestType, base: Order?, of o: Order) {
+  private init(_ type: ChangeRequestType, base: Order?, of o: Order?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.select = o.select
-    self.`where` = o.`where`
-    self.clone = o.clone
-    self.eq = o.eq
-    self.isNull = o.isNull
-    self.new = o.new
-    self.table = o.table
-    self.toBytes = o.toBytes
-    self.rowId = o.rowId
-    self.view = o.view
-    self.handle = o.handle
-    self.values = o.values
-    self.toOwned = o.toOwned
-    self.into = o.into
-    self.tryFrom = o.tryFrom
-    self.drop = o.drop
-    self.get = o.get
-    self.and = o.and
-    self.or = o.or
-    self.isIn = o.isIn
-    self.`in` = o.`in`
-    self.lt = o.lt
-    self.deref = o.deref
-    self.toData_ = o.toData_
-    self.data = o.data
-    self.decode = o.decode
-    self.aLL = o.aLL
-    self.name = o.name
-    self.key = o.key
-    self.id = o.id
-    self.creation = o.creation
-    self.change = o.change
-    self.delete = o.delete
-    self.upsert = o.upsert
-    self.create = o.create
-    self.update = o.update
-    self.deletion = o.deletion
-    self.upsertion = o.upsertion
-    self.submit = o.submit
-    self.object = o.object
-    self.payload = o.payload
-    self.bytes = o.bytes
-    self.changeRequest = o.changeRequest
-    self.setSelect = o.setSelect
-    self.`default` = o.`default`
-    self.build_ = o.build_
-    self.hPMAX = o.hPMAX
-    self.under = o.under
-    self.trailing = o.trailing
-    self.hpOldVALUE2 = o.hpOldVALUE2
-    self.a1b2 = o.a1b2
-    self.rowid = o.rowid
-    self.p = o.p
-    self.pk0 = o.pk0
-    self.keyValues = o.keyValues
-    self.tYPE = o.tYPE
-    self.matches = o.matches
-    self.`as` = o.`as`
-    self.group = o.group
-    self.order = o.order
-    self.flags = o.flags
-    self.toString = o.toString
-    self.hash = o.hash
-    self.cmp = o.cmp
-    self.borrow = o.borrow
-    self.asRef = o.asRef
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.select = ""
-    self.`where` = 0
-    self.clone = nil
-    self.eq = 0
-    self.isNull = false
-    self.new = nil
-    self.table = 0
-    self.toBytes = []
-    self.rowId = 0
-    self.view = nil
-    self.handle = nil
-    self.values = []
-    self.toOwned = 0
-    self.into = 0
-    self.tryFrom = 0
-    self.drop = nil
-    self.get = 0
-    self.and = false
-    self.or = false
-    self.isIn = 0
-    self.`in` = 0
-    self.lt = 0
-    self.deref = 0
-    self.toData_ = 0
-    self.data = 0
-    self.decode = 0
-    self.aLL = 0
-    self.name = nil
-    self.key = 0
-    self.id = 0
-    self.creation = 0
-    self.change = 0
-    self.delete = 0
-    self.upsert = 0
-    self.create = 0
-    self.update = 0
-    self.deletion = 0
-    self.upsertion = 0
-    self.submit = 0
-    self.object = 0
-    self.payload = 0
-    self.bytes = []
-    self.changeRequest = 0
-    self.setSelect = 0
-    self.`default` = 0
-    self.build_ = 0
-    self.hPMAX = 0
-    self.under = 0
-    self.trailing = 0
-    self.hpOldVALUE2 = 0
-    self.a1b2 = 0
-    self.rowid = 0
-    self.p = nil
-    self.pk0 = nil
-    self.keyValues = 0
-    self.tYPE = 0
-    self.matches = 0
-    self.`as` = 0
-    self.group = nil
-    self.order = zzz_DflatGen_Alias_names_select_table_OrderBy.DESC
-    self.flags = zzz_DflatGen_Alias_names_select_table_Clone(rawValue: 132)
-    self.toString = nil
-    self.hash = 0
-    self.cmp = 0
-    self.borrow = 0
-    self.asRef = 0
   }
 
   public static func changeRequest(_ o: Order) -> OrderChangeRequest? {
@@ -430,7 +208,7 @@ public final class OrderChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> OrderChangeRequest {
-    OrderChangeRequest()
+    OrderChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: Order) -> OrderChangeRequest? {
@@ -442,7 +220,9 @@ public final class OrderChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: Order.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       OrderBuilder(
         select: self.select,
         where: self.`where`,
@@ -510,8 +290,8 @@ public final class OrderChangeRequest: Dflat.ChangeRequest {
         cmp: self.cmp,
         borrow: self.borrow,
         asRef: self.asRef)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

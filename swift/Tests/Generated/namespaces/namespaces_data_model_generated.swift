@@ -179,12 +179,19 @@ extension B.C_dEf {
       _values = nil
     }
 
-    public static func _make(_ place: _PayloadReader) -> Self {
-      Self(place)
+    public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+      let object = Self(place)
+      object._rowid = rowid
+      object._changesTimestamp = timestamp
+      return object
     }
 
     public var _payload: _Payload? {
       _place?.whole
+    }
+
+    var _builder: RootBuilder {
+      _values?.value ?? RootBuilder(from: self)
     }
 
     public static func from(data: Data) -> Self {
@@ -252,6 +259,27 @@ extension B.C_dEf {
       self.either = either
       self.eithers = eithers
       self.kinds = kinds
+    }
+
+    func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+      let __f8 = self.inner?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+      let __f14 = self.either?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+      let __f18 = self.eithers.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.eithers)
+      let __c18 = self.eithers.isEmpty ? Offset() : flatBufferBuilder.createVector(self.eithers.map { $0._code })
+      let __f20 = self.kinds.isEmpty ? Offset() : flatBufferBuilder.createVector(self.kinds.map { $0.rawValue })
+      let __start = flatBufferBuilder.startTable(with: 7)
+      flatBufferBuilder.add(element: self.id, def: 0, at: 4)
+      flatBufferBuilder.add(offset: __f8, at: 8)
+      flatBufferBuilder.add(offset: __f14, at: 14)
+      flatBufferBuilder.add(offset: __c18, at: 16)
+      flatBufferBuilder.add(offset: __f18, at: 18)
+      flatBufferBuilder.add(offset: __f20, at: 20)
+      flatBufferBuilder.add(element: self.kind.rawValue, def: 0, at: 6)
+      if let value = self.pair {
+        flatBufferBuilder.add(structSize: 2, alignment: 1, at: 10) { value._write(to: $0) }
+      }
+      flatBufferBuilder.add(element: self.either?._code ?? 0, def: 0, at: 12)
+      return Offset(offset: flatBufferBuilder.endTable(at: __start))
     }
   }
 }

@@ -48,24 +48,7 @@ extension B.C_dEf.Either: FlatBuffersEncodable {
 
 extension B.C_dEf.Root: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f8 = self.inner?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f14 = self.either?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f18 = self.eithers.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.eithers)
-    let __c18 = self.eithers.isEmpty ? Offset() : flatBufferBuilder.createVector(self.eithers.map { $0._code })
-    let __f20 = self.kinds.isEmpty ? Offset() : flatBufferBuilder.createVector(self.kinds.map { $0.rawValue })
-    let __start = flatBufferBuilder.startTable(with: 7)
-    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
-    flatBufferBuilder.add(offset: __f8, at: 8)
-    flatBufferBuilder.add(offset: __f14, at: 14)
-    flatBufferBuilder.add(offset: __c18, at: 16)
-    flatBufferBuilder.add(offset: __f18, at: 18)
-    flatBufferBuilder.add(offset: __f20, at: 20)
-    flatBufferBuilder.add(element: self.kind.rawValue, def: 0, at: 6)
-    if let value = self.pair {
-      flatBufferBuilder.add(structSize: 2, alignment: 1, at: 10) { value._write(to: $0) }
-    }
-    flatBufferBuilder.add(element: self.either?._code ?? 0, def: 0, at: 12)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -85,41 +68,23 @@ extension B.C_dEf {
     public typealias Element = Root
 
     private let _base: Root?
+    private let _object: Root?
     private var _isUpsert = false
     public var _type: ChangeRequestType
     public var _rowid: Int64
-    public var id: Int32
-    public var kind: zzz_DflatGen_Alias_namespaces_A_Kind
-    public var inner: zzz_DflatGen_Alias_namespaces_A_Inner?
-    public var pair: zzz_DflatGen_Alias_namespaces_A_A_Pair?
-    public var either: B.C_dEf.Either?
-    public var eithers: [B.C_dEf.Either]
-    public var kinds: [zzz_DflatGen_Alias_namespaces_A_Kind]
+    public lazy var id: Int32 = _object?.id ?? 0
+    public lazy var kind: zzz_DflatGen_Alias_namespaces_A_Kind = _object?.kind ?? zzz_DflatGen_Alias_namespaces_A_Kind.one
+    public lazy var inner: zzz_DflatGen_Alias_namespaces_A_Inner? = _object?.inner
+    public lazy var pair: zzz_DflatGen_Alias_namespaces_A_A_Pair? = _object?.pair
+    public lazy var either: B.C_dEf.Either? = _object?.either
+    public lazy var eithers: [B.C_dEf.Either] = _object?.eithers ?? []
+    public lazy var kinds: [zzz_DflatGen_Alias_namespaces_A_Kind] = _object?.kinds ?? []
 
-    private init(_ type: ChangeRequestType, base: Root?, of o: Root) {
+    private init(_ type: ChangeRequestType, base: Root?, of o: Root?) {
       _base = base
+      _object = o
       _type = type
       _rowid = base?._rowid ?? -1
-      self.id = o.id
-      self.kind = o.kind
-      self.inner = o.inner
-      self.pair = o.pair
-      self.either = o.either
-      self.eithers = o.eithers
-      self.kinds = o.kinds
-    }
-
-    private init() {
-      _base = nil
-      _type = .creation
-      _rowid = -1
-      self.id = 0
-      self.kind = zzz_DflatGen_Alias_namespaces_A_Kind.one
-      self.inner = nil
-      self.pair = nil
-      self.either = nil
-      self.eithers = []
-      self.kinds = []
     }
 
     public static func changeRequest(_ o: Root) -> RootChangeRequest? {
@@ -142,7 +107,7 @@ extension B.C_dEf {
     }
 
     public static func creationRequest() -> RootChangeRequest {
-      RootChangeRequest()
+      RootChangeRequest(.creation, base: nil, of: nil)
     }
 
     public static func deletionRequest(_ o: Root) -> RootChangeRequest? {
@@ -154,7 +119,9 @@ extension B.C_dEf {
     public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
       let __type = _type
       _type = .none
-      let __values =
+      let __result = SQLitePersistenceToolbox._commit(
+        toolbox, __type, of: Root.self, base: _base, isUpsert: _isUpsert) {
+        __builder in
         RootBuilder(
           id: self.id,
           kind: self.kind,
@@ -163,8 +130,8 @@ extension B.C_dEf {
           either: self.either,
           eithers: self.eithers,
           kinds: self.kinds)
-      let __result = SQLitePersistenceToolbox._commit(
-        toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+        ._write(to: &__builder)
+      }
       if case .inserted(let __object)? = __result { _rowid = __object._rowid }
       return __result
     }

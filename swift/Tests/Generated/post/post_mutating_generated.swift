@@ -40,17 +40,7 @@ extension Content: FlatBuffersEncodable {
 
 extension Post: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = flatBufferBuilder.create(string: self.title)
-    let __f8 = flatBufferBuilder.create(string: self.tag)
-    let __f14 = self.content?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __start = flatBufferBuilder.startTable(with: 5)
-    flatBufferBuilder.add(offset: __f4, at: 4)
-    flatBufferBuilder.add(offset: __f8, at: 8)
-    flatBufferBuilder.add(element: self.priority, def: 0, at: 10)
-    flatBufferBuilder.add(offset: __f14, at: 14)
-    flatBufferBuilder.add(element: self.color.rawValue, def: 0, at: 6)
-    flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 12)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -69,35 +59,21 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
   public typealias Element = Post
 
   private let _base: Post?
+  private let _object: Post?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var title: String
-  public var color: Color
-  public var tag: String?
-  public var priority: Int32
-  public var content: Content?
+  public lazy var title: String = _object?.title ?? ""
+  public lazy var color: Color = _object?.color ?? Color.red
+  public lazy var tag: String? = _object?.tag
+  public lazy var priority: Int32 = _object?.priority ?? 0
+  public lazy var content: Content? = _object?.content
 
-  private init(_ type: ChangeRequestType, base: Post?, of o: Post) {
+  private init(_ type: ChangeRequestType, base: Post?, of o: Post?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.title = o.title
-    self.color = o.color
-    self.tag = o.tag
-    self.priority = o.priority
-    self.content = o.content
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.title = ""
-    self.color = Color.red
-    self.tag = nil
-    self.priority = 0
-    self.content = nil
   }
 
   public static func changeRequest(_ o: Post) -> PostChangeRequest? {
@@ -120,7 +96,7 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> PostChangeRequest {
-    PostChangeRequest()
+    PostChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: Post) -> PostChangeRequest? {
@@ -132,15 +108,17 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: Post.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       PostBuilder(
         title: self.title,
         color: self.color,
         tag: self.tag,
         priority: self.priority,
         content: self.content)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

@@ -181,12 +181,19 @@ public final class Document: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: DocumentBuilder {
+    _values?.value ?? DocumentBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -248,5 +255,20 @@ public struct DocumentBuilder {
     self.any = any
     self.parent = parent
     self.copies = copies
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f6 = self.tree?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f10 = self.any?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f12 = self.parent?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f14 = self.copies.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.copies)
+    let __start = flatBufferBuilder.startTable(with: 5)
+    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
+    flatBufferBuilder.add(offset: __f6, at: 6)
+    flatBufferBuilder.add(offset: __f10, at: 10)
+    flatBufferBuilder.add(offset: __f12, at: 12)
+    flatBufferBuilder.add(offset: __f14, at: 14)
+    flatBufferBuilder.add(element: self.any?._code ?? 0, def: 0, at: 8)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

@@ -64,18 +64,7 @@ extension `Any`: FlatBuffersEncodable {
 
 extension Document: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f6 = self.tree?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f10 = self.any?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f12 = self.parent?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f14 = self.copies.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.copies)
-    let __start = flatBufferBuilder.startTable(with: 5)
-    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
-    flatBufferBuilder.add(offset: __f6, at: 6)
-    flatBufferBuilder.add(offset: __f10, at: 10)
-    flatBufferBuilder.add(offset: __f12, at: 12)
-    flatBufferBuilder.add(offset: __f14, at: 14)
-    flatBufferBuilder.add(element: self.any?._code ?? 0, def: 0, at: 8)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -94,35 +83,21 @@ public final class DocumentChangeRequest: Dflat.ChangeRequest {
   public typealias Element = Document
 
   private let _base: Document?
+  private let _object: Document?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var id: Int32
-  public var tree: Tree?
-  public var any: `Any`?
-  public var parent: Document?
-  public var copies: [Document]
+  public lazy var id: Int32 = _object?.id ?? 0
+  public lazy var tree: Tree? = _object?.tree
+  public lazy var any: `Any`? = _object?.any
+  public lazy var parent: Document? = _object?.parent
+  public lazy var copies: [Document] = _object?.copies ?? []
 
-  private init(_ type: ChangeRequestType, base: Document?, of o: Document) {
+  private init(_ type: ChangeRequestType, base: Document?, of o: Document?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.id = o.id
-    self.tree = o.tree
-    self.any = o.any
-    self.parent = o.parent
-    self.copies = o.copies
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.id = 0
-    self.tree = nil
-    self.any = nil
-    self.parent = nil
-    self.copies = []
   }
 
   public static func changeRequest(_ o: Document) -> DocumentChangeRequest? {
@@ -145,7 +120,7 @@ public final class DocumentChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> DocumentChangeRequest {
-    DocumentChangeRequest()
+    DocumentChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: Document) -> DocumentChangeRequest? {
@@ -157,15 +132,17 @@ public final class DocumentChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: Document.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       DocumentBuilder(
         id: self.id,
         tree: self.tree,
         any: self.any,
         parent: self.parent,
         copies: self.copies)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

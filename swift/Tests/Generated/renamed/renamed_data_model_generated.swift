@@ -123,12 +123,19 @@ public final class Post: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: PostBuilder {
+    _values?.value ?? PostBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -190,5 +197,19 @@ public struct PostBuilder {
     self.tag = tag
     self.priority = priority
     self.content = content
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f4 = flatBufferBuilder.create(string: self.title)
+    let __f8 = flatBufferBuilder.create(string: self.tag)
+    let __f14 = self.content?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __start = flatBufferBuilder.startTable(with: 5)
+    flatBufferBuilder.add(offset: __f4, at: 4)
+    flatBufferBuilder.add(offset: __f8, at: 8)
+    flatBufferBuilder.add(element: self.priority, def: 0, at: 10)
+    flatBufferBuilder.add(offset: __f14, at: 14)
+    flatBufferBuilder.add(element: self.color.rawValue, def: 0, at: 6)
+    flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 12)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

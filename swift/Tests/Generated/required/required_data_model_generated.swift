@@ -253,12 +253,19 @@ public final class Post: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: PostBuilder {
+    _values?.value ?? PostBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -338,5 +345,34 @@ public struct PostBuilder {
     self.contents = contents
     self.points = points
     self.ratio = ratio
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f6 = self.author?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f8 = self.editor?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f14 = self.content?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f16 = flatBufferBuilder.createVector(ofStrings: self.tags)
+    let __f18 = self.quote?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f20 = flatBufferBuilder.createVector(self.bytes)
+    let __f24 = flatBufferBuilder.createVector(encoding: self.contents)
+    let __c24 = self.contents.isEmpty ? Offset() : flatBufferBuilder.createVector(self.contents.map { $0._code })
+    let __f26 = flatBufferBuilder.createVector(ofStructs: self.points, size: 8, alignment: 4) { $0._write(to: $1) }
+    let __start = flatBufferBuilder.startTable(with: 11)
+    flatBufferBuilder.add(element: self.ratio, def: 3.14159, at: 28)
+    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
+    flatBufferBuilder.add(offset: __f6, at: 6)
+    flatBufferBuilder.add(offset: __f8, at: 8)
+    if let value = self.place {
+      flatBufferBuilder.add(structSize: 8, alignment: 4, at: 10) { value._write(to: $0) }
+    }
+    flatBufferBuilder.add(offset: __f14, at: 14)
+    flatBufferBuilder.add(offset: __f16, at: 16)
+    flatBufferBuilder.add(offset: __f18, at: 18)
+    flatBufferBuilder.add(offset: __f20, at: 20)
+    flatBufferBuilder.add(offset: __c24, at: 22)
+    flatBufferBuilder.add(offset: __f24, at: 24)
+    flatBufferBuilder.add(offset: __f26, at: 26)
+    flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 12)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

@@ -74,32 +74,7 @@ extension Quote: FlatBuffersEncodable {
 
 extension Post: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f6 = self.author?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f8 = self.editor?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f14 = self.content?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f16 = flatBufferBuilder.createVector(ofStrings: self.tags)
-    let __f18 = self.quote?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f20 = flatBufferBuilder.createVector(self.bytes)
-    let __f24 = flatBufferBuilder.createVector(encoding: self.contents)
-    let __c24 = self.contents.isEmpty ? Offset() : flatBufferBuilder.createVector(self.contents.map { $0._code })
-    let __f26 = flatBufferBuilder.createVector(ofStructs: self.points, size: 8, alignment: 4) { $0._write(to: $1) }
-    let __start = flatBufferBuilder.startTable(with: 11)
-    flatBufferBuilder.add(element: self.ratio, def: 3.14159, at: 28)
-    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
-    flatBufferBuilder.add(offset: __f6, at: 6)
-    flatBufferBuilder.add(offset: __f8, at: 8)
-    if let value = self.place {
-      flatBufferBuilder.add(structSize: 8, alignment: 4, at: 10) { value._write(to: $0) }
-    }
-    flatBufferBuilder.add(offset: __f14, at: 14)
-    flatBufferBuilder.add(offset: __f16, at: 16)
-    flatBufferBuilder.add(offset: __f18, at: 18)
-    flatBufferBuilder.add(offset: __f20, at: 20)
-    flatBufferBuilder.add(offset: __c24, at: 22)
-    flatBufferBuilder.add(offset: __f24, at: 24)
-    flatBufferBuilder.add(offset: __f26, at: 26)
-    flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 12)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -118,53 +93,27 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
   public typealias Element = Post
 
   private let _base: Post?
+  private let _object: Post?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var id: Int32
-  public var author: Author?
-  public var editor: Author?
-  public var place: Point?
-  public var content: Content?
-  public var tags: [String]
-  public var quote: Quote?
-  public var bytes: [UInt8]
-  public var contents: [Content]
-  public var points: [Point]
-  public var ratio: Double
+  public lazy var id: Int32 = _object?.id ?? 0
+  public lazy var author: Author? = _object?.author
+  public lazy var editor: Author? = _object?.editor
+  public lazy var place: Point? = _object?.place
+  public lazy var content: Content? = _object?.content
+  public lazy var tags: [String] = _object?.tags ?? []
+  public lazy var quote: Quote? = _object?.quote
+  public lazy var bytes: [UInt8] = _object?.bytes ?? []
+  public lazy var contents: [Content] = _object?.contents ?? []
+  public lazy var points: [Point] = _object?.points ?? []
+  public lazy var ratio: Double = _object?.ratio ?? 3.14159
 
-  private init(_ type: ChangeRequestType, base: Post?, of o: Post) {
+  private init(_ type: ChangeRequestType, base: Post?, of o: Post?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.id = o.id
-    self.author = o.author
-    self.editor = o.editor
-    self.place = o.place
-    self.content = o.content
-    self.tags = o.tags
-    self.quote = o.quote
-    self.bytes = o.bytes
-    self.contents = o.contents
-    self.points = o.points
-    self.ratio = o.ratio
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.id = 0
-    self.author = nil
-    self.editor = nil
-    self.place = nil
-    self.content = nil
-    self.tags = []
-    self.quote = nil
-    self.bytes = []
-    self.contents = []
-    self.points = []
-    self.ratio = 3.14159
   }
 
   public static func changeRequest(_ o: Post) -> PostChangeRequest? {
@@ -187,7 +136,7 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> PostChangeRequest {
-    PostChangeRequest()
+    PostChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: Post) -> PostChangeRequest? {
@@ -199,7 +148,9 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: Post.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       PostBuilder(
         id: self.id,
         author: self.author,
@@ -212,8 +163,8 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
         contents: self.contents,
         points: self.points,
         ratio: self.ratio)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

@@ -248,12 +248,19 @@ public final class Scalars: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: ScalarsBuilder {
+    _values?.value ?? ScalarsBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -384,5 +391,44 @@ public struct ScalarsBuilder {
     self.floats = floats
     self.bools = bools
     self.levels = levels
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f48 = flatBufferBuilder.create(string: self.text)
+    let __f50 = flatBufferBuilder.create(string: self.needed)
+    let __f52 = flatBufferBuilder.createVector(self.bytes)
+    let __f54 = self.floats.isEmpty ? Offset() : flatBufferBuilder.createVector(self.floats)
+    let __f56 = self.bools.isEmpty ? Offset() : flatBufferBuilder.createVector(self.bools)
+    let __f58 = self.levels.isEmpty ? Offset() : flatBufferBuilder.createVector(self.levels.map { $0.rawValue })
+    let __start = flatBufferBuilder.startTable(with: 28)
+    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
+    flatBufferBuilder.add(element: self.h, def: -9223372036854775808, at: 20)
+    flatBufferBuilder.add(element: self.i, def: 18446744073709551615, at: 22)
+    flatBufferBuilder.add(element: self.k, def: 2.718281828459045, at: 26)
+    flatBufferBuilder.add(element: self.m, def: -.infinity, at: 30)
+    flatBufferBuilder.add(element: self.n, def: .infinity, at: 32)
+    flatBufferBuilder.add(element: self.huge.rawValue, def: 18446744073709551615, at: 46)
+    flatBufferBuilder.add(element: self.f, def: 2147483647, at: 16)
+    flatBufferBuilder.add(element: self.g, def: 4294967295, at: 18)
+    flatBufferBuilder.add(element: self.j, def: 3.14, at: 24)
+    flatBufferBuilder.add(element: self.l, def: .nan, at: 28)
+    flatBufferBuilder.add(element: self.o, def: 0.1, at: 34)
+    flatBufferBuilder.add(element: self.maybeInt, at: 38)
+    flatBufferBuilder.add(element: self.maybeFloat, at: 40)
+    flatBufferBuilder.add(offset: __f48, at: 48)
+    flatBufferBuilder.add(offset: __f50, at: 50)
+    flatBufferBuilder.add(offset: __f52, at: 52)
+    flatBufferBuilder.add(offset: __f54, at: 54)
+    flatBufferBuilder.add(offset: __f56, at: 56)
+    flatBufferBuilder.add(offset: __f58, at: 58)
+    flatBufferBuilder.add(element: self.d, def: -1, at: 12)
+    flatBufferBuilder.add(element: self.e, def: 0, at: 14)
+    flatBufferBuilder.add(element: self.a, def: true, at: 6)
+    flatBufferBuilder.add(element: self.b, def: -128, at: 8)
+    flatBufferBuilder.add(element: self.c, def: 255, at: 10)
+    flatBufferBuilder.add(element: self.maybeBool, at: 36)
+    flatBufferBuilder.add(element: self.maybeLevel?.rawValue, at: 42)
+    flatBufferBuilder.add(element: self.level.rawValue, def: 5, at: 44)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

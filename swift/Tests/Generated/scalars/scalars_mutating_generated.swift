@@ -19,42 +19,7 @@ extension Huge: SQLiteValue {
 
 extension Scalars: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f48 = flatBufferBuilder.create(string: self.text)
-    let __f50 = flatBufferBuilder.create(string: self.needed)
-    let __f52 = flatBufferBuilder.createVector(self.bytes)
-    let __f54 = self.floats.isEmpty ? Offset() : flatBufferBuilder.createVector(self.floats)
-    let __f56 = self.bools.isEmpty ? Offset() : flatBufferBuilder.createVector(self.bools)
-    let __f58 = self.levels.isEmpty ? Offset() : flatBufferBuilder.createVector(self.levels.map { $0.rawValue })
-    let __start = flatBufferBuilder.startTable(with: 28)
-    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
-    flatBufferBuilder.add(element: self.h, def: -9223372036854775808, at: 20)
-    flatBufferBuilder.add(element: self.i, def: 18446744073709551615, at: 22)
-    flatBufferBuilder.add(element: self.k, def: 2.718281828459045, at: 26)
-    flatBufferBuilder.add(element: self.m, def: -.infinity, at: 30)
-    flatBufferBuilder.add(element: self.n, def: .infinity, at: 32)
-    flatBufferBuilder.add(element: self.huge.rawValue, def: 18446744073709551615, at: 46)
-    flatBufferBuilder.add(element: self.f, def: 2147483647, at: 16)
-    flatBufferBuilder.add(element: self.g, def: 4294967295, at: 18)
-    flatBufferBuilder.add(element: self.j, def: 3.14, at: 24)
-    flatBufferBuilder.add(element: self.l, def: .nan, at: 28)
-    flatBufferBuilder.add(element: self.o, def: 0.1, at: 34)
-    flatBufferBuilder.add(element: self.maybeInt, at: 38)
-    flatBufferBuilder.add(element: self.maybeFloat, at: 40)
-    flatBufferBuilder.add(offset: __f48, at: 48)
-    flatBufferBuilder.add(offset: __f50, at: 50)
-    flatBufferBuilder.add(offset: __f52, at: 52)
-    flatBufferBuilder.add(offset: __f54, at: 54)
-    flatBufferBuilder.add(offset: __f56, at: 56)
-    flatBufferBuilder.add(offset: __f58, at: 58)
-    flatBufferBuilder.add(element: self.d, def: -1, at: 12)
-    flatBufferBuilder.add(element: self.e, def: 0, at: 14)
-    flatBufferBuilder.add(element: self.a, def: true, at: 6)
-    flatBufferBuilder.add(element: self.b, def: -128, at: 8)
-    flatBufferBuilder.add(element: self.c, def: 255, at: 10)
-    flatBufferBuilder.add(element: self.maybeBool, at: 36)
-    flatBufferBuilder.add(element: self.maybeLevel?.rawValue, at: 42)
-    flatBufferBuilder.add(element: self.level.rawValue, def: 5, at: 44)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -73,104 +38,44 @@ public final class ScalarsChangeRequest: Dflat.ChangeRequest {
   public typealias Element = Scalars
 
   private let _base: Scalars?
+  private let _object: Scalars?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var id: UInt64
-  public var a: Bool
-  public var b: Int8
-  public var c: UInt8
-  public var d: Int16
-  public var e: UInt16
-  public var f: Int32
-  public var g: UInt32
-  public var h: Int64
-  public var i: UInt64
-  public var j: Float32
-  public var k: Double
-  public var l: Float32
-  public var m: Double
-  public var n: Double
-  public var o: Float32
-  public var maybeBool: Bool?
-  public var maybeInt: Int32?
-  public var maybeFloat: Float32?
-  public var maybeLevel: Level?
-  public var level: Level
-  public var huge: Huge
-  public var text: String
-  public var needed: String
-  public var bytes: [UInt8]
-  public var floats: [Double]
-  public var bools: [Bool]
-  public var levels: [Level]
+  public lazy var id: UInt64 = _object?.id ?? 0
+  public lazy var a: Bool = _object?.a ?? true
+  public lazy var b: Int8 = _object?.b ?? -128
+  public lazy var c: UInt8 = _object?.c ?? 255
+  public lazy var d: Int16 = _object?.d ?? -1
+  public lazy var e: UInt16 = _object?.e ?? 0
+  public lazy var f: Int32 = _object?.f ?? 2147483647
+  public lazy var g: UInt32 = _object?.g ?? 4294967295
+  public lazy var h: Int64 = _object?.h ?? -9223372036854775808
+  public lazy var i: UInt64 = _object?.i ?? 18446744073709551615
+  public lazy var j: Float32 = _object?.j ?? 3.14
+  public lazy var k: Double = _object?.k ?? 2.718281828459045
+  public lazy var l: Float32 = _object?.l ?? .nan
+  public lazy var m: Double = _object?.m ?? -.infinity
+  public lazy var n: Double = _object?.n ?? .infinity
+  public lazy var o: Float32 = _object?.o ?? 0.1
+  public lazy var maybeBool: Bool? = _object?.maybeBool
+  public lazy var maybeInt: Int32? = _object?.maybeInt
+  public lazy var maybeFloat: Float32? = _object?.maybeFloat
+  public lazy var maybeLevel: Level? = _object?.maybeLevel
+  public lazy var level: Level = _object?.level ?? Level.mid
+  public lazy var huge: Huge = _object?.huge ?? Huge.top
+  public lazy var text: String = _object?.text ?? "a \"quoted\"\u{A}é text"
+  public lazy var needed: String = _object?.needed ?? ""
+  public lazy var bytes: [UInt8] = _object?.bytes ?? []
+  public lazy var floats: [Double] = _object?.floats ?? []
+  public lazy var bools: [Bool] = _object?.bools ?? []
+  public lazy var levels: [Level] = _object?.levels ?? []
 
-  private init(_ type: ChangeRequestType, base: Scalars?, of o: Scalars) {
+  private init(_ type: ChangeRequestType, base: Scalars?, of o: Scalars?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.id = o.id
-    self.a = o.a
-    self.b = o.b
-    self.c = o.c
-    self.d = o.d
-    self.e = o.e
-    self.f = o.f
-    self.g = o.g
-    self.h = o.h
-    self.i = o.i
-    self.j = o.j
-    self.k = o.k
-    self.l = o.l
-    self.m = o.m
-    self.n = o.n
-    self.o = o.o
-    self.maybeBool = o.maybeBool
-    self.maybeInt = o.maybeInt
-    self.maybeFloat = o.maybeFloat
-    self.maybeLevel = o.maybeLevel
-    self.level = o.level
-    self.huge = o.huge
-    self.text = o.text
-    self.needed = o.needed
-    self.bytes = o.bytes
-    self.floats = o.floats
-    self.bools = o.bools
-    self.levels = o.levels
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.id = 0
-    self.a = true
-    self.b = -128
-    self.c = 255
-    self.d = -1
-    self.e = 0
-    self.f = 2147483647
-    self.g = 4294967295
-    self.h = -9223372036854775808
-    self.i = 18446744073709551615
-    self.j = 3.14
-    self.k = 2.718281828459045
-    self.l = .nan
-    self.m = -.infinity
-    self.n = .infinity
-    self.o = 0.1
-    self.maybeBool = nil
-    self.maybeInt = nil
-    self.maybeFloat = nil
-    self.maybeLevel = nil
-    self.level = Level.mid
-    self.huge = Huge.top
-    self.text = "a \"quoted\"\u{A}é text"
-    self.needed = ""
-    self.bytes = []
-    self.floats = []
-    self.bools = []
-    self.levels = []
   }
 
   public static func changeRequest(_ o: Scalars) -> ScalarsChangeRequest? {
@@ -193,7 +98,7 @@ public final class ScalarsChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> ScalarsChangeRequest {
-    ScalarsChangeRequest()
+    ScalarsChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: Scalars) -> ScalarsChangeRequest? {
@@ -205,7 +110,9 @@ public final class ScalarsChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: Scalars.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       ScalarsBuilder(
         id: self.id,
         a: self.a,
@@ -235,8 +142,8 @@ public final class ScalarsChangeRequest: Dflat.ChangeRequest {
         floats: self.floats,
         bools: self.bools,
         levels: self.levels)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

@@ -275,12 +275,19 @@ public final class Copy: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: CopyBuilder {
+    _values?.value ?? CopyBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -354,5 +361,31 @@ public struct CopyBuilder {
     self.somes = somes
     self.strings = strings
     self.vecs = vecs
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f4 = flatBufferBuilder.create(string: self.sized)
+    let __f6 = self.option?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f8 = self.string?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f16 = self.some?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f20 = self.somes.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.somes)
+    let __c20 = self.somes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.somes.map { $0._code })
+    let __f22 = self.strings.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.strings)
+    let __f24 = self.vecs.isEmpty ? Offset() : flatBufferBuilder.createVector(ofStructs: self.vecs, size: 4, alignment: 4) { $0._write(to: $1) }
+    let __start = flatBufferBuilder.startTable(with: 9)
+    flatBufferBuilder.add(offset: __f4, at: 4)
+    flatBufferBuilder.add(offset: __f6, at: 6)
+    flatBufferBuilder.add(offset: __f8, at: 8)
+    if let value = self.vec {
+      flatBufferBuilder.add(structSize: 4, alignment: 4, at: 10) { value._write(to: $0) }
+    }
+    flatBufferBuilder.add(offset: __f16, at: 16)
+    flatBufferBuilder.add(offset: __c20, at: 18)
+    flatBufferBuilder.add(offset: __f20, at: 20)
+    flatBufferBuilder.add(offset: __f22, at: 22)
+    flatBufferBuilder.add(offset: __f24, at: 24)
+    flatBufferBuilder.add(element: self.result.rawValue, def: 0, at: 12)
+    flatBufferBuilder.add(element: self.some?._code ?? 0, def: 0, at: 14)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

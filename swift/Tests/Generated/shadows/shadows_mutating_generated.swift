@@ -95,29 +95,7 @@ extension Some: FlatBuffersEncodable {
 
 extension Copy: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = flatBufferBuilder.create(string: self.sized)
-    let __f6 = self.option?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f8 = self.string?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f16 = self.some?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f20 = self.somes.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.somes)
-    let __c20 = self.somes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.somes.map { $0._code })
-    let __f22 = self.strings.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.strings)
-    let __f24 = self.vecs.isEmpty ? Offset() : flatBufferBuilder.createVector(ofStructs: self.vecs, size: 4, alignment: 4) { $0._write(to: $1) }
-    let __start = flatBufferBuilder.startTable(with: 9)
-    flatBufferBuilder.add(offset: __f4, at: 4)
-    flatBufferBuilder.add(offset: __f6, at: 6)
-    flatBufferBuilder.add(offset: __f8, at: 8)
-    if let value = self.vec {
-      flatBufferBuilder.add(structSize: 4, alignment: 4, at: 10) { value._write(to: $0) }
-    }
-    flatBufferBuilder.add(offset: __f16, at: 16)
-    flatBufferBuilder.add(offset: __c20, at: 18)
-    flatBufferBuilder.add(offset: __f20, at: 20)
-    flatBufferBuilder.add(offset: __f22, at: 22)
-    flatBufferBuilder.add(offset: __f24, at: 24)
-    flatBufferBuilder.add(element: self.result.rawValue, def: 0, at: 12)
-    flatBufferBuilder.add(element: self.some?._code ?? 0, def: 0, at: 14)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -136,47 +114,25 @@ public final class CopyChangeRequest: Dflat.ChangeRequest {
   public typealias Element = Copy
 
   private let _base: Copy?
+  private let _object: Copy?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var sized: Swift.String
-  public var option: Option?
-  public var string: String?
-  public var vec: Vec?
-  public var result: Result
-  public var some: Some?
-  public var somes: [Some]
-  public var strings: [String]
-  public var vecs: [Vec]
+  public lazy var sized: Swift.String = _object?.sized ?? ""
+  public lazy var option: Option? = _object?.option
+  public lazy var string: String? = _object?.string
+  public lazy var vec: Vec? = _object?.vec
+  public lazy var result: Result = _object?.result ?? Result.ok
+  public lazy var some: Some? = _object?.some
+  public lazy var somes: [Some] = _object?.somes ?? []
+  public lazy var strings: [String] = _object?.strings ?? []
+  public lazy var vecs: [Vec] = _object?.vecs ?? []
 
-  private init(_ type: ChangeRequestType, base: Copy?, of o: Copy) {
+  private init(_ type: ChangeRequestType, base: Copy?, of o: Copy?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.sized = o.sized
-    self.option = o.option
-    self.string = o.string
-    self.vec = o.vec
-    self.result = o.result
-    self.some = o.some
-    self.somes = o.somes
-    self.strings = o.strings
-    self.vecs = o.vecs
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.sized = ""
-    self.option = nil
-    self.string = nil
-    self.vec = nil
-    self.result = Result.ok
-    self.some = nil
-    self.somes = []
-    self.strings = []
-    self.vecs = []
   }
 
   public static func changeRequest(_ o: Copy) -> CopyChangeRequest? {
@@ -199,7 +155,7 @@ public final class CopyChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> CopyChangeRequest {
-    CopyChangeRequest()
+    CopyChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: Copy) -> CopyChangeRequest? {
@@ -211,7 +167,9 @@ public final class CopyChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: Copy.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       CopyBuilder(
         sized: self.sized,
         option: self.option,
@@ -222,8 +180,8 @@ public final class CopyChangeRequest: Dflat.ChangeRequest {
         somes: self.somes,
         strings: self.strings,
         vecs: self.vecs)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

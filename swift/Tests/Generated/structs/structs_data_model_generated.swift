@@ -180,12 +180,19 @@ public final class Place: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: PlaceBuilder {
+    _values?.value ?? PlaceBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -250,5 +257,24 @@ public struct PlaceBuilder {
     self.tiny = tiny
     self.boxes = boxes
     self.tinies = tinies
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f12 = self.boxes.isEmpty ? Offset() : flatBufferBuilder.createVector(ofStructs: self.boxes, size: 28, alignment: 4) { $0._write(to: $1) }
+    let __f14 = self.tinies.isEmpty ? Offset() : flatBufferBuilder.createVector(ofStructs: self.tinies, size: 4, alignment: 4) { $0._write(to: $1) }
+    let __start = flatBufferBuilder.startTable(with: 6)
+    if let value = self.grid {
+      flatBufferBuilder.add(structSize: 128, alignment: 16, at: 8) { value._write(to: $0) }
+    }
+    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
+    if let value = self.box {
+      flatBufferBuilder.add(structSize: 28, alignment: 4, at: 6) { value._write(to: $0) }
+    }
+    if let value = self.tiny {
+      flatBufferBuilder.add(structSize: 4, alignment: 4, at: 10) { value._write(to: $0) }
+    }
+    flatBufferBuilder.add(offset: __f12, at: 12)
+    flatBufferBuilder.add(offset: __f14, at: 14)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }

@@ -37,22 +37,7 @@ extension Tiny: FlatBuffersEncodable {
 
 extension Place: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f12 = self.boxes.isEmpty ? Offset() : flatBufferBuilder.createVector(ofStructs: self.boxes, size: 28, alignment: 4) { $0._write(to: $1) }
-    let __f14 = self.tinies.isEmpty ? Offset() : flatBufferBuilder.createVector(ofStructs: self.tinies, size: 4, alignment: 4) { $0._write(to: $1) }
-    let __start = flatBufferBuilder.startTable(with: 6)
-    if let value = self.grid {
-      flatBufferBuilder.add(structSize: 128, alignment: 16, at: 8) { value._write(to: $0) }
-    }
-    flatBufferBuilder.add(element: self.id, def: 0, at: 4)
-    if let value = self.box {
-      flatBufferBuilder.add(structSize: 28, alignment: 4, at: 6) { value._write(to: $0) }
-    }
-    if let value = self.tiny {
-      flatBufferBuilder.add(structSize: 4, alignment: 4, at: 10) { value._write(to: $0) }
-    }
-    flatBufferBuilder.add(offset: __f12, at: 12)
-    flatBufferBuilder.add(offset: __f14, at: 14)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -71,38 +56,22 @@ public final class PlaceChangeRequest: Dflat.ChangeRequest {
   public typealias Element = Place
 
   private let _base: Place?
+  private let _object: Place?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var id: Int32
-  public var box: Box?
-  public var grid: Grid?
-  public var tiny: Tiny?
-  public var boxes: [Box]
-  public var tinies: [Tiny]
+  public lazy var id: Int32 = _object?.id ?? 0
+  public lazy var box: Box? = _object?.box
+  public lazy var grid: Grid? = _object?.grid
+  public lazy var tiny: Tiny? = _object?.tiny
+  public lazy var boxes: [Box] = _object?.boxes ?? []
+  public lazy var tinies: [Tiny] = _object?.tinies ?? []
 
-  private init(_ type: ChangeRequestType, base: Place?, of o: Place) {
+  private init(_ type: ChangeRequestType, base: Place?, of o: Place?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.id = o.id
-    self.box = o.box
-    self.grid = o.grid
-    self.tiny = o.tiny
-    self.boxes = o.boxes
-    self.tinies = o.tinies
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.id = 0
-    self.box = nil
-    self.grid = nil
-    self.tiny = nil
-    self.boxes = []
-    self.tinies = []
   }
 
   public static func changeRequest(_ o: Place) -> PlaceChangeRequest? {
@@ -125,7 +94,7 @@ public final class PlaceChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> PlaceChangeRequest {
-    PlaceChangeRequest()
+    PlaceChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: Place) -> PlaceChangeRequest? {
@@ -137,7 +106,9 @@ public final class PlaceChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: Place.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       PlaceBuilder(
         id: self.id,
         box: self.box,
@@ -145,8 +116,8 @@ public final class PlaceChangeRequest: Dflat.ChangeRequest {
         tiny: self.tiny,
         boxes: self.boxes,
         tinies: self.tinies)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

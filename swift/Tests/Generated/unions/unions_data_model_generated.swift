@@ -185,12 +185,19 @@ public final class Message: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
     _values = nil
   }
 
-  public static func _make(_ place: _PayloadReader) -> Self {
-    Self(place)
+  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+    let object = Self(place)
+    object._rowid = rowid
+    object._changesTimestamp = timestamp
+    return object
   }
 
   public var _payload: _Payload? {
     _place?.whole
+  }
+
+  var _builder: MessageBuilder {
+    _values?.value ?? MessageBuilder(from: self)
   }
 
   public static func from(data: Data) -> Self {
@@ -258,6 +265,32 @@ public struct MessageBuilder {
     self.shapes = shapes
     self.single = single
     self.nested = nested
+  }
+
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f4 = flatBufferBuilder.create(string: self.id)
+    let __f8 = self.body?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f12 = self.bodies.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.bodies)
+    let __c12 = self.bodies.isEmpty ? Offset() : flatBufferBuilder.createVector(self.bodies.map { $0._code })
+    let __f16 = self.shape?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f20 = self.shapes.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.shapes)
+    let __c20 = self.shapes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.shapes.map { $0._code })
+    let __f24 = self.single?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f26 = self.nested?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __start = flatBufferBuilder.startTable(with: 7)
+    flatBufferBuilder.add(offset: __f4, at: 4)
+    flatBufferBuilder.add(offset: __f8, at: 8)
+    flatBufferBuilder.add(offset: __c12, at: 10)
+    flatBufferBuilder.add(offset: __f12, at: 12)
+    flatBufferBuilder.add(offset: __f16, at: 16)
+    flatBufferBuilder.add(offset: __c20, at: 18)
+    flatBufferBuilder.add(offset: __f20, at: 20)
+    flatBufferBuilder.add(offset: __f24, at: 24)
+    flatBufferBuilder.add(offset: __f26, at: 26)
+    flatBufferBuilder.add(element: self.body?._code ?? 0, def: 0, at: 6)
+    flatBufferBuilder.add(element: self.shape?._code ?? 0, def: 0, at: 14)
+    flatBufferBuilder.add(element: self.single?._code ?? 0, def: 0, at: 22)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }
 }
 

@@ -68,29 +68,7 @@ extension Single: FlatBuffersEncodable {
 
 extension Message: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = flatBufferBuilder.create(string: self.id)
-    let __f8 = self.body?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f12 = self.bodies.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.bodies)
-    let __c12 = self.bodies.isEmpty ? Offset() : flatBufferBuilder.createVector(self.bodies.map { $0._code })
-    let __f16 = self.shape?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f20 = self.shapes.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.shapes)
-    let __c20 = self.shapes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.shapes.map { $0._code })
-    let __f24 = self.single?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f26 = self.nested?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __start = flatBufferBuilder.startTable(with: 7)
-    flatBufferBuilder.add(offset: __f4, at: 4)
-    flatBufferBuilder.add(offset: __f8, at: 8)
-    flatBufferBuilder.add(offset: __c12, at: 10)
-    flatBufferBuilder.add(offset: __f12, at: 12)
-    flatBufferBuilder.add(offset: __f16, at: 16)
-    flatBufferBuilder.add(offset: __c20, at: 18)
-    flatBufferBuilder.add(offset: __f20, at: 20)
-    flatBufferBuilder.add(offset: __f24, at: 24)
-    flatBufferBuilder.add(offset: __f26, at: 26)
-    flatBufferBuilder.add(element: self.body?._code ?? 0, def: 0, at: 6)
-    flatBufferBuilder.add(element: self.shape?._code ?? 0, def: 0, at: 14)
-    flatBufferBuilder.add(element: self.single?._code ?? 0, def: 0, at: 22)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -109,41 +87,23 @@ public final class MessageChangeRequest: Dflat.ChangeRequest {
   public typealias Element = Message
 
   private let _base: Message?
+  private let _object: Message?
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public var id: String
-  public var body: Body?
-  public var bodies: [Body]
-  public var shape: Shape?
-  public var shapes: [Shape]
-  public var single: Single?
-  public var nested: Holder?
+  public lazy var id: String = _object?.id ?? ""
+  public lazy var body: Body? = _object?.body
+  public lazy var bodies: [Body] = _object?.bodies ?? []
+  public lazy var shape: Shape? = _object?.shape
+  public lazy var shapes: [Shape] = _object?.shapes ?? []
+  public lazy var single: Single? = _object?.single
+  public lazy var nested: Holder? = _object?.nested
 
-  private init(_ type: ChangeRequestType, base: Message?, of o: Message) {
+  private init(_ type: ChangeRequestType, base: Message?, of o: Message?) {
     _base = base
+    _object = o
     _type = type
     _rowid = base?._rowid ?? -1
-    self.id = o.id
-    self.body = o.body
-    self.bodies = o.bodies
-    self.shape = o.shape
-    self.shapes = o.shapes
-    self.single = o.single
-    self.nested = o.nested
-  }
-
-  private init() {
-    _base = nil
-    _type = .creation
-    _rowid = -1
-    self.id = ""
-    self.body = nil
-    self.bodies = []
-    self.shape = nil
-    self.shapes = []
-    self.single = nil
-    self.nested = nil
   }
 
   public static func changeRequest(_ o: Message) -> MessageChangeRequest? {
@@ -166,7 +126,7 @@ public final class MessageChangeRequest: Dflat.ChangeRequest {
   }
 
   public static func creationRequest() -> MessageChangeRequest {
-    MessageChangeRequest()
+    MessageChangeRequest(.creation, base: nil, of: nil)
   }
 
   public static func deletionRequest(_ o: Message) -> MessageChangeRequest? {
@@ -178,7 +138,9 @@ public final class MessageChangeRequest: Dflat.ChangeRequest {
   public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
     let __type = _type
     _type = .none
-    let __values =
+    let __result = SQLitePersistenceToolbox._commit(
+      toolbox, __type, of: Message.self, base: _base, isUpsert: _isUpsert) {
+      __builder in
       MessageBuilder(
         id: self.id,
         body: self.body,
@@ -187,8 +149,8 @@ public final class MessageChangeRequest: Dflat.ChangeRequest {
         shapes: self.shapes,
         single: self.single,
         nested: self.nested)
-    let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+      ._write(to: &__builder)
+    }
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

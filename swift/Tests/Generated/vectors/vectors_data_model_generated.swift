@@ -394,12 +394,19 @@ extension V {
       _values = nil
     }
 
-    public static func _make(_ place: _PayloadReader) -> Self {
-      Self(place)
+    public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
+      let object = Self(place)
+      object._rowid = rowid
+      object._changesTimestamp = timestamp
+      return object
     }
 
     public var _payload: _Payload? {
       _place?.whole
+    }
+
+    var _builder: RBuilder {
+      _values?.value ?? RBuilder(from: self)
     }
 
     public static func from(data: Data) -> Self {
@@ -554,6 +561,76 @@ extension V {
       self.sm = sm
       self.b1 = b1
       self.ff = ff
+    }
+
+    func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+      let __f6 = self.a.isEmpty ? Offset() : flatBufferBuilder.createVector(self.a)
+      let __f8 = self.b.isEmpty ? Offset() : flatBufferBuilder.createVector(self.b)
+      let __f10 = self.c.isEmpty ? Offset() : flatBufferBuilder.createVector(self.c)
+      let __f12 = self.d.isEmpty ? Offset() : flatBufferBuilder.createVector(self.d)
+      let __f14 = self.e.isEmpty ? Offset() : flatBufferBuilder.createVector(self.e)
+      let __f16 = self.f.isEmpty ? Offset() : flatBufferBuilder.createVector(self.f)
+      let __f18 = self.g.isEmpty ? Offset() : flatBufferBuilder.createVector(self.g)
+      let __f20 = self.h.isEmpty ? Offset() : flatBufferBuilder.createVector(self.h)
+      let __f22 = self.i.isEmpty ? Offset() : flatBufferBuilder.createVector(self.i)
+      let __f24 = self.j.isEmpty ? Offset() : flatBufferBuilder.createVector(self.j)
+      let __f26 = self.k.isEmpty ? Offset() : flatBufferBuilder.createVector(self.k)
+      let __f28 = self.l.isEmpty ? Offset() : flatBufferBuilder.createVector(ofStrings: self.l)
+      let __f30 = self.m.isEmpty ? Offset() : flatBufferBuilder.createVector(ofStructs: self.m, size: 40, alignment: 8) { $0._write(to: $1) }
+      let __f32 = self.n.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.n)
+      let __f34 = self.o.isEmpty ? Offset() : flatBufferBuilder.createVector(self.o.map { $0.rawValue })
+      let __f36 = self.p.isEmpty ? Offset() : flatBufferBuilder.createVector(self.p.map { $0.rawValue })
+      let __f40 = self.q.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.q)
+      let __c40 = self.q.isEmpty ? Offset() : flatBufferBuilder.createVector(self.q.map { $0._code })
+      let __f42 = self.r.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.r)
+      let __f46 = self.u?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+      let __f48 = self.v.isEmpty ? Offset() : flatBufferBuilder.createVector(self.v)
+      let __f50 = self.w.isEmpty ? Offset() : flatBufferBuilder.createVector(self.w)
+      let __f52 = self.nest.isEmpty ? Offset() : flatBufferBuilder.createVector(self.nest)
+      let __f54 = self.flex.isEmpty ? Offset() : flatBufferBuilder.createVector(self.flex)
+      let __f56 = flatBufferBuilder.create(string: self.key)
+      let __f74 = flatBufferBuilder.create(string: self.s0)
+      let __f76 = flatBufferBuilder.create(string: self.sm)
+      let __start = flatBufferBuilder.startTable(with: 36)
+      flatBufferBuilder.add(element: self.id.rawValue, def: 0, at: 4)
+      flatBufferBuilder.add(element: self.of?.rawValue, at: 64)
+      flatBufferBuilder.add(element: self.d2, def: .infinity, at: 70)
+      flatBufferBuilder.add(element: self.d3, def: .infinity, at: 72)
+      flatBufferBuilder.add(element: self.ff.rawValue, def: 9223372036854775809, at: 80)
+      flatBufferBuilder.add(offset: __f6, at: 6)
+      flatBufferBuilder.add(offset: __f8, at: 8)
+      flatBufferBuilder.add(offset: __f10, at: 10)
+      flatBufferBuilder.add(offset: __f12, at: 12)
+      flatBufferBuilder.add(offset: __f14, at: 14)
+      flatBufferBuilder.add(offset: __f16, at: 16)
+      flatBufferBuilder.add(offset: __f18, at: 18)
+      flatBufferBuilder.add(offset: __f20, at: 20)
+      flatBufferBuilder.add(offset: __f22, at: 22)
+      flatBufferBuilder.add(offset: __f24, at: 24)
+      flatBufferBuilder.add(offset: __f26, at: 26)
+      flatBufferBuilder.add(offset: __f28, at: 28)
+      flatBufferBuilder.add(offset: __f30, at: 30)
+      flatBufferBuilder.add(offset: __f32, at: 32)
+      flatBufferBuilder.add(offset: __f34, at: 34)
+      flatBufferBuilder.add(offset: __f36, at: 36)
+      flatBufferBuilder.add(offset: __c40, at: 38)
+      flatBufferBuilder.add(offset: __f40, at: 40)
+      flatBufferBuilder.add(offset: __f42, at: 42)
+      flatBufferBuilder.add(offset: __f46, at: 46)
+      flatBufferBuilder.add(offset: __f48, at: 48)
+      flatBufferBuilder.add(offset: __f50, at: 50)
+      flatBufferBuilder.add(offset: __f52, at: 52)
+      flatBufferBuilder.add(offset: __f54, at: 54)
+      flatBufferBuilder.add(offset: __f56, at: 56)
+      flatBufferBuilder.add(element: self.hashed, def: 0, at: 58)
+      flatBufferBuilder.add(element: self.fl, def: .nan, at: 68)
+      flatBufferBuilder.add(offset: __f74, at: 74)
+      flatBufferBuilder.add(offset: __f76, at: 76)
+      flatBufferBuilder.add(element: self.u?._code ?? 0, def: 0, at: 44)
+      flatBufferBuilder.add(element: self.oe?.rawValue, at: 62)
+      flatBufferBuilder.add(element: self.eb.rawValue, def: 1, at: 66)
+      flatBufferBuilder.add(element: self.b1, def: true, at: 78)
+      return Offset(offset: flatBufferBuilder.endTable(at: __start))
     }
   }
 }

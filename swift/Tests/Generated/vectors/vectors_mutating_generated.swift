@@ -51,73 +51,7 @@ extension V.U: FlatBuffersEncodable {
 
 extension V.R: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f6 = self.a.isEmpty ? Offset() : flatBufferBuilder.createVector(self.a)
-    let __f8 = self.b.isEmpty ? Offset() : flatBufferBuilder.createVector(self.b)
-    let __f10 = self.c.isEmpty ? Offset() : flatBufferBuilder.createVector(self.c)
-    let __f12 = self.d.isEmpty ? Offset() : flatBufferBuilder.createVector(self.d)
-    let __f14 = self.e.isEmpty ? Offset() : flatBufferBuilder.createVector(self.e)
-    let __f16 = self.f.isEmpty ? Offset() : flatBufferBuilder.createVector(self.f)
-    let __f18 = self.g.isEmpty ? Offset() : flatBufferBuilder.createVector(self.g)
-    let __f20 = self.h.isEmpty ? Offset() : flatBufferBuilder.createVector(self.h)
-    let __f22 = self.i.isEmpty ? Offset() : flatBufferBuilder.createVector(self.i)
-    let __f24 = self.j.isEmpty ? Offset() : flatBufferBuilder.createVector(self.j)
-    let __f26 = self.k.isEmpty ? Offset() : flatBufferBuilder.createVector(self.k)
-    let __f28 = self.l.isEmpty ? Offset() : flatBufferBuilder.createVector(ofStrings: self.l)
-    let __f30 = self.m.isEmpty ? Offset() : flatBufferBuilder.createVector(ofStructs: self.m, size: 40, alignment: 8) { $0._write(to: $1) }
-    let __f32 = self.n.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.n)
-    let __f34 = self.o.isEmpty ? Offset() : flatBufferBuilder.createVector(self.o.map { $0.rawValue })
-    let __f36 = self.p.isEmpty ? Offset() : flatBufferBuilder.createVector(self.p.map { $0.rawValue })
-    let __f40 = self.q.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.q)
-    let __c40 = self.q.isEmpty ? Offset() : flatBufferBuilder.createVector(self.q.map { $0._code })
-    let __f42 = self.r.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.r)
-    let __f46 = self.u?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f48 = self.v.isEmpty ? Offset() : flatBufferBuilder.createVector(self.v)
-    let __f50 = self.w.isEmpty ? Offset() : flatBufferBuilder.createVector(self.w)
-    let __f52 = self.nest.isEmpty ? Offset() : flatBufferBuilder.createVector(self.nest)
-    let __f54 = self.flex.isEmpty ? Offset() : flatBufferBuilder.createVector(self.flex)
-    let __f56 = flatBufferBuilder.create(string: self.key)
-    let __f74 = flatBufferBuilder.create(string: self.s0)
-    let __f76 = flatBufferBuilder.create(string: self.sm)
-    let __start = flatBufferBuilder.startTable(with: 36)
-    flatBufferBuilder.add(element: self.id.rawValue, def: 0, at: 4)
-    flatBufferBuilder.add(element: self.of?.rawValue, at: 64)
-    flatBufferBuilder.add(element: self.d2, def: .infinity, at: 70)
-    flatBufferBuilder.add(element: self.d3, def: .infinity, at: 72)
-    flatBufferBuilder.add(element: self.ff.rawValue, def: 9223372036854775809, at: 80)
-    flatBufferBuilder.add(offset: __f6, at: 6)
-    flatBufferBuilder.add(offset: __f8, at: 8)
-    flatBufferBuilder.add(offset: __f10, at: 10)
-    flatBufferBuilder.add(offset: __f12, at: 12)
-    flatBufferBuilder.add(offset: __f14, at: 14)
-    flatBufferBuilder.add(offset: __f16, at: 16)
-    flatBufferBuilder.add(offset: __f18, at: 18)
-    flatBufferBuilder.add(offset: __f20, at: 20)
-    flatBufferBuilder.add(offset: __f22, at: 22)
-    flatBufferBuilder.add(offset: __f24, at: 24)
-    flatBufferBuilder.add(offset: __f26, at: 26)
-    flatBufferBuilder.add(offset: __f28, at: 28)
-    flatBufferBuilder.add(offset: __f30, at: 30)
-    flatBufferBuilder.add(offset: __f32, at: 32)
-    flatBufferBuilder.add(offset: __f34, at: 34)
-    flatBufferBuilder.add(offset: __f36, at: 36)
-    flatBufferBuilder.add(offset: __c40, at: 38)
-    flatBufferBuilder.add(offset: __f40, at: 40)
-    flatBufferBuilder.add(offset: __f42, at: 42)
-    flatBufferBuilder.add(offset: __f46, at: 46)
-    flatBufferBuilder.add(offset: __f48, at: 48)
-    flatBufferBuilder.add(offset: __f50, at: 50)
-    flatBufferBuilder.add(offset: __f52, at: 52)
-    flatBufferBuilder.add(offset: __f54, at: 54)
-    flatBufferBuilder.add(offset: __f56, at: 56)
-    flatBufferBuilder.add(element: self.hashed, def: 0, at: 58)
-    flatBufferBuilder.add(element: self.fl, def: .nan, at: 68)
-    flatBufferBuilder.add(offset: __f74, at: 74)
-    flatBufferBuilder.add(offset: __f76, at: 76)
-    flatBufferBuilder.add(element: self.u?._code ?? 0, def: 0, at: 44)
-    flatBufferBuilder.add(element: self.oe?.rawValue, at: 62)
-    flatBufferBuilder.add(element: self.eb.rawValue, def: 1, at: 66)
-    flatBufferBuilder.add(element: self.b1, def: true, at: 78)
-    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+    _builder._write(to: &flatBufferBuilder)
   }
 }
 
@@ -137,128 +71,52 @@ extension V {
     public typealias Element = R
 
     private let _base: R?
+    private let _object: R?
     private var _isUpsert = false
     public var _type: ChangeRequestType
     public var _rowid: Int64
-    public var id: V.F
-    public var a: [Bool]
-    public var b: [Int8]
-    public var c: [UInt8]
-    public var d: [Int16]
-    public var e: [UInt16]
-    public var f: [Int32]
-    public var g: [UInt32]
-    public var h: [Int64]
-    public var i: [UInt64]
-    public var j: [Float32]
-    public var k: [Double]
-    public var l: [String]
-    public var m: [V.S]
-    public var n: [V.T]
-    public var o: [V.E]
-    public var p: [V.F]
-    public var q: [V.U]
-    public var r: [V.R]
-    public var u: V.U?
-    public var v: [Int8]
-    public var w: [Double]
-    public var nest: [UInt8]
-    public var flex: [UInt8]
-    public var key: String
-    public var hashed: UInt32
-    public var oe: V.E?
-    public var of: V.F?
-    public var eb: V.E
-    public var fl: Float32
-    public var d2: Double
-    public var d3: Double
-    public var s0: String
-    public var sm: String
-    public var b1: Bool
-    public var ff: V.F
+    public lazy var id: V.F = _object?.id ?? V.F(rawValue: 0)
+    public lazy var a: [Bool] = _object?.a ?? []
+    public lazy var b: [Int8] = _object?.b ?? []
+    public lazy var c: [UInt8] = _object?.c ?? []
+    public lazy var d: [Int16] = _object?.d ?? []
+    public lazy var e: [UInt16] = _object?.e ?? []
+    public lazy var f: [Int32] = _object?.f ?? []
+    public lazy var g: [UInt32] = _object?.g ?? []
+    public lazy var h: [Int64] = _object?.h ?? []
+    public lazy var i: [UInt64] = _object?.i ?? []
+    public lazy var j: [Float32] = _object?.j ?? []
+    public lazy var k: [Double] = _object?.k ?? []
+    public lazy var l: [String] = _object?.l ?? []
+    public lazy var m: [V.S] = _object?.m ?? []
+    public lazy var n: [V.T] = _object?.n ?? []
+    public lazy var o: [V.E] = _object?.o ?? []
+    public lazy var p: [V.F] = _object?.p ?? []
+    public lazy var q: [V.U] = _object?.q ?? []
+    public lazy var r: [V.R] = _object?.r ?? []
+    public lazy var u: V.U? = _object?.u
+    public lazy var v: [Int8] = _object?.v ?? []
+    public lazy var w: [Double] = _object?.w ?? []
+    public lazy var nest: [UInt8] = _object?.nest ?? []
+    public lazy var flex: [UInt8] = _object?.flex ?? []
+    public lazy var key: String = _object?.key ?? ""
+    public lazy var hashed: UInt32 = _object?.hashed ?? 0
+    public lazy var oe: V.E? = _object?.oe
+    public lazy var of: V.F? = _object?.of
+    public lazy var eb: V.E = _object?.eb ?? V.E.B
+    public lazy var fl: Float32 = _object?.fl ?? .nan
+    public lazy var d2: Double = _object?.d2 ?? .infinity
+    public lazy var d3: Double = _object?.d3 ?? .infinity
+    public lazy var s0: String = _object?.s0 ?? "x\u{0}y"
+    public lazy var sm: String = _object?.sm ?? ""
+    public lazy var b1: Bool = _object?.b1 ?? true
+    public lazy var ff: V.F = _object?.ff ?? V.F(rawValue: 9223372036854775809)
 
-    private init(_ type: ChangeRequestType, base: R?, of o: R) {
+    private init(_ type: ChangeRequestType, base: R?, of o: R?) {
       _base = base
+      _object = o
       _type = type
       _rowid = base?._rowid ?? -1
-      self.id = o.id
-      self.a = o.a
-      self.b = o.b
-      self.c = o.c
-      self.d = o.d
-      self.e = o.e
-      self.f = o.f
-      self.g = o.g
-      self.h = o.h
-      self.i = o.i
-      self.j = o.j
-      self.k = o.k
-      self.l = o.l
-      self.m = o.m
-      self.n = o.n
-      self.o = o.o
-      self.p = o.p
-      self.q = o.q
-      self.r = o.r
-      self.u = o.u
-      self.v = o.v
-      self.w = o.w
-      self.nest = o.nest
-      self.flex = o.flex
-      self.key = o.key
-      self.hashed = o.hashed
-      self.oe = o.oe
-      self.of = o.of
-      self.eb = o.eb
-      self.fl = o.fl
-      self.d2 = o.d2
-      self.d3 = o.d3
-      self.s0 = o.s0
-      self.sm = o.sm
-      self.b1 = o.b1
-      self.ff = o.ff
-    }
-
-    private init() {
-      _base = nil
-      _type = .creation
-      _rowid = -1
-      self.id = V.F(rawValue: 0)
-      self.a = []
-      self.b = []
-      self.c = []
-      self.d = []
-      self.e = []
-      self.f = []
-      self.g = []
-      self.h = []
-      self.i = []
-      self.j = []
-      self.k = []
-      self.l = []
-      self.m = []
-      self.n = []
-      self.o = []
-      self.p = []
-      self.q = []
-      self.r = []
-      self.u = nil
-      self.v = []
-      self.w = []
-      self.nest = []
-      self.flex = []
-      self.key = ""
-      self.hashed = 0
-      self.oe = nil
-      self.of = nil
-      self.eb = V.E.B
-      self.fl = .nan
-      self.d2 = .infinity
-      self.d3 = .infinity
-      self.s0 = "x\u{0}y"
-      self.sm = ""
-      self.b1 = true
-      self.ff = V.F(rawValue: 9223372036854775809)
     }
 
     public static func changeRequest(_ o: R) -> RChangeRequest? {
@@ -281,7 +139,7 @@ extension V {
     }
 
     public static func creationRequest() -> RChangeRequest {
-      RChangeRequest()
+      RChangeRequest(.creation, base: nil, of: nil)
     }
 
     public static func deletionRequest(_ o: R) -> RChangeRequest? {
@@ -293,7 +151,9 @@ extension V {
     public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject? {
       let __type = _type
       _type = .none
-      let __values =
+      let __result = SQLitePersistenceToolbox._commit(
+        toolbox, __type, of: R.self, base: _base, isUpsert: _isUpsert) {
+        __builder in
         RBuilder(
           id: self.id,
           a: self.a,
@@ -331,8 +191,8 @@ extension V {
           sm: self.sm,
           b1: self.b1,
           ff: self.ff)
-      let __result = SQLitePersistenceToolbox._commit(
-        toolbox, __type, base: _base, isUpsert: _isUpsert, object: __values.build())
+        ._write(to: &__builder)
+      }
       if case .inserted(let __object)? = __result { _rowid = __object._rowid }
       return __result
     }
