@@ -100,7 +100,7 @@ let benchmarks: [Target] =
   ? []
   : [
     .executableTarget(
-      name: "DflatBenchmarks", dependencies: modules + ["Generated_bench_doc"],
+      name: "DflatBenchmarks", dependencies: modules + ["Generated_bench_doc"] + sqliteDependency,
       path: "swift/Benchmarks", swiftSettings: settings)
   ]
 

@@ -2,6 +2,7 @@ import Dflat
 import Dispatch
 import Foundation
 import Generated_bench_doc
+import SQLite3
 import SQLiteDflat
 
 /// The times of one run, by the names that the scenarios have in Rust.
@@ -14,12 +15,13 @@ final class Bench {
   let workspace: SQLiteWorkspace
   let count: Int
   private let folder: URL
+  private let path: String
 
   init(_ directory: String, _ count: Int, filled: Bool) throws {
     self.count = count
     folder = URL(fileURLWithPath: directory).appendingPathComponent("dflat-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let path = folder.appendingPathComponent("ours.db").path
+    path = folder.appendingPathComponent("ours.db").path
     workspace = SQLiteWorkspace(filePath: path, fileProtectionLevel: .noProtection)
     workspace.onError = { fatalError("\($0)") }
     // The table and its statements are made before the measured time.
@@ -35,6 +37,14 @@ final class Bench {
   func end() {
     workspace.shutdown()
     try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// Copies the log into the file, so that a scenario begins with an empty one.
+  func settle() {
+    var connection: OpaquePointer?
+    precondition(sqlite3_open_v2(path, &connection, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK)
+    sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+    sqlite3_close_v2(connection)
   }
 
   /// Performs a transaction, waits for its completion, and returns when its handler returned.
@@ -93,7 +103,49 @@ func document(_ number: Int, of count: Int) -> BenchDoc {
     priority: priority)
 }
 
-/// Writes and reads of all objects.
+/// Updates of all objects. As in Rust, all runs change the objects of one file, and begin with an
+/// empty log and with objects that nothing has changed since they were read.
+final class Updates {
+  private let together: Bench
+  private let individually: Bench
+
+  init(_ directory: String, _ count: Int) throws {
+    together = try Bench(directory, count, filled: true)
+    individually = try Bench(directory, count, filled: true)
+  }
+
+  func run() -> Times {
+    together.settle()
+    let start = now()
+    together.changeAll { $0 + 1 }
+    let ofAll = now() - start
+    individually.settle()
+    let workspace = individually.workspace
+    let objects = Array(workspace.fetch(for: BenchDoc.self).all())
+    let startOfEach = now()
+    let done = DispatchGroup()
+    for object in objects {
+      done.enter()
+      workspace.performChanges([BenchDoc.self]) { context in
+        let request = BenchDocChangeRequest.changeRequest(object)!
+        request.priority += 1
+        context.try(submit: request)
+      } completionHandler: { success in
+        precondition(success)
+        done.leave()
+      }
+    }
+    done.wait()
+    return [("update_1tx", ofAll), ("update_individual", now() - startOfEach)]
+  }
+
+  func end() {
+    together.end()
+    individually.end()
+  }
+}
+
+/// Insertions, reads and deletions of all objects, in a new file.
 func plainScenarios(_ directory: String, _ count: Int) throws -> Times {
   var times: Times = []
   func measure(_ name: String, _ work: () -> Void) {
@@ -124,26 +176,10 @@ func plainScenarios(_ directory: String, _ count: Int) throws -> Times {
       precondition(one.count == 1)
     }
   }
-  measure("update_1tx") { empty.changeAll { $0 + 1 } }
-  let objects = Array(workspace.fetch(for: BenchDoc.self).all())
-  measure("update_individual") {
-    let done = DispatchGroup()
-    for object in objects {
-      done.enter()
-      workspace.performChanges([BenchDoc.self]) { context in
-        let request = BenchDocChangeRequest.changeRequest(object)!
-        request.priority += 1
-        context.try(submit: request)
-      } completionHandler: { success in
-        precondition(success)
-        done.leave()
-      }
-    }
-    done.wait()
-  }
+  let current = Array(workspace.fetch(for: BenchDoc.self).all())
   measure("delete_1tx") {
     empty.perform { context in
-      for object in objects {
+      for object in current {
         try context.submit(BenchDocChangeRequest.deletionRequest(object)!)
       }
     }

@@ -9,9 +9,12 @@ guard words.count == 4, let objects = Int(words[1]), let runs = Int(words[2]), o
   print("usage: DflatBenchmarks OBJECTS RUNS DIRECTORY")
   exit(2)
 }
+let updates = try Updates(words[3], objects)
 // The first run fills caches.
 for run in 0...runs {
-  let times = try plainScenarios(words[3], objects) + deliveryScenarios(words[3], objects)
+  let times =
+    try plainScenarios(words[3], objects) + updates.run() + deliveryScenarios(words[3], objects)
   guard run > 0 else { continue }
   for (name, nanoseconds) in times { print(name, nanoseconds) }
 }
+updates.end()

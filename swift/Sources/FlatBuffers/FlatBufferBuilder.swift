@@ -24,8 +24,10 @@ public struct FlatBufferBuilder {
   @usableFromInline var head: Int
   /// The largest alignment of a value so far.
   @usableFromInline var alignment = 1
-  /// The fields of the open table: vtable offset and position from the end.
+  /// The fields of the open table: vtable offset and position from the end. The first `fieldCount`
+  /// ones are in use, so that the next table needs no new memory.
   @usableFromInline var fields: [(at: UInt16, offset: Int)] = []
+  @usableFromInline var fieldCount = 0
   @usableFromInline var openTable = 0
 
   /// Creates an empty builder with room for so many bytes; it grows if it needs more.
@@ -48,7 +50,7 @@ public struct FlatBufferBuilder {
   public mutating func clear() {
     head = memory.count
     alignment = 1
-    fields.removeAll(keepingCapacity: true)
+    fieldCount = 0
   }
 
   /// The bytes so far.
@@ -205,9 +207,20 @@ public struct FlatBufferBuilder {
 
   /// Begins a table. Everything that it refers to must be written before.
   public mutating func startTable(with fieldCount: Int) -> UInt32 {
-    fields.removeAll(keepingCapacity: true)
+    self.fieldCount = 0
     openTable = used
     return UInt32(used)
+  }
+
+  /// Notes that the value which was written last is a field of the open table.
+  @inlinable
+  mutating func addField(_ position: UInt16) {
+    if fieldCount < fields.count {
+      fields[fieldCount] = (position, used)
+    } else {
+      fields.append((position, used))
+    }
+    fieldCount += 1
   }
 
   /// Adds a number to the open table, unless it is the default.
@@ -215,7 +228,7 @@ public struct FlatBufferBuilder {
   public mutating func add<T: FixedWidthInteger>(element: T, def: T, at position: UInt16) {
     guard element != def || serializesDefaults else { return }
     push(number: element)
-    fields.append((position, used))
+    addField(position)
   }
 
   /// Adds a float to the open table, unless it has the bits of the default.
@@ -224,7 +237,7 @@ public struct FlatBufferBuilder {
     let same = element == def && element.sign == def.sign || element.isNaN && def.isNaN
     guard !same || serializesDefaults else { return }
     push(number: element)
-    fields.append((position, used))
+    addField(position)
   }
 
   /// Adds a boolean to the open table, unless it is the default.
@@ -238,7 +251,7 @@ public struct FlatBufferBuilder {
   public mutating func add<T: FixedWidthInteger>(element: T?, at position: UInt16) {
     guard let element = element else { return }
     push(number: element)
-    fields.append((position, used))
+    addField(position)
   }
 
   /// Adds a float to the open table, if there is one.
@@ -246,7 +259,7 @@ public struct FlatBufferBuilder {
   public mutating func add<T: BinaryFloatingPoint>(element: T?, at position: UInt16) {
     guard let element = element else { return }
     push(number: element)
-    fields.append((position, used))
+    addField(position)
   }
 
   /// Adds a boolean to the open table, if there is one.
@@ -260,21 +273,21 @@ public struct FlatBufferBuilder {
   public mutating func add(offset: Offset, at position: UInt16) {
     guard !offset.isEmpty else { return }
     push(reference: offset)
-    fields.append((position, used))
+    addField(position)
   }
 
   /// Ends the open table, and returns its position.
   public mutating func endTable(at startOffset: UInt32) -> UInt32 {
     push(number: Int32(0))
-    let (table, start, fields) = (used, openTable, fields)
+    let (table, start) = (used, openTable)
     var length = 4
-    for field in fields { length = max(length, Int(field.at) + 2) }
+    for field in fields.prefix(fieldCount) { length = max(length, Int(field.at) + 2) }
     align(2, after: length)
     pushZeros(length)
     let vtable = memory.start + head
     vtable.storeBytes(of: UInt16(length), toByteOffset: 0, as: UInt16.self)
     vtable.storeBytes(of: UInt16(table - start), toByteOffset: 2, as: UInt16.self)
-    for field in fields {
+    for field in fields.prefix(fieldCount) {
       vtable.storeBytes(
         of: UInt16(table - field.offset), toByteOffset: Int(field.at), as: UInt16.self)
     }
