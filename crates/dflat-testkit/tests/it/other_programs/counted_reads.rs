@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use dflat::{Result, Table};
 use dflat_engine::storage::{
-    Backend, CloseOptions, Durability, Indexes, Records, Row, ScanPlan, Snapshot, Source, StateId,
-    View, WriteTransaction,
+    Backend, CloseOptions, Durability, Indexes, Looked, Records, Row, ScanPlan, Snapshot, Source,
+    StateId, View, WriteTransaction,
 };
 use dflat_sqlite::SqliteBackend;
 
@@ -50,7 +50,7 @@ impl Backend for Counted {
         Arc::clone(&self.inner).begin(durability)
     }
 
-    fn follow(&self, look: Arc<dyn Fn() -> bool + Send + Sync>) {
+    fn follow(&self, look: Arc<dyn Fn() -> Looked + Send + Sync>) {
         Backend::follow(&*self.inner, look);
     }
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use dflat::Result;
 use dflat_engine::engine::EngineOptions;
-use dflat_engine::storage::{Backend, CloseOptions, Durability, Snapshot, View, WriteTransaction};
+use dflat_engine::storage::{
+    Backend, CloseOptions, Durability, Looked, Snapshot, View, WriteTransaction,
+};
 use dflat_engine::transaction::Recording;
 use dflat_sqlite::{Operation, SqliteBackend, SqliteOptions};
 use dflat_testkit::fixture::bounded;
@@ -275,7 +277,7 @@ impl Backend for Beginning {
         Arc::clone(&self.inner).begin(durability)
     }
 
-    fn follow(&self, look: Arc<dyn Fn() -> bool + Send + Sync>) {
+    fn follow(&self, look: Arc<dyn Fn() -> Looked + Send + Sync>) {
         (self.commit)("before");
         Backend::follow(&*self.inner, look);
         (self.commit)("after");
