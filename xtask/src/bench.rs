@@ -20,7 +20,8 @@ Usage: cargo xtask bench [--quick] [--write] [OPTION..]
 
   --quick   few objects and one round: shows that everything works, in some minutes
   --write   takes the figures into `docs/benchmarks`, and rewrites `docs/benchmarks.md`, its charts
-            and the table in README; with `--page`, from the figures that are already there
+            and the table in README; with `--scenario`, takes the figures of these scenarios alone
+            into the stored ones; with `--page`, takes none
   --page    measures nothing
   --check   fails if the page, a chart or README differs from the stored figures, if a scenario on
             the page is in no program, or if a rival is ahead in a scenario without a text
@@ -85,6 +86,12 @@ pub fn run(root: &Path, options: &[&str]) -> Result<()> {
             .copied()
             .filter(|o| !own.contains(o))
             .collect();
+        if has("--write") && has("--scenario") {
+            let run = folder.join("apart.json");
+            rivals(root, &run, &passed)?;
+            page(root, &["merge".as_ref(), root.as_os_str(), run.as_os_str()])?;
+            return page(root, &["write".as_ref(), root.as_os_str()]);
+        }
         rivals(root, &folder.join("figures.json"), &passed)?;
         floors(root, &folder.join("floors.jsonl"), has("--quick"))?;
         if has("--quick") {

@@ -89,6 +89,21 @@ pub struct Scenario {
     pub figures: Vec<Figure>,
     /// The stores without a figure, and why.
     pub absent: BTreeMap<String, String>,
+    /// The run of the scenario, if it was measured apart from the others.
+    pub apart: Option<Apart>,
+}
+
+/// A run of some scenarios.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Apart {
+    /// The commit that was measured.
+    pub commit: String,
+    /// The load of the machine before.
+    pub load_before: f64,
+    /// The rounds, of which there may be fewer for want of time.
+    pub rounds: String,
+    /// The seconds after which a store had no further turn.
+    pub seconds: String,
 }
 
 /// The unit of a figure; less is better in all.

@@ -10,6 +10,7 @@ pub mod figures;
 pub mod files;
 pub mod floors;
 pub mod losses;
+pub mod merge;
 pub mod page;
 
 /// The outcome of an operation of this program.

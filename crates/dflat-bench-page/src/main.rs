@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use dflat_bench_page::{Result, files};
+use dflat_bench_page::{Result, files, merge};
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -23,14 +23,16 @@ fn main() -> Result<()> {
             )
             .into()),
         },
+        ["merge", root, run] => merge::merge(Path::new(root), Path::new(run)),
         ["draw", root, floors, folder] => {
             let page = files::draw(Path::new(root), Path::new(floors), Path::new(folder))?;
             println!("{}", page.display());
             Ok(())
         }
         _ => Err(
-            "give `write` or `check` and the root of the repository, or `draw`, the root, \
-                  a file of `dflat-bench --json` and a folder"
+            "give `write` or `check` and the root of the repository, `merge`, the root and a \
+                  file of figures, or `draw`, the root, a file of `dflat-bench --json` and a \
+                  folder"
                 .into(),
         ),
     }

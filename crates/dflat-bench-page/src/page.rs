@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::figures::{Figures, OURS, Scenario, Unit};
+use crate::figures::{Apart, Figures, OURS, Scenario, Unit};
 use crate::losses::{Loss, ahead};
 use crate::{Result, floors};
 
@@ -128,11 +128,25 @@ pub fn page(figures: &Figures, losses: &[Loss]) -> Result<String> {
         table(&mut text, figures, &scenarios)?;
         latencies(&mut text, &scenarios)?;
         absences(&mut text, &scenarios)?;
+        apart(&mut text, &scenarios)?;
         explained(&mut text, &scenarios, losses)?;
     }
     floors::section(&mut text, &figures.floors)?;
     figures.compiled.section(&mut text)?;
     Ok(text)
+}
+
+/// The sentence about scenarios that have too many objects.
+fn left_out(figures: &Figures) -> String {
+    let most = figures.options.get("objects_max");
+    let most = most.and_then(|text| text.parse::<usize>().ok());
+    let is_over = |most: usize| figures.scenarios.iter().any(|s| s.objects > most);
+    match most {
+        Some(most) if !is_over(most) => {
+            format!("Scenarios with more than {most} objects were left out.\n")
+        }
+        _ => String::new(),
+    }
 }
 
 fn head(text: &mut String, figures: &Figures) -> Result<()> {
@@ -154,7 +168,7 @@ fn head(text: &mut String, figures: &Figures) -> Result<()> {
          The load of the machine was {} before the run and {} at its end; a load of 0 before the run is a quiet machine.\n\
          On a machine with load, compare ratios, and take ratios near 1 for equal.\n\
          The stores took turns in {} rounds after one to warm up; a store had no further turn at a scenario after {} seconds.\n\
-         Scenarios with more than {} objects were left out.\n\
+         {}\
          Every result was compared with an oracle before its time counted.\n\
          The bars in the charts go from the 10th to the 90th percentile.\n\
          The reasons where others are ahead come from reading code and file formats, and from profiles where the text says so.\n\n",
@@ -168,7 +182,7 @@ fn head(text: &mut String, figures: &Figures) -> Result<()> {
         digits(machine.load_after),
         option("rounds"),
         option("seconds"),
-        option("objects_max"),
+        left_out(figures),
     )?;
     writeln!(
         text,
@@ -286,6 +300,31 @@ fn absences(text: &mut String, scenarios: &[&Scenario]) -> Result<()> {
     }
     for (reason, stores) in reasons {
         writeln!(text, "- {}: {reason}.", stores.join(", "))?;
+    }
+    Ok(())
+}
+
+/// The scenarios that were measured in runs of their own.
+fn apart(text: &mut String, scenarios: &[&Scenario]) -> Result<()> {
+    let mut runs: Vec<(&Apart, Vec<String>)> = Vec::new();
+    for scenario in scenarios {
+        let Some(run) = &scenario.apart else { continue };
+        let name = format!("`{}`", scenario.scenario);
+        match runs.iter_mut().find(|(known, _)| *known == run) {
+            Some((_, names)) => names.push(name),
+            None => runs.push((run, vec![name])),
+        }
+    }
+    for (run, names) in runs {
+        writeln!(
+            text,
+            "\nMeasured apart, at the commit `{}` with a load of {} before, in at most {} rounds after one to warm up, and without a further turn after {} s: {}.\nA store that had no second turn has the figure of its first.",
+            run.commit,
+            digits(run.load_before),
+            run.rounds,
+            run.seconds,
+            names.join(", ")
+        )?;
     }
     Ok(())
 }
