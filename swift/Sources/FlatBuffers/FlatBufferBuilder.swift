@@ -11,6 +11,10 @@ final class BuilderMemory: @unchecked Sendable {
     start = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 8)
   }
 
+  /// The memory of builders to which nothing was written. It is never unique, so a builder that
+  /// writes gets memory of its own.
+  static let empty = BuilderMemory(count: 0)
+
   deinit {
     start.deallocate()
   }
@@ -20,6 +24,8 @@ final class BuilderMemory: @unchecked Sendable {
 @frozen
 public struct FlatBufferBuilder {
   @usableFromInline var memory: BuilderMemory
+  /// The least size of new memory.
+  @usableFromInline let sizeMin: Int
   /// The bytes so far are those from here to the end of the memory.
   @usableFromInline var head: Int
   /// The largest alignment of a value so far.
@@ -30,10 +36,11 @@ public struct FlatBufferBuilder {
   @usableFromInline var fieldCount = 0
   @usableFromInline var openTable = 0
 
-  /// Creates an empty builder with room for so many bytes; it grows if it needs more.
+  /// Creates an empty builder, which will have room for so many bytes, or more if it needs more.
   public init(initialSize: Int32 = 1024, serializeDefaults: Bool = false) {
-    memory = BuilderMemory(count: max(Int(initialSize), 16))
-    head = memory.count
+    memory = .empty
+    sizeMin = Int(initialSize)
+    head = 0
     serializesDefaults = serializeDefaults
   }
 
@@ -81,7 +88,8 @@ public struct FlatBufferBuilder {
   @usableFromInline
   mutating func replaceMemory(for count: Int) {
     let kept = used
-    let larger = BuilderMemory(count: max(memory.count * (head < count ? 2 : 1), kept + count + 16))
+    let grown = memory.count * (head < count ? 2 : 1)
+    let larger = BuilderMemory(count: max(grown, kept + count + 16, sizeMin))
     (larger.start + (larger.count - kept)).copyMemory(from: memory.start + head, byteCount: kept)
     head = larger.count - kept
     memory = larger

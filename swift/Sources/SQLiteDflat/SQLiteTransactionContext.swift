@@ -74,10 +74,13 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
       }
       return .deleted(base?._rowid ?? -1)
     }
-    flatBufferBuilder.clear()
-    let root = write(&flatBufferBuilder)
-    flatBufferBuilder.finish(offset: root)
-    let (result, atom) = try flatBufferBuilder.withUnsafeBytes {
+    let thread = ThreadState.current
+    // A large payload leaves no large memory behind.
+    if thread.builder.size > 1 << 20 { thread.builder = FlatBufferBuilder() }
+    thread.builder.clear()
+    let root = write(&thread.builder)
+    thread.builder.finish(offset: root)
+    let (result, atom) = try thread.builder.withUnsafeBytes {
       try context.submit(element, operation, old, $0.lent)
     }
     guard let atom = atom else {
@@ -265,6 +268,8 @@ public final class SQLiteTransactionContext: TransactionContext {
 /// What the library keeps for each thread.
 final class ThreadState {
   var transaction: SQLiteTransactionContext?
+  /// Writes the payloads of this thread's requests: its memory serves all of its transactions.
+  var builder = FlatBufferBuilder()
   /// The snapshots that closures on this thread read, the innermost last.
   var snapshots: [SharedSnapshot] = []
 

@@ -44,6 +44,8 @@ public final class SQLiteWorkspace: Workspace, @unchecked Sendable {
   private var commits: Int64 = 0
   private var errorHandler: ((Error) -> Void)?
   let entries: DictionaryStorage
+  /// As `report`, without a reference to the workspace. All transactions share it; it is set once.
+  private(set) var reportLater: (Error) -> Void = { _ in }
 
   /// Makes a workspace. Nothing is opened, read or written, and no error shows, before the workspace
   /// is used. If the file cannot be opened, the next use tries again.
@@ -67,6 +69,7 @@ public final class SQLiteWorkspace: Workspace, @unchecked Sendable {
     ]
     engine = Engine(filePath, options)
     entries = DictionaryStorage(engine)
+    reportLater = { [weak self] in self?.report($0) }
   }
 
   /// Gets each error that a call of the original's interface hides. It is called on any thread.

@@ -63,7 +63,7 @@ extension SQLiteWorkspace {
   fileprivate func perform(_ job: Job, _ transaction: OpaquePointer) -> Int32 {
     let current = SQLiteTransactionContext(
       transaction, of: ObjectIdentifier(self), filePath: engine.filePath, timestamp: timestamp,
-      report: { [weak self] in self?.report($0) })
+      report: reportLater)
     func run() {
       let thread = ThreadState.current
       let outer = thread.transaction
