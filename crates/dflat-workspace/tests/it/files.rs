@@ -8,7 +8,7 @@ use dflat_engine::storage::CloseOptions;
 use dflat_model::Table;
 use dflat_workspace::{ErrorKind, FileOptions, Workspace, salvage};
 
-use crate::posts::{below, fetch, fill, table, titles};
+use crate::posts::{below, fetch, fill, insert, perform, table, titles};
 
 fn open(path: &Path) -> Workspace {
     Workspace::open(path, &FileOptions::default()).unwrap()
@@ -228,6 +228,36 @@ fn a_query_builds_an_index_that_another_program_removes_after_the_first_read() {
         workspace.engine().settle().unwrap();
         assert_eq!(rows().unwrap(), 20, "{damage}");
     }
+}
+
+/// Each build counts the rows at its beginning, which shows whether there was another one.
+#[test]
+fn a_row_that_cannot_be_read_is_tried_by_one_build_and_not_by_each_query() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("posts.db");
+    let table = table("1");
+    let mut options = FileOptions::default();
+    options.index_on_read(true);
+    let workspace = Workspace::open(&path, &options).unwrap();
+    fill(&workspace, &table, 20);
+    let sql = rusqlite::Connection::open(&path).unwrap();
+    let damage = |row: i64| {
+        let update = format!("UPDATE {} SET p = x'00' WHERE rowid = ?1", table.name);
+        assert_eq!(sql.execute(&update, [row]).unwrap(), 1);
+    };
+    let rows_of_the_last_build = || {
+        let mut query = fetch(&workspace, &table);
+        query.query = below(&table, 3);
+        assert_eq!(query.count().unwrap_err().kind(), ErrorKind::Corrupt);
+        workspace.engine().settle().unwrap();
+        workspace.engine().index_progress()[0].rows_total
+    };
+    damage(3);
+    assert_eq!(rows_of_the_last_build(), 20);
+    perform(&workspace, &table, |tx, table| insert(tx, table, "new", 7)).unwrap();
+    assert_eq!(rows_of_the_last_build(), 20);
+    damage(4);
+    assert_eq!(rows_of_the_last_build(), 21);
 }
 
 #[test]
