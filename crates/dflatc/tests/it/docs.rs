@@ -55,15 +55,30 @@ fn explain_prints_the_text_of_the_pages() {
 }
 
 #[test]
-fn indexes_are_declared_as_the_page_shows() {
+fn examples_before_the_diagnostics_compile() {
     let document = document();
-    let (_, section) = document
-        .split_once("\n## Indexes over several fields")
-        .unwrap();
-    let (_, example) = section.split_once("```fbs\n").unwrap();
-    let (example, _) = example.split_once("```").unwrap();
-    let output = run_schema(example);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (guide, _) = document.split_once("\n## Diagnostics").unwrap();
+    // The first example includes another file, and has a test of its own.
+    let examples: Vec<&str> = guide.split("```fbs\n").skip(2).collect();
+    assert_eq!(examples.len(), 6);
+    for example in examples {
+        let output = run_schema(example.split("```").next().unwrap());
+        assert_eq!(text(&output.stderr), "");
+    }
+}
+
+/// A program that names types of these crates needs the versions that the library uses.
+#[test]
+fn versions_of_other_crates_are_those_of_the_library() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
+    let manifest = fs::read_to_string(manifest).unwrap();
+    for name in ["jiff", "uuid"] {
+        let start = format!("\n{name} = {{ version = \"");
+        let (_, rest) = manifest.split_once(&start).unwrap();
+        let version = rest.split('"').next().unwrap();
+        let line = format!("\n{name} = \"{version}\"\n");
+        assert!(document().contains(&line), "{line}");
+    }
 }
 
 /// The codes in diagnostics that were written as JSON.
