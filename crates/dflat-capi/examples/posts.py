@@ -75,7 +75,7 @@ def on_result(_context, _code, _error, delivery):
 
 callback = Callback(call=c.cast(on_result, c.c_void_p))
 live = make("dflat_subscribe_query", workspace, urgent, None, c.c_uint32(0), callback)
-print("urgent:", deliveries.get())
+print("urgent:", first := deliveries.get())
 
 
 @Handler
@@ -92,7 +92,8 @@ def lower_first(_context, transaction, error):
 
 
 handler = Callback(call=c.cast(lower_first, c.c_void_p))
-call("dflat_perform_and_wait", workspace, c.byref(posts), c.c_size_t(1), c.c_uint32(0), handler)
-print("urgent:", deliveries.get())
+if first:
+    call("dflat_perform_and_wait", workspace, c.byref(posts), c.c_size_t(1), c.c_uint32(0), handler)
+    print("urgent:", deliveries.get())
 lib.dflat_subscription_release(live)
 lib.dflat_workspace_release(workspace)

@@ -14,7 +14,7 @@ pub const HELP: &str = "\
 Builds the C library in the release profile, and installs it into a folder: the shared library and
 the static library, the header, the module map and the file for pkg-config. On Linux, the shared
 library is `libdflat_capi.so.1` with a link `libdflat_capi.so`, and both libraries have the symbols
-of the header and no others; this needs `ld`, `objcopy`, `ar` and `nm`.
+of the header and no others, and no debug information; this needs `ld`, `objcopy`, `ar` and `nm`.
 
 Usage: cargo xtask c-library DIR [--system-sqlite] [--schema]
 
@@ -185,7 +185,7 @@ fn install_libraries(library: &Library, built: &Path, libraries: &Path) -> Resul
         return Ok(());
     }
     let versioned = format!("{shared}.{}", library.abi_version);
-    fs::copy(built.join(&shared), libraries.join(&versioned))?;
+    symbols::strip(&built.join(&shared), &libraries.join(&versioned))?;
     let link = libraries.join(&shared);
     if link.symlink_metadata().is_ok() {
         fs::remove_file(&link)?;

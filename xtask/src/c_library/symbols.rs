@@ -20,7 +20,7 @@ pub(super) fn hide(archive: &Path, hidden: &Path) -> Result<()> {
     link.args(["-r", "--whole-archive"]).arg(archive);
     run(link.arg("-o").arg(&object))?;
     let mut localize = Command::new("objcopy");
-    localize.arg("--wildcard");
+    localize.args(["--strip-debug", "--wildcard"]);
     localize.arg(format!("--keep-global-symbol={PREFIX}*"));
     // The bitcode of the objects is joined to something that tools cannot read.
     localize.args(["--remove-section", ".llvmbc"]);
@@ -31,6 +31,17 @@ pub(super) fn hide(archive: &Path, hidden: &Path) -> Result<()> {
     }
     run(Command::new("ar").arg("rcs").arg(hidden).arg(&object))?;
     Ok(std::fs::remove_file(object)?)
+}
+
+/// Copies a shared library without its debug information, which takes five times the space of the
+/// rest. The names of functions stay.
+///
+/// # Errors
+/// An error if `objcopy` is missing or fails.
+pub(super) fn strip(shared: &Path, stripped: &Path) -> Result<()> {
+    let mut strip = Command::new("objcopy");
+    run(strip.arg("--strip-debug").arg(shared).arg(stripped))?;
+    Ok(())
 }
 
 /// Checks that a library exports symbols of the header only. `is_shared` says whether the dynamic

@@ -241,6 +241,10 @@ fn python_finds_changes_and_follows_posts_by_ctypes_alone() {
     posts::write_file(&file);
     let text = run_python(&file, "priority > 100");
     assert_eq!(text, "urgent: ['post 3', 'post 2']\nurgent: ['post 2']\n");
+    // No post is left in the end, and the program waits for none.
+    let text = run_python(&file, "priority > 100");
+    assert_eq!(text, "urgent: ['post 2']\nurgent: []\n");
+    assert_eq!(run_python(&file, "priority > 100"), "urgent: []\n");
 }
 
 /// The file that the tour in C leaves.
