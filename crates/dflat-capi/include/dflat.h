@@ -219,7 +219,9 @@ enum {
     /* The bytes of change records above which the oldest ones are deleted. Default: 16 MiB. */
     DFLAT_OPTION_CHANGE_LOG_BYTES_MAX = 18,
     /* The age in milliseconds from which change records are deleted. Default: no limit. */
-    DFLAT_OPTION_CHANGE_LOG_AGE_MAX = 19
+    DFLAT_OPTION_CHANGE_LOG_AGE_MAX = 19,
+    /* The bytes of the file's pages that each connection keeps in memory. Default: 16 MiB. */
+    DFLAT_OPTION_PAGE_CACHE_BYTES = 20
 };
 
 /* Makes options with the default values.

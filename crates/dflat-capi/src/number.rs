@@ -31,6 +31,7 @@ pub(crate) const OPTION_SUBSCRIBER_PATIENCE: i32 = 16;
 pub(crate) const OPTION_INDEX_ON_READ: i32 = 17;
 pub(crate) const OPTION_CHANGE_LOG_BYTES_MAX: i32 = 18;
 pub(crate) const OPTION_CHANGE_LOG_AGE_MAX: i32 = 19;
+pub(crate) const OPTION_PAGE_CACHE_BYTES: i32 = 20;
 
 // Flags of a shutdown.
 pub(crate) const SHUTDOWN_TRUNCATE: u32 = 1;

@@ -90,6 +90,7 @@ fn set(options: &mut FileOptions, option: i32, value: i64) -> Result<()> {
         number::OPTION_CHANGE_LOG_AGE_MAX => {
             options.change_log_age_max(Some(milliseconds(value)?));
         }
+        number::OPTION_PAGE_CACHE_BYTES => options.page_cache_bytes(count(value)?),
         _ => return Err(invalid(format!("option: {option} is no option"))),
     }
     Ok(())

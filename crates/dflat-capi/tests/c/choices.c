@@ -173,6 +173,7 @@ static const struct {
     {DFLAT_OPTION_INDEX_ON_READ, 1, 2},
     {DFLAT_OPTION_CHANGE_LOG_BYTES_MAX, 1 << 20, -1},
     {DFLAT_OPTION_CHANGE_LOG_AGE_MAX, 60000, -1},
+    {DFLAT_OPTION_PAGE_CACHE_BYTES, 1 << 20, -1},
 };
 
 static int32_t insert_post(void *context, dflat_transaction *transaction, dflat_error **error) {
