@@ -27,7 +27,7 @@ impl Formatter for Harmless {
         fragment: &str,
     ) -> io::Result<()> {
         // Most text is plain, and bytes are looked at faster than characters.
-        if fragment.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        if is_plain(fragment.as_bytes()) {
             return writer.write_all(fragment.as_bytes());
         }
         let mut rest = fragment;
@@ -45,6 +45,23 @@ impl Formatter for Harmless {
     }
 }
 
+/// Whether all bytes are below 0x7F. JSON itself escapes the control characters among these.
+fn is_plain(bytes: &[u8]) -> bool {
+    const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
+    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+    // Each byte that is not plain has the highest bit, or gets it by an addition of one. Only a
+    // byte that has it can carry into the next one.
+    let high = |word: &[u8; 8]| {
+        let word = u64::from_ne_bytes(*word);
+        (word | word.wrapping_add(ONES)) & HIGH
+    };
+    let Some(last) = bytes.last_chunk() else {
+        return bytes.iter().all(|byte| *byte < 0x7F);
+    };
+    let (words, _) = bytes.as_chunks();
+    words.iter().fold(high(last), |all, word| all | high(word)) == 0
+}
+
 /// The entries of a JSON object, in order.
 pub(crate) struct Entries<'a>(pub(crate) &'a [(&'a str, serde_json::Value)]);
 
@@ -60,7 +77,22 @@ impl Serialize for Entries<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::write_json;
+    use super::{is_plain, write_json};
+
+    #[test]
+    fn bytes_above_the_tilde_are_not_plain_wherever_they_stand() {
+        for length in 0..20 {
+            let mut text = vec![b'~'; length];
+            assert!(is_plain(&text));
+            for place in 0..length {
+                for byte in [0x7F, 0x80, 0xC3, 0xFF] {
+                    text[place] = byte;
+                    assert!(!is_plain(&text), "{byte} at {place} of {length}");
+                }
+                text[place] = b' ';
+            }
+        }
+    }
 
     #[test]
     fn escapes_keep_the_meaning_of_json() {

@@ -32,13 +32,16 @@ impl Rest {
 
     /// Writes the output.
     pub(super) fn write(&self) -> io::Result<()> {
-        let bytes = self.bytes.take();
+        let mut bytes = self.bytes.take();
         if bytes.is_empty() {
             return Ok(());
         }
         self.has_written.set(true);
         let mut out = io::stdout().lock();
         out.write_all(&bytes)?;
+        // The buffer is used again, so that it need not grow again.
+        bytes.clear();
+        self.bytes.replace(bytes);
         out.flush()
     }
 }
