@@ -21,7 +21,8 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
     loop {
         let outcome = once(command, session);
         let is_busy = outcome.as_ref().is_err_and(Failure::is_busy);
-        let begins_anew = is_busy && tries > 0 && only_reads(command) && session.take_back();
+        let may_begin_anew = only_reads(command) || watches(command);
+        let begins_anew = is_busy && tries > 0 && may_begin_anew && session.take_back();
         if begins_anew {
             tries -= 1;
             thread::sleep(PAUSE);
@@ -86,6 +87,15 @@ pub(crate) const fn only_reads(command: &Command) -> bool {
                 DictCommand::Get { .. } | DictCommand::Keys { .. }
             )
         }
+        _ => false,
+    }
+}
+
+/// Whether a command prints changes until it is ended.
+const fn watches(command: &Command) -> bool {
+    match command {
+        Command::Watch(_) => true,
+        Command::Dict(arguments) => matches!(arguments.command, DictCommand::Watch { .. }),
         _ => false,
     }
 }

@@ -52,12 +52,17 @@ pub(crate) fn watch(arguments: &WatchArguments, session: &Session) -> Outcome {
     };
     let (subscription, deliveries) = subscribe(&file, known, subject)?;
     let printed = print((arguments, session), known, (&columns, &deliveries));
+    // Present if the subscription could not begin.
+    let error = subscription.error();
     // Order: a callback that waits for the receiver would make the cancellation wait.
     drop(deliveries);
     subscription.cancel();
     printed?;
     drop(subscription);
     file.close()?;
+    if let Some(error) = error {
+        return Err(error.into());
+    }
     Ok(Found::Yes)
 }
 
@@ -106,7 +111,11 @@ fn print(
     let mut left = arguments.deliveries;
     while left != Some(0) {
         let Some(delivery) = session.next(deliveries) else {
-            break;
+            // A command that has printed nothing may begin anew.
+            match before.is_some() {
+                true => break,
+                false => return Ok(()),
+            }
         };
         let update = match delivery {
             Ok(update) => update,
