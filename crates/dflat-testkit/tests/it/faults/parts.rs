@@ -67,10 +67,9 @@ fn parts(path: &Path) -> usize {
 }
 
 /// Replaces all objects once more, which a follower must see by the parts of a record.
-fn check_next(path: &Path, follower: &Follower, next: u32) -> Outcome {
+fn check_next(writer: &Workspace, path: &Path, follower: &Follower, next: u32) -> Outcome {
     let followed = follower.workspace.stats().followed_commits;
-    let workspace = engine(path);
-    put(&workspace, next).map_err(|error| format!("cannot write: {error}"))?;
+    put(writer, next).map_err(|error| format!("cannot write: {error}"))?;
     follower.check()?;
     let found = version(&follower.workspace)?;
     let parts = parts(path);
@@ -90,7 +89,7 @@ fn scripted(path: &Path) -> (Workspace, Arc<Script>) {
     (workspace, script)
 }
 
-// Promise: storage-format#S31
+// Promise: storage-format#S45
 #[test]
 fn transaction_whose_record_fails_at_any_part_is_undone_and_the_next_one_is_followed() {
     bounded(|| {
@@ -104,8 +103,10 @@ fn transaction_whose_record_fails_at_any_part_is_undone_and_the_next_one_is_foll
         assert!(parts >= 3, "{parts} parts");
         let mut last = 2;
         for part in 0..parts {
+            let before = records(&path).len();
             script.fail(Call::Record, part);
             let error = put(&writer, last + 1).unwrap_err();
+            assert_eq!(records(&path).len(), before, "part {part}");
             assert_eq!(error.kind(), ErrorKind::StorageFull, "{error}");
             assert_eq!(follower.check(), Ok(()), "part {part}");
             assert_eq!(version(&follower.workspace), Ok(last), "part {part}");
@@ -135,7 +136,7 @@ fn a_writer_that_ends_at_a_part() {
     put(&workspace, next).unwrap();
 }
 
-// Promise: storage-format#S31
+// Promise: storage-format#S45
 #[test]
 fn process_that_ends_at_any_part_of_a_record_leaves_no_part_of_its_transaction() {
     bounded(|| {
@@ -144,9 +145,10 @@ fn process_that_ends_at_any_part_of_a_record_leaves_no_part_of_its_transaction()
         put(&engine(&path), 1).unwrap();
         let follower = Follower::new(&path);
         let mut last = 2;
-        assert_eq!(check_next(&path, &follower, last), Ok(()));
+        assert_eq!(check_next(&engine(&path), &path, &follower, last), Ok(()));
         let parts = (0..parts(&path)).map(|part| part.to_string());
         for written in parts.chain(["all".to_owned()]) {
+            let before = records(&path).len();
             let name = "faults::parts::a_writer_that_ends_at_a_part";
             let child = Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", name])
@@ -157,11 +159,12 @@ fn process_that_ends_at_any_part_of_a_record_leaves_no_part_of_its_transaction()
                 .status();
             // A test that fails has an exit code, and a process that was ended has none.
             assert_eq!(child.unwrap().code(), None, "{written} parts");
+            assert_eq!(records(&path).len(), before, "{written} parts");
             assert_eq!(follower.check(), Ok(()), "{written} parts");
             let found = version(&follower.workspace);
             assert_eq!(found, Ok(last), "{written} parts");
             last += 1;
-            let next = check_next(&path, &follower, last);
+            let next = check_next(&engine(&path), &path, &follower, last);
             assert_eq!(next, Ok(()), "{written} parts");
         }
     });
@@ -182,15 +185,16 @@ fn followed(device: &Device) -> Outcome {
     }
     device.heal();
     follower.check()?;
-    let found = version(&engine(&path))?;
+    let writer = engine(&path);
+    let found = version(&writer)?;
     if u64::from(found) != device.acknowledged() {
         return Err(format!("{found} is the last commit"));
     }
-    put(&engine(&path), 4).map_err(|error| format!("cannot write: {error}"))?;
-    check_next(&path, &follower, 5)
+    put(&writer, 4).map_err(|error| format!("cannot write: {error}"))?;
+    check_next(&writer, &path, &follower, 5)
 }
 
-// Promise: storage-format#S31
+// Promise: storage-format#S45
 #[test]
 fn failed_call_of_a_commit_with_a_record_in_parts_loses_no_commit_and_no_delivery() {
     let failures = [Action::Fail(Failure::Io), Action::Fail(Failure::NoSpace)];
@@ -216,17 +220,18 @@ fn cut_power(durability: Durability) -> Outcome {
         if !image.path.exists() {
             return Ok(());
         }
-        let found = version(&engine(&image.path))?;
+        let writer = engine(&image.path);
+        let found = version(&writer)?;
         if durability == Durability::Full && u64::from(found) < image.acknowledged {
             return Err(format!("{found} of {} commits", image.acknowledged));
         }
-        put(&engine(&image.path), 4).map_err(|error| format!("cannot write: {error}"))?;
+        put(&writer, 4).map_err(|error| format!("cannot write: {error}"))?;
         let follower = Follower::new(&image.path);
-        check_next(&image.path, &follower, 5)
+        check_next(&writer, &image.path, &follower, 5)
     })
 }
 
-// Promise: storage-format#S31
+// Promise: storage-format#S45
 #[test]
 fn loss_of_power_leaves_no_part_of_a_transaction_whose_record_has_parts() {
     assert_eq!(cut_power(Durability::Normal), Ok(()));
