@@ -131,6 +131,9 @@ impl Events {
             let count = if awaited == Awaited::All { 3 } else { 2 };
             let left = end.saturating_duration_since(Instant::now());
             // Longer timeouts than the system's largest end early.
+            // Rounded up: without the rest of a millisecond, the wait would be repeated without a
+            // pause until that rest has passed.
+            let left = left.saturating_add(Duration::from_nanos(999_999));
             let polled = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
             match poll(&mut descriptors[..count], polled) {
                 Ok(_) | Err(Errno::EINTR) => {}
