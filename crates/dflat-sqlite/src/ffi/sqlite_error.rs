@@ -33,12 +33,19 @@ impl SqliteError {
 
     /// The error of the call that just returned `code`.
     pub(super) fn capture(db: NonNull<sqlite::sqlite3>, code: c_int) -> Self {
+        // Order: first, because other calls may change it.
+        let last = io::Error::last_os_error().raw_os_error().unwrap_or(0);
         // SAFETY: `db` is an open connection, which only the caller uses. The message is a C string
         // that lives until the next call on the connection; it is copied here.
         let (text, system) = unsafe {
             let text = CStr::from_ptr(sqlite::sqlite3_errmsg(db.as_ptr()));
             let system = sqlite::sqlite3_system_errno(db.as_ptr());
             (text.to_string_lossy().into_owned(), system)
+        };
+        // Some versions of SQLite, such as 3.40, do not note the number of a commit's failed write.
+        let system = match (code, system) {
+            (sqlite::SQLITE_IOERR_WRITE, 0) => last,
+            _ => system,
         };
         Self::new(code, system, text)
     }
