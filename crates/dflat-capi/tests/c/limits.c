@@ -89,17 +89,12 @@ static void while_another_process_writes(const char *path) {
 /* Files may not become larger than a limit, as on a full device. */
 static void on_a_full_device(const char *path) {
     char name[600];
-    dflat_options *options;
     dflat_workspace *workspace;
     struct rlimit before, limited;
     int one[2] = {0, 1}, many[2] = {1, 20000};
     snprintf(name, sizeof name, "%s.full", path);
     CHECK(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-    /* Few pages in memory: the write fails in the transaction, where SQLite notes the reason. */
-    OK(dflat_options_new(&options, &error));
-    OK(dflat_options_set(options, DFLAT_OPTION_PAGE_CACHE_BYTES, 1 << 16, &error));
-    OK(dflat_workspace_open(text(name), options, &workspace, &error));
-    dflat_options_release(options);
+    OK(dflat_workspace_open(text(name), NULL, &workspace, &error));
     perform(workspace, table, insert_many, one, DFLAT_OK);
     CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
     limited = before;

@@ -81,13 +81,10 @@ pub(crate) enum Switch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StatementId(usize);
 
-/// SQLite's own handle of a file, and the table of its methods.
-pub(super) type FileHandle<'c> = (*mut sqlite::sqlite3_file, &'c sqlite::sqlite3_io_methods);
-
 /// An open connection.
 pub(crate) struct Connection {
     // Invariant: open; used through `&self` and `&mut self` only.
-    raw: NonNull<sqlite::sqlite3>,
+    pub(super) raw: NonNull<sqlite::sqlite3>,
     // Order: dropped before the connection is closed, see `drop`.
     statements: Vec<Statement>,
     // Order: as above. Gone before anything else is written or the transaction ends.
@@ -258,39 +255,6 @@ impl Connection {
             )
         };
         pages.unsigned_abs()
-    }
-
-    /// SQLite's own handle of the file, and the table of its methods.
-    pub(super) fn file(&self) -> Result<FileHandle<'_>, SqliteError> {
-        self.handle(sqlite::SQLITE_FCNTL_FILE_POINTER)
-    }
-
-    /// SQLite's own handle of the log, and the table of its methods.
-    pub(super) fn log_file(&self) -> Result<FileHandle<'_>, SqliteError> {
-        self.handle(sqlite::SQLITE_FCNTL_JOURNAL_POINTER)
-    }
-
-    /// The handle that a file control returns.
-    fn handle(&self, control: c_int) -> Result<FileHandle<'_>, SqliteError> {
-        let mut file: *mut sqlite::sqlite3_file = ptr::null_mut();
-        // SAFETY: The connection is open, the name is a C string, and the operation writes a
-        // pointer.
-        let code = unsafe {
-            sqlite::sqlite3_file_control(
-                self.raw.as_ptr(),
-                c"main".as_ptr(),
-                control,
-                (&raw mut file).cast::<c_void>(),
-            )
-        };
-        if code != sqlite::SQLITE_OK {
-            return Err(SqliteError::capture(self.raw, code));
-        }
-        // SAFETY: The pointer is NULL or that of the connection's file or log, which is open as
-        // long as the connection is; its methods are NULL or a table that is never freed.
-        let methods = unsafe { file.as_ref().and_then(|file| file.pMethods.as_ref()) };
-        let methods = methods.ok_or_else(|| SqliteError::misuse("the file has no handle"))?;
-        Ok((file, methods))
     }
 
     /// Prepares a statement that is kept until the connection is dropped or

@@ -12,6 +12,8 @@ use std::ptr::NonNull;
 use dflat_engine::{Error, ErrorKind};
 use libsqlite3_sys as sqlite;
 
+use super::file_calls::last_system_error;
+
 /// A failed call of SQLite. Its size is one word, because each call of each write may return it.
 #[derive(Clone, Debug)]
 pub(crate) struct SqliteError(Box<SqliteErrorDetails>);
@@ -33,8 +35,6 @@ impl SqliteError {
 
     /// The error of the call that just returned `code`.
     pub(super) fn capture(db: NonNull<sqlite::sqlite3>, code: c_int) -> Self {
-        // Order: first, because other calls may change it.
-        let last = io::Error::last_os_error().raw_os_error().unwrap_or(0);
         // SAFETY: `db` is an open connection, which only the caller uses. The message is a C string
         // that lives until the next call on the connection; it is copied here.
         let (text, system) = unsafe {
@@ -42,9 +42,10 @@ impl SqliteError {
             let system = sqlite::sqlite3_system_errno(db.as_ptr());
             (text.to_string_lossy().into_owned(), system)
         };
-        // Some versions of SQLite, such as 3.40, do not note the number of a commit's failed write.
+        // SQLite does not note the number of each failed write, for instance not of one that ends a
+        // commit.
         let system = match (code, system) {
-            (sqlite::SQLITE_IOERR_WRITE, 0) => last,
+            (sqlite::SQLITE_IOERR_WRITE, 0) => last_system_error(db),
             _ => system,
         };
         Self::new(code, system, text)

@@ -43,7 +43,11 @@ fn errors_of_opening_show_the_reason_of_the_system() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     fs::create_dir(at("folder")).unwrap();
-    check(&error_of(&at("folder")), ErrorKind::Io, &["folder", "directory"]);
+    check(
+        &error_of(&at("folder")),
+        ErrorKind::Io,
+        &["folder", "directory"],
+    );
     let long = "n".repeat(300);
     check(&error_of(&at(&long)), ErrorKind::Io, &[&long, "too long"]);
     check(
@@ -52,11 +56,22 @@ fn errors_of_opening_show_the_reason_of_the_system() {
         &["a.db", "No such file or directory"],
     );
     symlink(at("gone/away.db"), at("link")).unwrap();
-    check(&error_of(&at("link")), ErrorKind::Io, &["link", "No such file or directory"]);
-    fs::write(at("text"), "not a database, but a text of some length ".repeat(99)).unwrap();
-    let workspace = Workspace::open(at("text")).unwrap();
-    let error = workspace.fetch::<Item>().all().unwrap_err();
-    check(&error, ErrorKind::NotADatabase, &["Item", "SQLite code 26"]);
+    check(
+        &error_of(&at("link")),
+        ErrorKind::Io,
+        &["link", "No such file or directory"],
+    );
+    fs::write(
+        at("text"),
+        "not a database, but a text of some length ".repeat(99),
+    )
+    .unwrap();
+    let error = Workspace::open(at("text")).unwrap_err();
+    check(
+        &error,
+        ErrorKind::NotADatabase,
+        &["cannot open", "text", "not a database"],
+    );
 }
 
 #[test]
@@ -65,13 +80,20 @@ fn error_of_a_locked_file_shows_the_text_and_the_code_of_sqlite() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         let builder = Workspace::builder(&path);
-        let workspace = builder.busy_timeout(std::time::Duration::ZERO).open().unwrap();
+        let workspace = builder
+            .busy_timeout(std::time::Duration::ZERO)
+            .open()
+            .unwrap();
         let write = |id| workspace.perform_changes_blocking([Item::TABLE], |tx| insert(tx, id));
         write("a").unwrap();
         let other = rusqlite::Connection::open(&path).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         let error = write("b").unwrap_err();
-        check(&error, ErrorKind::Busy, &["Item", "database is locked", "SQLite code 5"]);
+        check(
+            &error,
+            ErrorKind::Busy,
+            &["Item", "database is locked", "SQLite code 5"],
+        );
     });
 }
 
@@ -106,12 +128,20 @@ fn error_of_a_transaction_that_was_lost_shows_the_first_error() {
         Ok((first, insert(tx, "b").unwrap_err()))
     });
     let error = handle.wait().unwrap_err();
-    check(&error, ErrorKind::ReadOnly, &["cannot write Item", "a.db", "read only"]);
+    check(
+        &error,
+        ErrorKind::ReadOnly,
+        &["cannot write Item", "a.db", "opened read-only"],
+    );
     let seen = workspace.perform_changes_blocking([Item::TABLE], |tx| {
         insert(tx, "a").unwrap_err();
         Err::<(), _>(Error::user(insert(tx, "b").unwrap_err()))
     });
-    check(&seen.unwrap_err(), ErrorKind::ReadOnly, &["cannot write Item"]);
+    check(
+        &seen.unwrap_err(),
+        ErrorKind::ReadOnly,
+        &["cannot write Item"],
+    );
 }
 
 /// Not a test by itself: the program of the test below, whose files may not grow beyond a limit.
@@ -122,14 +152,28 @@ fn a_program_with_a_limited_file_size() {
     };
     let workspace = Workspace::open(path).unwrap();
     let text = "n".repeat(10_000);
+    let id = |n: usize| format!("{n} {text}");
+    // All pages of this transaction fit into memory, so its commit meets the limit.
+    let large = workspace.perform_changes_blocking([Item::TABLE], |tx| {
+        (0..100).try_for_each(|n| insert(tx, &id(n)).map(drop))
+    });
+    check(
+        &large.unwrap_err(),
+        ErrorKind::StorageFull,
+        &["cannot commit", "size limit", "File too large"],
+    );
     let error = (0..1000)
         .find_map(|n| {
-            let id = format!("{n} {text}");
+            let id = id(n);
             let written = workspace.perform_changes_blocking([Item::TABLE], |tx| insert(tx, &id));
             written.err()
         })
         .expect("the limit is met");
-    check(&error, ErrorKind::StorageFull, &["Item", "size limit", "File too large"]);
+    check(
+        &error,
+        ErrorKind::StorageFull,
+        &["cannot commit", "size limit", "File too large"],
+    );
     // Readers go on.
     workspace.fetch::<Item>().count().unwrap();
 }

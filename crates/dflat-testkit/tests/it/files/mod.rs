@@ -8,6 +8,7 @@ mod fixtures;
 #[cfg(unix)]
 mod gone;
 mod hostile;
+mod messages;
 pub(crate) mod original;
 #[cfg(unix)]
 mod read_only;
