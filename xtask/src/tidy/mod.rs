@@ -11,6 +11,7 @@ pub mod folders;
 pub mod glossary;
 pub mod machine_paths;
 pub mod markdown;
+pub mod module_tree;
 pub mod promises;
 pub mod public_items;
 pub mod sentences;
@@ -68,6 +69,7 @@ pub fn run(root: &Path, mode: Mode) -> Result<Vec<Finding>> {
     findings.extend(counts_table::check(&files));
     findings.extend(glossary::check(architecture, &files));
     findings.extend(folders::check(&files));
+    findings.extend(module_tree::check(&files));
     for file in &files {
         findings.extend(source_files::check(file));
         findings.extend(markdown::check(file));
