@@ -1,64 +1,25 @@
 //! The thread that builds indexes, in batches between the commits of transactions.
 
-use std::collections::{HashMap, VecDeque};
-use std::ops::{Bound, ControlFlow};
+mod duplicates;
+mod state;
 
-use dflat_model::{Direction, RowId, Table, Value};
+use std::ops::ControlFlow;
+
+use dflat_model::Table;
 
 use super::backfill::{Batch, fill};
-use super::row::{entry_values, key_parts};
 use crate::callback;
 use crate::change_set::record_engine;
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch;
-use crate::storage::{Backend, IndexState, Indexes, Key, KeyScan, ScanPlan, Source, View};
+use crate::error::Result;
+use crate::storage::{Backend, IndexState, Indexes, ScanPlan, Source, View};
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Arc, Condvar, JoinHandle, Mutex, MutexGuard, PoisonError, thread};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
 use crate::telemetry::TARGET;
 
-/// Limit of the objects that are reported as duplicates of an index: a list for a person to read,
-/// which must not grow with the table.
-const DUPLICATES_MAX: usize = 1000;
-
-/// How far an index is built.
-#[derive(Clone, Debug)]
-pub struct IndexProgress {
-    /// The type's full name.
-    pub type_name: String,
-    /// The readable name of the index.
-    pub index: String,
-    /// Whether it is unique.
-    pub unique: bool,
-    /// Number of rows that this process has processed for the index.
-    pub rows_done: u64,
-    /// Number of rows when the build began, or `rows_done` if that is larger.
-    pub rows_total: u64,
-    /// IndexerState of the build.
-    pub state: BuildState,
-    /// The first of the values of a unique index that several objects had when the index became
-    /// ready.
-    pub duplicates: Vec<Duplicate>,
-}
-
-/// IndexerState of the build of an index.
-#[derive(Clone, Debug)]
-pub enum BuildState {
-    /// The index is being built, or waits to be built.
-    Building,
-    /// The index is ready.
-    Ready,
-    /// The index could not be built, because of this error.
-    Failed(Error),
-}
-
-/// Values that should be unique, but belong to several objects.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Duplicate {
-    /// The values of the index's fields.
-    pub values: Vec<Value>,
-    /// The primary keys of the objects that have these values.
-    pub keys: Vec<Vec<Value>>,
-}
+pub use duplicates::Duplicate;
+use duplicates::duplicates;
+use state::IndexerState;
+pub use state::{BuildState, IndexProgress};
 
 /// Called when no index is being built any more, with the outcome of the builds.
 pub type Ready = Box<dyn FnOnce(Result<()>) + Send>;
@@ -72,30 +33,6 @@ pub struct Indexer {
     idle: Condvar,
     /// Whether another program has written, and the commit groups have not noticed it yet.
     foreign_write: AtomicBool,
-}
-
-#[derive(Default)]
-struct IndexerState {
-    /// Tables with indexes to build.
-    wanted: VecDeque<Table>,
-    /// Whether one of these tables was requested again since the latest batch began.
-    wanted_again: bool,
-    builds: Vec<Build>,
-    /// By the names of tables, the foreign rows that the latest batch has left out of the indexes
-    /// because it could not read them.
-    left: HashMap<String, Vec<RowId>>,
-    working: bool,
-    closed: bool,
-    /// Whether the indexer was closed before all requested indexes were built.
-    cut_short: bool,
-    thread: Option<JoinHandle<()>>,
-    waiting: Vec<Ready>,
-}
-
-struct Build {
-    table: String,
-    storage_key: String,
-    progress: IndexProgress,
 }
 
 impl Indexer {
@@ -326,170 +263,4 @@ impl Indexer {
         }
         Ok(())
     }
-}
-
-impl IndexerState {
-    fn of<'s>(&'s self, table: &'s Table) -> impl Iterator<Item = &'s Build> {
-        self.builds.iter().filter(|b| b.table == table.name)
-    }
-
-    fn find(&mut self, table: &Table, storage_key: &str) -> Option<&mut Build> {
-        let mut builds = self.builds.iter_mut();
-        builds.find(|b| b.table == table.name && b.storage_key == storage_key)
-    }
-
-    fn is_building(&self, table: &Table) -> bool {
-        self.of(table)
-            .any(|build| matches!(build.progress.state, BuildState::Building))
-    }
-
-    fn has_damage(&self, table: &Table) -> bool {
-        self.of(table).any(|build| {
-            matches!(&build.progress.state, BuildState::Failed(error)
-                if error.kind() == ErrorKind::Corrupt)
-        })
-    }
-
-    fn has_failed(&self, table: &Table) -> bool {
-        self.of(table)
-            .any(|build| matches!(build.progress.state, BuildState::Failed(_)))
-    }
-
-    fn left_of(&self, table: &Table) -> &[RowId] {
-        self.left
-            .get(table.name.as_ref())
-            .map_or(&[], Vec::as_slice)
-    }
-
-    fn start(&mut self, table: &Table, rows_total: u64) {
-        for index in table.indexes.iter() {
-            let storage_key = index.storage_key();
-            let progress = IndexProgress {
-                type_name: table.type_name.to_string(),
-                index: index.to_string(),
-                unique: index.unique,
-                rows_done: 0,
-                rows_total,
-                state: BuildState::Building,
-                duplicates: Vec::new(),
-            };
-            match self.find(table, &storage_key) {
-                Some(build) => build.progress = progress,
-                None => self.builds.push(Build {
-                    table: table.name.to_string(),
-                    storage_key,
-                    progress,
-                }),
-            }
-        }
-    }
-
-    fn advance(&mut self, batch: &Batch) {
-        let left = batch.left.clone();
-        self.left.insert(batch.table.name.to_string(), left);
-        for (position, index) in batch.table.indexes.iter().enumerate() {
-            let is_filled = batch.indexes.contains(&position);
-            if let Some(build) = self.find(&batch.table, &index.storage_key())
-                && is_filled
-            {
-                let progress = &mut build.progress;
-                progress.rows_done += batch.rows;
-                // Rows that were written meanwhile are processed too.
-                progress.rows_total = progress.rows_total.max(progress.rows_done);
-            }
-        }
-    }
-
-    fn fail(&mut self, table: &Table, error: &Error) {
-        if self.of(table).next().is_none() {
-            self.start(table, 0);
-        }
-        let type_name = table.type_name.as_ref();
-        tracing::warn!(target: TARGET, type_name, %error, "backfill failed");
-        for build in self.builds.iter_mut().filter(|b| b.table == table.name) {
-            if matches!(build.progress.state, BuildState::Building) {
-                build.progress.state = BuildState::Failed(error.clone());
-            }
-        }
-    }
-
-    /// The first error of a build, if any; otherwise an error if the indexer was closed before all
-    /// requested indexes were built.
-    fn outcome(&self) -> Result<()> {
-        let failed = self.builds.iter().find_map(|b| match &b.progress.state {
-            BuildState::Failed(error) => Some(error.clone()),
-            _ => None,
-        });
-        let cut_short = || {
-            let message = "cannot build all indexes: the workspace was shut down";
-            Error::new(ErrorKind::ShutDown, message)
-        };
-        failed
-            .or_else(|| self.cut_short.then(cut_short))
-            .map_or(Ok(()), Err)
-    }
-}
-
-/// The values of a unique index that more than one object has.
-fn duplicates(
-    backend: &Arc<dyn Backend>,
-    table: &Table,
-    position: usize,
-) -> Result<Vec<Duplicate>> {
-    let Some(index) = table.indexes.get(position) else {
-        return Ok(Vec::new());
-    };
-    let plan = ScanPlan {
-        table,
-        source: Source::Key(KeyScan {
-            key: Key::Index(position),
-            prefix: &[],
-            lower: Bound::Excluded(&Value::Null),
-            upper: Bound::Unbounded,
-            direction: Direction::Ascending,
-            after: None,
-        }),
-        payload: true,
-    };
-    let mut found: Vec<Duplicate> = Vec::new();
-    let mut before: Option<Duplicate> = None;
-    let mut count = 0;
-    let mut failure = None;
-    let mut snapshot = Arc::clone(backend).snapshot(View::Pinned)?;
-    snapshot.scan(&plan, &mut |row| {
-        let read = || {
-            let values = entry_values(table, index, row.payload).ok()?;
-            let key = key_parts(table, row.payload).ok()?;
-            let key: Vec<Value> = key.as_slice().iter().map(|part| part.to_value()).collect();
-            Some((values, key))
-        };
-        let Some((values, key)) = read() else {
-            failure = Some(fetch::corrupt(table, row.row_id));
-            return ControlFlow::Break(());
-        };
-        let Some(values) = values.to_values().filter(|_| values.can_conflict()) else {
-            return ControlFlow::Continue(());
-        };
-        match &mut before {
-            Some(same) if same.values == values => {
-                count += 1;
-                same.keys.push(key);
-            }
-            _ => {
-                let next = Duplicate {
-                    values,
-                    keys: vec![key],
-                };
-                let last = before.replace(next);
-                found.extend(last.filter(|last| last.keys.len() > 1));
-            }
-        }
-        if count >= DUPLICATES_MAX {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    })?;
-    found.extend(before.filter(|last| last.keys.len() > 1));
-    failure.map_or(Ok(found), Err)
 }

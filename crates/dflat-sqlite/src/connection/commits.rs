@@ -14,6 +14,8 @@
 //! another salt. An empty log has no salt: then the size, the time and the header of the file show
 //! whether there was a foreign commit in between.
 
+mod count;
+mod header;
 mod state_number;
 
 use std::collections::VecDeque;
@@ -21,139 +23,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dflat_engine::storage::StateId;
 
-use crate::ffi::{Connection, LogCount};
+use crate::ffi::LogCount;
 
+pub(crate) use count::CommitCount;
+use count::is_after;
+pub(crate) use header::{FileHeader, OpeningCounts};
 use state_number::StateNumber;
 pub(crate) use state_number::short_digest;
-
-/// The header of a file, as far as it concerns commits.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FileHeader {
-    /// The number of commits made without a log.
-    pub(crate) count: u32,
-    /// Whether the file has a log.
-    pub(crate) has_log: bool,
-}
-
-impl FileHeader {
-    /// Reads the header directly, without locks and without the log; an empty file has a header of
-    /// zeros.
-    pub(crate) fn read(connection: &Connection) -> Option<Self> {
-        // The header has a read version and a write version. SQLite decides by the read version
-        // whether there is a log.
-        const READ_VERSION: usize = 19;
-        const LOG_VERSION: u8 = 2;
-        let head = connection.read_head::<28>().ok()?;
-        Some(head.map_or_else(Self::default, |head| Self {
-            count: head.last_chunk().copied().map_or(0, u32::from_be_bytes),
-            has_log: head[READ_VERSION] == LOG_VERSION,
-        }))
-    }
-}
-
-/// The counts of the header before and after a connection was opened to write. Both counts denote
-/// the same contents: opening creates the file and its log if there are none, which counts as
-/// commits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct OpeningCounts {
-    before: u32,
-    after: u32,
-}
-
-impl OpeningCounts {
-    /// Makes the pair of the counts before and after. If creating the file and its log does not
-    /// explain the difference, there were foreign commits, and the count before is dropped.
-    pub(crate) fn new(before: u32, after: u32) -> Self {
-        /// The number of commits that create a file and its log, and of those that create the log
-        /// alone.
-        const BEGUN: u32 = 2;
-        const GIVEN: u32 = 1;
-        let expected = if before == 0 {
-            BEGUN
-        } else {
-            before.wrapping_add(GIVEN)
-        };
-        let is_explained = after == before || after == expected;
-        Self {
-            before: if is_explained { before } else { after },
-            after,
-        }
-    }
-
-    /// Whether nothing was committed between a count and the opening. A reader that could not open
-    /// the log may have seen the count after the opening, too.
-    fn has(self, count: u32) -> bool {
-        count.wrapping_sub(self.before) <= self.after.wrapping_sub(self.before)
-    }
-}
-
-/// How many commits a file has seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CommitCount {
-    /// By the file's header, if there is no log.
-    File(u32),
-    /// By the index of the log.
-    Log(LogCount),
-    /// By no number: a digest of the sizes and times of the files. The file is only read.
-    Stamps(u64),
-}
-
-impl CommitCount {
-    /// Whether this is the count after `earlier`, or a later one.
-    fn follows(self, earlier: Self) -> bool {
-        self.is_of_log(earlier) && !is_after(earlier.number(), self.number())
-    }
-
-    /// Whether both were counted by the same log, or both without one.
-    fn is_of_log(self, other: Self) -> bool {
-        /// How often a log may have begun anew between the two. Another log begins with a random
-        /// number, which is as near as this in one of 32,768 cases.
-        const RESETS_MAX: u32 = 1 << 16;
-        match (self, other) {
-            (Self::File(_), Self::File(_)) => true,
-            (Self::Log(a), Self::Log(b)) => {
-                let resets = a.salt.wrapping_sub(b.salt);
-                let is_near = resets.min(resets.wrapping_neg()) < RESETS_MAX;
-                is_near || a.salt == 0 || b.salt == 0
-            }
-            _ => false,
-        }
-    }
-
-    /// The count of the log, if there is one.
-    pub(crate) fn of_log(self) -> Option<LogCount> {
-        match self {
-            Self::File(_) | Self::Stamps(_) => None,
-            Self::Log(log) => Some(log),
-        }
-    }
-
-    fn number(self) -> u32 {
-        match self {
-            Self::File(number) => number,
-            Self::Log(log) => log.commits,
-            Self::Stamps(_) => 0,
-        }
-    }
-
-    /// The count after one more commit.
-    fn next(self) -> Self {
-        match self {
-            Self::File(number) => Self::File(number.wrapping_add(1)),
-            Self::Log(log) => Self::Log(LogCount {
-                commits: log.commits.wrapping_add(1),
-                ..log
-            }),
-            Self::Stamps(_) => self,
-        }
-    }
-}
-
-/// Whether a count that may have wrapped is larger.
-fn is_after(count: u32, than: u32) -> bool {
-    let difference = count.wrapping_sub(than);
-    difference != 0 && difference < 1 << 31
-}
 
 /// The commits to a file, as far as a backend knows of them.
 #[derive(Debug, Default)]
