@@ -105,7 +105,7 @@ impl Compiled {
             write!(
                 text,
                 "\nA type of Dflat has generated code for reading, writing, changing, querying and observing, which the compiler checks and compiles; the program on rusqlite has two statements as text.\n\
-                 The generated code is thin, and calls one engine for all types; less of it could be generic.\n"
+                 The generated code is short, and calls one engine for all types; with fewer generic functions, it would compile faster.\n"
             )?;
         }
         Ok(())

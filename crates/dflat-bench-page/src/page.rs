@@ -318,7 +318,7 @@ fn apart(text: &mut String, scenarios: &[&Scenario]) -> Result<()> {
     for (run, names) in runs {
         writeln!(
             text,
-            "\nMeasured apart, at the commit `{}` with a load of {} before, in at most {} rounds after one to warm up, and without a further turn after {} s: {}.\nA store that had no second turn has the figure of its first.",
+            "\nMeasured in a separate run, at the commit `{}`, with a load of {} before; after one round to warm up, each store had at most {} rounds, and no further round after {} s: {}.\nA store without a second round has the figure of its first round.",
             run.commit,
             digits(run.load_before),
             run.rounds,
@@ -370,7 +370,7 @@ pub fn paragraph(figures: &Figures) -> Result<String> {
     let scenarios = README.iter().map(find).collect::<Result<Vec<_>>>()?;
     let machine = &figures.machine;
     let mut text = format!(
-        "The machine has {} cores; before the run, {} threads of other programs ran or wanted to.\n\n\
+        "The machine has {} cores; before the run, {} threads of other programs were running or ready to run, on average.\n\n\
          ![Ratios of other stores to Dflat](docs/benchmarks/readme.svg)\n\n",
         machine.cores,
         digits(machine.load_before),

@@ -9,7 +9,7 @@ use crate::misuse::Misuse;
 #[cold]
 fn absent(name: &str, count: usize, what: &str) -> Misuse {
     Misuse::new(format!(
-        "{name}: there are no {count} {what} at its pointer"
+        "{name}: the pointer is NULL or not aligned, or {count} {what} are too many"
     ))
 }
 

@@ -49,13 +49,13 @@ impl Compiled {
     /// An error if there is no file, or two have one name.
     pub(crate) fn new(files: &[(&str, &str)]) -> Result<Self> {
         let Some(&(first, _)) = files.first() else {
-            return Err(invalid("files: there is none"));
+            return Err(invalid("files: the list is empty"));
         };
         let mut loader = MemoryLoader::new();
         for &(name, content) in files {
             // Names are compared as the loader does, for which `./a.fbs` is `a.fbs`.
             if matches!(loader.load(name, None), Ok(Some(_))) {
-                return Err(invalid(format!("files: two have the name {name:?}")));
+                return Err(invalid(format!("files: two files have the name {name:?}")));
             }
             loader = loader.with_file(name, content);
         }
@@ -229,10 +229,10 @@ root_type Post;";
             let failure = Compiled::new(files).map(|compiled| compiled.report);
             assert_eq!(failure, Err(invalid(expected)));
         };
-        check(&[], "files: there is none");
+        check(&[], "files: the list is empty");
         check(
             &[("post.fbs", POST), ("./post.fbs", COLOR)],
-            "files: two have the name \"./post.fbs\"",
+            "files: two files have the name \"./post.fbs\"",
         );
     }
 

@@ -9,8 +9,8 @@
 //!
 //! - `bundled` (default): SQLite is compiled in.
 //! - `system-sqlite`: the library is linked to the system's SQLite.
-//! - `thread-sanitizer`: callbacks and the functions that wait for them take locks of the C
-//!   library, so that the thread sanitizer of a C compiler sees their order. For tests only.
+//! - `thread-sanitizer`: callbacks, and the functions that cause or wait for them, take POSIX
+//!   locks, so that the thread sanitizer of a C compiler sees their order. For tests only.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -166,8 +166,8 @@ pub enum ChangedKeys {
     These {
         /// The primary keys of the changed rows.
         keys: Vec<Vec<Value>>,
-        /// How often commits of other processes were noticed, up to these commits. No other key
-        /// has changed since the call before.
+        /// The number of times that commits of other processes were noticed, including these
+        /// commits. No other key has changed since the previous call.
         notice: u64,
     },
 }

@@ -1,11 +1,6 @@
 //! The laws on files of the system's SQLite.
 
-dflat_testkit::conformance!(sqlite, dflat_testkit::fixture::Fixture::sqlite);
+#[path = "it/sqlite_version.rs"]
+mod sqlite_version;
 
-/// `cargo xtask system-sqlite` sets the variable to the version that `pkg-config` tells.
-#[test]
-fn sqlite_is_the_one_of_the_system() {
-    if let Some(version) = std::env::var_os("DFLAT_SYSTEM_SQLITE") {
-        assert_eq!(version, rusqlite::version());
-    }
-}
+dflat_testkit::conformance!(sqlite, dflat_testkit::fixture::Fixture::sqlite);

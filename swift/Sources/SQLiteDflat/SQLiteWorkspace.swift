@@ -44,7 +44,8 @@ public final class SQLiteWorkspace: Workspace, @unchecked Sendable {
   private var commits: Int64 = 0
   private var errorHandler: ((Error) -> Void)?
   let entries: DictionaryStorage
-  /// As `report`, without a reference to the workspace. All transactions share it; it is set once.
+  /// Like `report`, without a reference to the workspace. All transactions share this function; the
+  /// workspace sets the function once.
   private(set) var reportLater: (Error) -> Void = { _ in }
 
   /// Makes a workspace. Nothing is opened, read or written, and no error shows, before the workspace

@@ -103,7 +103,7 @@ struct ObjectMaker<Element: Atom> {
 }
 
 extension ObjectMaker where Element: SQLiteAtom {
-  /// As the others, without a search for the type.
+  /// Makes objects like the functions above, without a search for the type.
   init(ofStored timestamp: Int64) {
     self.init(Element.self, timestamp)
   }

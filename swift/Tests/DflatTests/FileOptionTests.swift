@@ -6,7 +6,7 @@ import SQLite3
 import SQLiteDflat
 import XCTest
 
-/// What the options of a workspace mean for its file.
+/// The effects that the options of a workspace have on its file.
 final class FileOptionTests: FileTestCase {
   /// Opens the file in the engine with a short limit for locks, which then holds for the workspaces
   /// of this process: the limit of a workspace itself is 30 seconds.

@@ -1,11 +1,11 @@
 //! The order of calls, shown to the thread sanitizer of a C compiler.
 //!
-//! The sanitizer sees the locks of the C library, and not those of Rust: without more, it takes
-//! what a callback does for a race with what the program did before, or does after a wait. With
-//! the feature `thread-sanitizer`, each callback takes a lock of its own when it is handed over and
-//! when it is called, and one lock is shared by all calls and by the functions that cause calls or
-//! wait for them. No lock is held during a call, so that two calls at once stay a race. Without the
-//! feature, nothing here does anything.
+//! The sanitizer sees POSIX locks, and not the locks of Rust. Without more, it reports a race
+//! between a callback and the code before the callback was handed over, or after a wait. With the
+//! feature `thread-sanitizer`, each callback has a lock, which it takes when it is handed over and
+//! when it is called. All calls, and all functions that cause calls or wait for them, share one
+//! more lock. No lock is held during a call, so two calls at once still count as a race. Without
+//! the feature, this module does nothing.
 
 #[cfg(all(feature = "thread-sanitizer", unix))]
 pub(super) use shown::Order;
@@ -37,16 +37,16 @@ impl Drop for WaitsForCalls {
 mod shown {
     #![expect(
         unsafe_code,
-        reason = "the locks of the C library, which the sanitizer sees, have no other interface"
+        reason = "POSIX locks, which the sanitizer sees, have no other interface"
     )]
 
     use std::cell::UnsafeCell;
     use std::sync::Arc;
 
-    /// A lock of the C library for reading and writing. It is not held while anything else runs.
+    /// A POSIX lock for reading and writing. It is not held while anything else runs.
     struct Lock(UnsafeCell<libc::pthread_rwlock_t>);
 
-    // SAFETY: the lock is used by functions of the C library only, on any thread.
+    // SAFETY: only POSIX functions use the lock, on any thread.
     unsafe impl Send for Lock {}
     // SAFETY: as above.
     unsafe impl Sync for Lock {}
@@ -92,7 +92,7 @@ mod shown {
     pub(in super::super) struct Order(Arc<Lock>);
 
     impl Order {
-        /// That of a callback that is handed over now.
+        /// The order of a callback that the program hands over now.
         pub(in super::super) fn new() -> Self {
             let order = Self(Arc::new(Lock::new()));
             order.0.write();
@@ -125,7 +125,7 @@ mod shown {
 
 #[cfg(not(all(feature = "thread-sanitizer", unix)))]
 mod silent {
-    /// Nothing.
+    /// Without the feature, an order has no content.
     #[derive(Clone)]
     pub(in super::super) struct Order;
 

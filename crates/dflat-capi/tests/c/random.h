@@ -16,7 +16,7 @@ static uint32_t below(uint32_t bound) {
 }
 
 static dflat_table *table;
-/* Those without an executor, and those with one. */
+/* The options of workspaces without an executor, and those with one. */
 static dflat_options *options, *options_with_jobs;
 static line jobs;
 static dflat_workspace *workspaces[SLOTS];

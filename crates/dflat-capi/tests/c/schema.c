@@ -168,11 +168,11 @@ static void misuse(void) {
     dflat_schema_table table;
     dflat_schema_problem problem;
     dflat_text report;
-    refuse(NULL, 0, "files: there is none");
-    refuse(NULL, 2, "files: there are no 2 values at its pointer");
-    refuse(files, 2, "files: two have the name \"./a.fbs\"");
+    refuse(NULL, 0, "files: the list is empty");
+    refuse(NULL, 2, "files: the pointer is NULL or not aligned, or 2 values are too many");
+    refuse(files, 2, "files: two files have the name \"./a.fbs\"");
     files[1].name.data = NULL;
-    refuse(files, 2, "files[1].name: there are no 7 bytes at its pointer");
+    refuse(files, 2, "files[1].name: the pointer is NULL or not aligned, or 7 bytes are too many");
     files[1] = file("b.fbs", "\xff");
     refuse(files, 2, "files[1].content: the text is not UTF-8");
 

@@ -15,7 +15,7 @@ pub(crate) struct Library {
     file: &'static str,
 }
 
-/// The library, and that of the schema compiler.
+/// The C library, and the C library of the schema compiler.
 pub(crate) const LIBRARIES: [Library; 2] = [
     Library {
         header: include_str!("../../include/dflat.h"),

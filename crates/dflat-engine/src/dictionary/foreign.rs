@@ -55,8 +55,9 @@ impl Dictionary {
     /// Takes over the changes of other processes.
     fn catch_up(&self, changed: &ChangedKeys) {
         let (engine, core) = (&self.state.engine, &self.state.core);
-        // Order: a later call, on another thread because a subscriber of an earlier one is stuck,
-        // does not count the notice of the earlier one before that one has dropped its keys.
+        // Order: a stuck subscriber may hold an earlier call, so a later call can run on another
+        // thread. With this lock, the later call counts the notice of the earlier call only after
+        // the earlier call has dropped its keys.
         let dropping = lock(&core.catching_up);
         // Order: before the keys are collected; later notices are caught up with later.
         let noticed = engine.renewals();
@@ -150,7 +151,8 @@ fn read_again(engine: &Engine, key: &Key) -> PendingNotifications {
     }
     loop {
         let shard = key.space.shard(&key.key);
-        // A later change, whose delivery was queued before, or a value that was read since.
+        // The key has a value again: a later change, whose delivery is already queued, or a value
+        // that was read meanwhile.
         if let Some(entry) = shard.get(&key.key) {
             return subscribers.queue(&key.key, entry.value.as_ref(), false);
         }
@@ -161,7 +163,7 @@ fn read_again(engine: &Engine, key: &Key) -> PendingNotifications {
             return PendingNotifications::default();
         };
         let shard = key.space.shard(&key.key);
-        // Otherwise this key, or another one with the same lock, has changed.
+        // If this check fails, this key or another key with the same lock has changed.
         if shard.version() == version && shard.get(&key.key).is_none() {
             return subscribers.queue(&key.key, value.as_ref(), false);
         }

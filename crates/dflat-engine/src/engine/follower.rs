@@ -220,8 +220,8 @@ impl Follower {
             let observed = tables.values().filter(|t| deliveries.may_be_observed(t));
             observed.cloned().collect()
         };
-        // Order: asked once, so that the keys are known for every commit of which it is told. One
-        // that is set later reads later states.
+        // Order: the listener is read once, so that the keys are known for every commit of which
+        // the listener is told. A listener that is set later reads later states.
         let listener = self.listener.get().filter(|listener| listener.is_set());
         let listened = |name: &str| listener.is_some_and(|listener| listener.is_of(name));
         let follow = Follow {

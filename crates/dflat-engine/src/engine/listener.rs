@@ -20,7 +20,7 @@ type Call = Arc<dyn Fn(&Engine, &ChangedKeys) + Send + Sync>;
 pub(super) struct Listener(OnceLock<(Table, WeakEngine, Call)>);
 
 impl Listener {
-    /// Whether there is one.
+    /// Whether the engine has a listener.
     pub(super) fn is_set(&self) -> bool {
         self.0.get().is_some()
     }

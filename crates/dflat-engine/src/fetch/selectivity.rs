@@ -10,8 +10,9 @@
 //! sixteen times the rows reached so far, so that counting costs little compared with following the
 //! key.
 //!
-//! A list of values is looked up only if the table has eight rows for each value. That is found out
-//! before the first look-up, by a few row ids, so that it costs little compared with a short list.
+//! The values of a list are looked up only if the table has eight rows for each value. Before the
+//! first look-up, a few row ids are read to find this out, which costs little compared with the
+//! look-ups of a short list.
 
 use std::ops::ControlFlow;
 
@@ -65,7 +66,8 @@ impl RowCount {
         Ok(control.rows_before_count.max(share))
     }
 
-    /// An eighth of the table's rows. Counting ends as soon as that is certain to be `wanted`.
+    /// An eighth of the table's rows. Counting ends as soon as this number is certain to reach
+    /// `wanted`.
     fn share(&mut self, sample: &mut Sample<'_>, wanted: usize) -> Result<usize> {
         if let Self::Unknown = self {
             *self = match sample.row_count()? {
@@ -212,9 +214,9 @@ impl<'s> Sample<'s> {
         }
     }
 
-    /// Whether a table whose first row id is `first` has about this many rows: false if the row ids
-    /// end before that, true if at least half of them are in use up to there. `None` if there are
-    /// many gaps.
+    /// Whether a table has about `rows` rows, if its first row id is `first`. False if the row ids
+    /// end earlier; true if samples show that at least half of the row ids up to there are in use.
+    /// `None` if there are many gaps.
     fn has_rows(&mut self, first: i64, rows: usize) -> Result<Option<bool>> {
         let rows = i64::try_from(rows).unwrap_or(i64::MAX);
         let before = first - 1;

@@ -33,7 +33,7 @@ struct Store {
     ran: Condvar,
     /// How often commits of other processes were noticed.
     notices: AtomicU64,
-    /// That of the dictionary that was used first.
+    /// The listener of the dictionary that was used first.
     listener: Mutex<Option<Listener>>,
 }
 

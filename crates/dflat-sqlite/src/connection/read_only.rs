@@ -91,7 +91,7 @@ fn settled_look(
         }
         if start.elapsed() >= SETTLING_MAX.saturating_add(options.busy_timeout) {
             return Err(SqliteError::busy(
-                "another process writes to the file again and again",
+                "the file changed again and again while the library waited to open it read-only",
             ));
         }
         thread::sleep(PAUSE);

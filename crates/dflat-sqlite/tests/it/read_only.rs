@@ -98,6 +98,7 @@ fn commit_of_a_program_that_opens_and_closes_the_file_overtakes_the_state_before
         before = state();
         let latest = collect(&mut *snapshot(&reader, View::Latest), &post(), Source::Rows);
         let expected = text.as_bytes();
+        assert_eq!(latest.len(), 3);
         assert!(latest.iter().all(|(_, payload)| payload == expected));
     }
 }

@@ -12,6 +12,7 @@ mod files;
 mod fuzz_smoke;
 mod other_programs;
 mod reading;
+mod sqlite_version;
 mod system_calls;
 mod workspaces;
 mod writing;

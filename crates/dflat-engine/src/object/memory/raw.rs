@@ -11,8 +11,8 @@ use std::ops::Deref;
 use super::chunk::{Chunk, Piece, PieceSpan};
 use super::handle::Object;
 
-/// An object as two words that can be passed through C. Those of [`Object::into_raw`] hold one
-/// count of the object's memory, until [`Object::from_raw`] takes it back.
+/// An object as two words that can be passed through C. The words from [`Object::into_raw`] hold
+/// one count of the object's memory until [`Object::from_raw`] takes them back.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawObject {

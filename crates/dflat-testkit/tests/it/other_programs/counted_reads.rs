@@ -21,7 +21,7 @@ pub(super) struct Read {
 /// The scans so far, the first one first.
 pub(super) type Reads = Arc<Mutex<Vec<Read>>>;
 
-/// The backend. Those of its snapshots are noted, and those of its transactions are not.
+/// The backend. It notes the reads of its snapshots, and not those of its transactions.
 pub(super) struct Counted {
     inner: Arc<SqliteBackend>,
     reads: Reads,

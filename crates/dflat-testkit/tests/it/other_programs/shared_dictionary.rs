@@ -129,7 +129,7 @@ fn only_the_keys_that_another_process_has_changed_are_read_again() {
         until(|| get(&own, "b") == Some(2));
         assert_eq!(KEYS.map(|key| get(&own, key)), [1, 2, 1].map(Some));
         assert_eq!(reads(), 4);
-        // The new value is read for the subscriber, also if nobody asks for it.
+        // The library reads the new value for the subscriber, although no caller reads the key.
         set(&other, "a", 2);
         assert_eq!(next(&values), SubscribedValue::Updated(2));
         assert_eq!(["b", "c"].map(|key| get(&own, key)), [2, 1].map(Some));
