@@ -25,6 +25,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
   building    1   each call of building indexes fails
   fuzzers    55   each fuzzer for 5 minutes
   workload   30   random work beside the model
+  trees      10   random edits of trees of versions, each beside a built tree
   threads    11   orders of threads, by the model checker
   soak       11   mixed load, which must not grow
   c          10   calls of the C library in random order, under the address sanitizer too
@@ -39,7 +40,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
 type Variable = (&'static str, &'static str);
 
 /// The names of the steps, their commands, and the variables that set their length.
-const STEPS: [(&str, &str, Option<Variable>); 13] = [
+const STEPS: [(&str, &str, Option<Variable>); 14] = [
     (
         "kills",
         "cargo test --profile long -p dflat-testkit --test it -- kill",
@@ -80,6 +81,11 @@ const STEPS: [(&str, &str, Option<Variable>); 13] = [
         "workload",
         "cargo test --profile long -p dflat-testkit --test it -- workload",
         Some(("DFLAT_WORKLOAD_SECONDS", "600")),
+    ),
+    (
+        "trees",
+        "cargo test --profile long -p dflat-history --test it -- sequences",
+        Some(("DFLAT_HISTORY_SEQUENCES", "1000000")),
     ),
     (
         "threads",

@@ -1,0 +1,93 @@
+//! Writing nodes.
+
+use super::Node;
+use super::layout::Layout;
+use crate::chunk::{Address, Chunk};
+
+/// Writes nodes of one level, one after the other. Its memory is used again for each node.
+#[derive(Debug)]
+pub struct NodeWriter {
+    level: u8,
+    offsets: Vec<u8>,
+    keys: Vec<u8>,
+    addresses: Vec<u8>,
+    count_ends: Vec<u8>,
+    count: u64,
+    message: Vec<u8>,
+}
+
+impl NodeWriter {
+    /// A writer of nodes of this level.
+    #[must_use]
+    pub const fn new(level: u8) -> Self {
+        Self {
+            level,
+            offsets: Vec::new(),
+            keys: Vec::new(),
+            addresses: Vec::new(),
+            count_ends: Vec::new(),
+            count: 0,
+            message: Vec::new(),
+        }
+    }
+
+    /// Whether the next node has no entry yet.
+    #[inline]
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.addresses.is_empty()
+    }
+
+    /// Appends an entry to the next node.
+    ///
+    /// `count` is the number of objects below the entry, and is ignored in a leaf. The keys must
+    /// ascend and be at most [`KEY_BYTES_MAX`](super::KEY_BYTES_MAX) long, those of one node at
+    /// most 65,535 bytes together, and a node that is not a leaf must have an entry; of a node
+    /// against this rule, [`Node::read`] refuses the bytes.
+    #[inline]
+    pub fn push(&mut self, key: &[u8], address: &Address, count: u64) {
+        self.keys.extend_from_slice(key);
+        self.offsets.extend((self.keys.len() as u16).to_le_bytes());
+        self.addresses.extend_from_slice(address.as_bytes());
+        if self.level > 0 {
+            self.count += count;
+            self.count_ends.extend(self.count.to_le_bytes());
+        }
+    }
+
+    /// Ends the node, and begins the next.
+    #[must_use]
+    pub fn finish(&mut self) -> Node {
+        let len = self.addresses.len() / Address::BYTES;
+        let layout = Layout::new(self.level, len, self.keys.len());
+        let message = &mut self.message;
+        message.clear();
+        message.reserve(layout.total);
+        message.extend(layout.header());
+        let vectors: [&[&[u8]]; 4] = [
+            &[&self.count_ends],
+            &[&[0, 0], &self.offsets],
+            &[&self.keys],
+            &[&self.addresses],
+        ];
+        let skipped = usize::from(self.level == 0);
+        for ((at, length), parts) in layout.lengths().zip(vectors.into_iter().skip(skipped)) {
+            message.resize(at, 0);
+            message.extend(length.to_le_bytes());
+            parts
+                .iter()
+                .for_each(|part| message.extend_from_slice(part));
+        }
+        let chunk = Chunk::new(&**message);
+        self.clear();
+        Node { chunk, layout }
+    }
+
+    fn clear(&mut self) {
+        self.offsets.clear();
+        self.keys.clear();
+        self.addresses.clear();
+        self.count_ends.clear();
+        self.count = 0;
+    }
+}

@@ -1,0 +1,15 @@
+//! Tests of trees beside a model: an ordered map in memory.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a failing test panics"
+)]
+
+mod chunk_reads;
+mod differences;
+mod hostile;
+mod lookups;
+mod merges;
+mod model;
+mod random;
+mod sequences;
