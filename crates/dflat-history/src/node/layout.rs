@@ -19,7 +19,7 @@ const COUNT_ENDS: usize = 44;
 /// The bytes of the length before each vector.
 const LENGTH: usize = 4;
 
-/// The places of the vectors. Each is the position of the first element; the length is before it.
+/// The places of the vectors, and the length that all keys have. Each place is the position of the first element; the length is before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) level: u8,
@@ -30,6 +30,8 @@ pub(super) struct Layout {
     pub(super) keys: usize,
     pub(super) addresses: usize,
     pub(super) total: usize,
+    /// The length of each key; 0 if their lengths differ. Such keys are found without the offsets.
+    pub(super) key_len: usize,
 }
 
 const fn align(position: usize) -> usize {
@@ -57,6 +59,7 @@ impl Layout {
             keys,
             addresses,
             total: addresses + Address::BYTES * len,
+            key_len: 0,
         }
     }
 
@@ -118,6 +121,17 @@ impl Layout {
             self.key_offsets + 2 * (self.len + 1)..self.keys - LENGTH,
             self.keys + self.keys_len..self.addresses - LENGTH,
         ]
+    }
+}
+
+/// The length of all keys with these offsets, the first of which is 0; 0 if their lengths differ.
+pub(super) fn common_length(offsets: &[[u8; 2]]) -> usize {
+    let offset = |bytes: &[u8; 2]| usize::from(u16::from_le_bytes(*bytes));
+    let len = offsets.get(1).map_or(0, offset);
+    let mut all = offsets.iter().zip(0..);
+    match all.all(|(bytes, place)| offset(bytes) == place * len) {
+        true => len,
+        false => 0,
     }
 }
 
@@ -210,5 +224,8 @@ fn verify_entries(bytes: &[u8], layout: &Layout) -> Result<Layout, &'static str>
         }
         count = end;
     }
-    Ok(*layout)
+    Ok(Layout {
+        key_len: common_length(offsets),
+        ..*layout
+    })
 }

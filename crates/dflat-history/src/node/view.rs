@@ -1,7 +1,5 @@
 //! Reading the entries of a node.
 
-use std::cmp::Ordering;
-
 use super::layout::Layout;
 use crate::chunk::Address;
 
@@ -14,6 +12,8 @@ pub struct NodeView<'a> {
     level: u8,
     len: usize,
     keys_len: usize,
+    /// The length of each key; 0 if their lengths differ.
+    key_len: usize,
     offsets: &'a [[u8; 2]],
     /// The keys, and all bytes behind them: at least 8 bytes follow each key of an entry.
     keys: &'a [u8],
@@ -46,6 +46,7 @@ impl<'a> NodeView<'a> {
             level: layout.level,
             len: layout.len,
             keys_len: layout.keys_len,
+            key_len: layout.key_len,
             offsets: part(layout.key_offsets, 2 * (layout.len + 1)).as_chunks().0,
             keys: bytes.get(layout.keys..).unwrap_or_default(),
             addresses: part(layout.addresses, Address::BYTES * layout.len)
@@ -160,12 +161,36 @@ impl<'a> NodeView<'a> {
     /// The same, if the keys of the entries before `from` are known to be below this key.
     #[inline]
     pub(crate) fn lower_bound_from(&self, from: usize, key: &[u8]) -> usize {
+        if from >= self.len {
+            return self.len;
+        }
         let wanted = beginning(key, key.len());
-        let (mut base, mut size) = (from, self.len.saturating_sub(from));
+        let first = self.partition(from..self.len, |index| self.beginning(index) < wanted);
+        if first == self.len || self.beginning(first) != wanted {
+            return first;
+        }
+        // The first bytes do not decide. Most often one key begins so.
+        if self.key(first) >= key {
+            return first;
+        }
+        let end = self.partition(first..self.len, |index| self.beginning(index) == wanted);
+        self.partition(first..end, |index| self.key(index) < key)
+    }
+
+    /// The first of these entries for which `is_before` does not hold, as it holds for none after.
+    #[inline]
+    fn partition(
+        &self,
+        entries: std::ops::Range<usize>,
+        is_before: impl Fn(usize) -> bool,
+    ) -> usize {
+        let (mut base, mut size) = (entries.start, entries.len());
+        // The processor guesses the outcome of each step and reads the next key ahead. Steps
+        // without a branch would wait for each key in turn, which takes longer in a cold node.
         while size > 0 {
             let half = size / 2;
             let middle = base + half;
-            if self.order(middle, key, wanted) == Ordering::Less {
+            if is_before(middle) {
                 base = middle + 1;
                 size -= half + 1;
             } else {
@@ -183,18 +208,20 @@ impl<'a> NodeView<'a> {
         (index < self.len && self.key(index) == key).then(|| self.address(index))
     }
 
-    /// Compares the key of an entry with a key whose first bytes are `wanted`.
+    /// The first bytes of the key of an entry.
     #[inline]
-    fn order(&self, index: usize, key: &[u8], wanted: u64) -> Ordering {
+    fn beginning(&self, index: usize) -> u64 {
         let (start, end) = self.key_ends(index);
         let tail = self.keys.get(start..).unwrap_or_default();
-        let len = end.saturating_sub(start);
-        let first = beginning(tail, len).cmp(&wanted);
-        first.then_with(|| tail.get(..len).unwrap_or_default().cmp(key))
+        beginning(tail, end.saturating_sub(start))
     }
 
     #[inline]
     fn key_ends(&self, index: usize) -> (usize, usize) {
+        if self.key_len > 0 && index < self.len {
+            let start = self.key_len * index;
+            return (start, start + self.key_len);
+        }
         match self.offsets.get(index..index + 2) {
             Some([start, end]) => (
                 usize::from(u16::from_le_bytes(*start)),

@@ -1,7 +1,7 @@
 //! Writing nodes.
 
 use super::Node;
-use super::layout::Layout;
+use super::layout::{Layout, common_length};
 use crate::chunk::{Address, Chunk};
 
 /// Writes nodes of one level, one after the other. Its memory is used again for each node.
@@ -79,8 +79,15 @@ impl NodeWriter {
                 .for_each(|part| message.extend_from_slice(part));
         }
         let chunk = Chunk::new(&**message);
+        let key_offsets = layout.key_offsets..layout.keys - 4;
+        let offsets = message.get(key_offsets).unwrap_or_default();
+        let offsets = offsets.as_chunks().0.get(..=len).unwrap_or_default();
+        let key_len = common_length(offsets);
         self.clear();
-        Node { chunk, layout }
+        Node {
+            chunk,
+            layout: Layout { key_len, ..layout },
+        }
     }
 
     fn clear(&mut self) {
