@@ -19,7 +19,8 @@ const COUNT_ENDS: usize = 44;
 /// The bytes of the length before each vector.
 const LENGTH: usize = 4;
 
-/// The places of the vectors, and the length that all keys have. Each place is the position of the first element; the length is before it.
+/// The places of the vectors, and the length that all keys have. Each place is the position of the
+/// first element; the number of elements is before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) level: u8,

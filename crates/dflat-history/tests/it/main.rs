@@ -11,5 +11,6 @@ mod hostile;
 mod lookups;
 mod merges;
 mod model;
+mod page;
 mod random;
 mod sequences;
