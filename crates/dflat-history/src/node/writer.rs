@@ -50,7 +50,8 @@ impl NodeWriter {
         self.offsets.extend((self.keys.len() as u16).to_le_bytes());
         self.addresses.extend_from_slice(address.as_bytes());
         if self.level > 0 {
-            self.count += count;
+            // The counts of a peer may have no sum. `Node::read` refuses a node with equal ones.
+            self.count = self.count.saturating_add(count);
             self.count_ends.extend(self.count.to_le_bytes());
         }
     }

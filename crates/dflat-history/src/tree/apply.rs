@@ -88,7 +88,7 @@ impl Trees {
         let mut rest = edits;
         while let Some(first) = rest.first() {
             cursor.seek(&first.key)?;
-            let mut old = Vec::new();
+            let (mut old, waiting) = (Vec::new(), rest.len());
             loop {
                 let node = cursor.node();
                 let is_last = cursor.is_last();
@@ -103,6 +103,11 @@ impl Trees {
                     break;
                 }
                 cursor.advance()?;
+            }
+            if rest.len() == waiting {
+                // The parent of a node has another last key than the node.
+                let message = "cannot edit a tree: a node lacks the last key that its parent has";
+                return Err(Error::new(ErrorKind::Corrupt, message));
             }
             replaced(old, std::mem::take(&mut run.new));
         }

@@ -44,7 +44,8 @@ impl Root {
 /// Any number of threads may use a `Trees` at the same time. It keeps verified nodes in memory,
 /// within a number of bytes. Nodes are verified when they are read; whether they form a tree as
 /// this crate makes it, [`check`](Self::check) says. Reading a tree that does not pass this check
-/// gives wrong answers or an error, and never a panic, endless work or unbounded memory.
+/// gives wrong answers or an error, and never a panic. Such a tree may promise more entries than
+/// any memory holds, so check a tree of others before you compare or merge it.
 pub struct Trees {
     store: Arc<dyn ChunkStore>,
     cache: NodeCache,

@@ -65,7 +65,7 @@ impl Trees {
     /// The number of entries whose keys are not above this key.
     fn ordinal_after(&self, root: &Root, key: &[u8]) -> Result<u64> {
         let before = self.ordinal(root, key)?;
-        Ok(before + u64::from(self.get(root, key)?.is_some()))
+        Ok(before.saturating_add(self.get(root, key)?.is_some().into()))
     }
 }
 
