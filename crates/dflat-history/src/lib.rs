@@ -1,6 +1,6 @@
 //! The foundation of versions of the objects of the Dflat object database.
 //!
-//! A version of all objects of one type is a [tree](tree) that is named by a hash of its content.
+//! A version of all objects of one type is a [tree] that is named by a hash of its content.
 //! Its leaves hold the [keys](key) of the objects in their order, each with the hash of the
 //! object's payload. Its [nodes](node) are FlatBuffers messages, stored as [chunks](chunk) under
 //! the hashes of their bytes.
