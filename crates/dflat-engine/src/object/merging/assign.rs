@@ -29,6 +29,7 @@ pub fn assign(
     let copier = Copier {
         types: Types(types),
         as_seen: false,
+        canonical: None,
     };
     let TypeDescriptor::Table(layout) = copier.types.get(ROOT_TYPE)? else {
         return Err(Malformed);

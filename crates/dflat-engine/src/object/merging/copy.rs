@@ -1,8 +1,11 @@
 //! Copies a payload, or parts of it: as stored, or as code with given types sees it.
 
-use dflat_model::{Element, FieldLayout, Shape, StructLayout, TypeDescriptor, TypeId, Value};
+use dflat_model::{
+    Element, Field, FieldLayout, Shape, StructLayout, TypeDescriptor, TypeId, Value,
+};
 
 use super::super::{Malformed, Slot, TableView, UnionView, VectorView, Writer};
+use super::canonical::{copy_members, is_left_out};
 use super::knowledge::Types;
 
 type Copied = Result<(), Malformed>;
@@ -14,6 +17,8 @@ pub(super) struct Copier<'t> {
     /// Whether values that the types do not know are replaced as accessors do: an enum's value by
     /// the default, a union by an empty one.
     pub(super) as_seen: bool,
+    /// If given, the copy is in the canonical form of an object with this primary key.
+    pub(super) canonical: Option<&'t [Field]>,
 }
 
 /// A value that is written behind the table that it belongs to.
@@ -40,6 +45,11 @@ impl<'t> Copier<'t> {
         }
         let mut children = Vec::new();
         for field in layout.fields.as_ref() {
+            if let Some(key) = self.canonical
+                && is_left_out(self.types, key, (id, field), from)?
+            {
+                continue;
+            }
             if let Some(child) = self.inline_part(writer, field, from)? {
                 children.push((field, child));
             }
@@ -110,6 +120,9 @@ impl<'t> Copier<'t> {
 
     /// A number, an enum's value or a struct.
     pub(super) fn inline(self, element: Element, bytes: &[u8], place: &mut [u8]) -> Copied {
+        if self.canonical.is_some() {
+            return copy_members(self.types, element, bytes, place);
+        }
         place
             .get_mut(..bytes.len())
             .ok_or(Malformed)?

@@ -47,6 +47,7 @@ pub fn merge(
     let copier = |types, as_seen| Copier {
         types: Types(types),
         as_seen,
+        canonical: None,
     };
     let mut writer = Writer::new();
     let slot = writer.begin();

@@ -2,14 +2,17 @@
 //!
 //! This room reads, compares and writes payloads with the other files of `object`, and uses neither
 //! `memory` nor handles on objects. [`Knowledge`] finds the values that newer code wrote, and
-//! [`merge()`] keeps them. [`assign()`] copies a payload with another key.
+//! [`merge()`] keeps them. [`assign()`] copies a payload with another key. [`canonical()`]
+//! gives objects with equal values equal bytes.
 
 mod align;
 mod assign;
+mod canonical;
 mod copy;
 mod knowledge;
 mod merge;
 
 pub use assign::{Assigned, assign};
+pub use canonical::canonical;
 pub use knowledge::Knowledge;
 pub use merge::{Unmergeable, merge};

@@ -1,0 +1,202 @@
+//! New files that appear under their name when they are whole.
+//!
+//! On Linux the file has no name until then, so the operating system removes the file whenever the
+//! process ends. Elsewhere, and on file systems without such files, it has a temporary name, which
+//! is removed if building fails; the next build removes those that a killed process has left.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+/// The beginning and the end of a temporary name.
+const PREFIX: &str = ".dflat-";
+const SUFFIX: &str = ".partial";
+
+/// A file that is being written.
+#[derive(Debug)]
+pub(crate) enum NewFile {
+    /// It has no name.
+    #[cfg(target_os = "linux")]
+    Unnamed(File),
+    /// It has a temporary name.
+    Named(NamedTempFile),
+}
+
+impl NewFile {
+    /// Makes a file in a directory. Only its owner may read it.
+    pub(crate) fn create(directory: &Path) -> io::Result<Self> {
+        remove_left_behind(directory);
+        #[cfg(target_os = "linux")]
+        if let Ok(file) = linux::unnamed(directory) {
+            let _ = file.try_lock();
+            return Ok(Self::Unnamed(file));
+        }
+        let file = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .suffix(SUFFIX)
+            .tempfile_in(directory)?;
+        // The lock ends with the process. It shows that the file is in use.
+        let _ = file.as_file().try_lock();
+        Ok(Self::Named(file))
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Unnamed(file) => file,
+            Self::Named(file) => file.as_file(),
+        }
+    }
+
+    /// Writes all bytes to the device, then gives the file its name, in place of another file with
+    /// this name.
+    pub(crate) fn publish(self, path: &Path) -> io::Result<()> {
+        self.file().sync_all()?;
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Unnamed(file) => linux::name(&file, path)?,
+            Self::Named(file) => drop(file.persist(path)?),
+        }
+        sync_directory(path)
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::AsRawFd;
+    use std::path::Path;
+
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
+
+    pub(super) fn unnamed(directory: &Path) -> io::Result<File> {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let file = File::from(open(directory, flags, Mode::RUSR | Mode::WUSR)?);
+        // Without this directory the file could not get a name.
+        std::fs::metadata(in_proc(&file)).map(|_| file)
+    }
+
+    fn in_proc(file: &File) -> String {
+        format!("/proc/self/fd/{}", file.as_raw_fd())
+    }
+
+    /// Gives a file a name. A name that exists is replaced in one step.
+    pub(super) fn name(file: &File, path: &Path) -> io::Result<()> {
+        let link = |path: &Path| linkat(CWD, in_proc(file), CWD, path, AtFlags::SYMLINK_FOLLOW);
+        match link(path) {
+            Err(rustix::io::Errno::EXIST) => {}
+            done => return Ok(done?),
+        }
+        let directory = super::directory_of(path);
+        let linked = tempfile::Builder::new()
+            .prefix(super::PREFIX)
+            .suffix(super::SUFFIX)
+            .make_in(directory, |path| Ok(link(path)?))?;
+        linked.into_temp_path().persist(path)?;
+        Ok(())
+    }
+}
+
+/// Removes the temporary files of processes that have ended. A file that cannot be removed now is
+/// left to a later build.
+fn remove_left_behind(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        if !name.starts_with(PREFIX) || !name.ends_with(SUFFIX) {
+            continue;
+        }
+        let path = entry.path();
+        if File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or_else(|| Path::new("."))
+}
+
+/// Makes the names of a directory survive a loss of power, where the operating system can do so.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(directory_of(path))?.sync_all()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).expect("it is a directory");
+        let names = entries.map(|entry| entry.expect("it is read").file_name());
+        names
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    fn named(directory: &Path) -> NewFile {
+        let builder = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .suffix(SUFFIX)
+            .to_owned();
+        NewFile::Named(builder.tempfile_in(directory).expect("it is made"))
+    }
+
+    #[test]
+    fn file_appears_whole_and_replaces_another() {
+        let directory = tempfile::tempdir().expect("it is made");
+        let path = directory.path().join("a");
+        for (text, is_named) in [("one", false), ("two", false), ("three", true), ("4", true)] {
+            let new = match is_named {
+                false => NewFile::create(directory.path()).expect("it is made"),
+                true => named(directory.path()),
+            };
+            new.file()
+                .write_all(text.as_bytes())
+                .expect("it is written");
+            new.publish(&path).expect("it gets its name");
+            assert_eq!(names(directory.path()), ["a"]);
+            assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
+        }
+    }
+
+    #[test]
+    fn abandoned_file_leaves_nothing() {
+        let directory = tempfile::tempdir().expect("it is made");
+        drop(NewFile::create(directory.path()).expect("it is made"));
+        drop(named(directory.path()));
+        assert!(names(directory.path()).is_empty());
+    }
+
+    #[test]
+    fn files_of_ended_processes_are_removed_and_those_in_use_stay() {
+        let directory = tempfile::tempdir().expect("it is made");
+        let left = directory.path().join(".dflat-left.partial");
+        let used = directory.path().join(".dflat-used.partial");
+        let other = directory.path().join("other.partial");
+        for path in [&left, &used, &other] {
+            fs::write(path, "bytes").expect("it is written");
+        }
+        let lock = File::open(&used).expect("it is there");
+        lock.try_lock().expect("nobody else has it");
+        drop(NewFile::create(directory.path()).expect("it is made"));
+        assert_eq!(
+            (left.exists(), used.exists(), other.exists()),
+            (false, true, true)
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! Reads at an offset of a file. They need no lock and no position, so any thread may read.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use dflat_engine::Result;
+
+use crate::failure::{damaged, read_failed};
+use crate::layout::Extent;
+
+/// An open pack.
+#[derive(Debug)]
+pub(crate) struct PackFile {
+    file: File,
+    path: PathBuf,
+    /// The length when it was opened.
+    len: u64,
+}
+
+impl PackFile {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|error| read_failed(path, error))?;
+        Self::of(file, path)
+    }
+
+    /// A file that is open already; `path` is for messages.
+    pub(crate) fn of(file: File, path: &Path) -> Result<Self> {
+        let metadata = file.metadata().map_err(|error| read_failed(path, error))?;
+        if !metadata.is_file() {
+            return Err(damaged(path, "it is no file"));
+        }
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            len: metadata.len(),
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Fills `bytes` from an offset on.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Corrupt`](dflat_engine::ErrorKind::Corrupt) if the file is shorter.
+    pub(crate) fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        read_exact_at(&self.file, offset, bytes).map_err(|error| read_failed(&self.path, error))
+    }
+
+    /// The bytes of an extent, which must lie in the file, so that no more memory is allocated than
+    /// the file has bytes.
+    pub(crate) fn read_extent(&self, extent: Extent) -> Result<Vec<u8>> {
+        let len = usize::try_from(extent.len).ok();
+        let len = len.filter(|_| extent.end().is_some_and(|end| end <= self.len));
+        let len = len.ok_or_else(|| damaged(&self.path, "a part is larger than the file"))?;
+        let mut bytes = vec![0; len];
+        self.read(extent.offset, &mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+#[cfg(unix)]
+pub(crate) fn read_exact_at(file: &File, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+pub(crate) fn read_exact_at(file: &File, mut offset: u64, mut bytes: &mut [u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, bytes, offset) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => {
+                bytes = bytes.get_mut(read..).unwrap_or_default();
+                offset += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! The header and the footer.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::directory::Extent;
+use super::input::Input;
+use crate::digest::Digest;
+
+/// Begins and ends each file. The first byte is in no text, and the line ends show a file that was
+/// changed as a text.
+const MAGIC: [u8; 8] = *b"\x93DPACK\r\n";
+
+/// The version of the format.
+const VERSION: u8 = 1;
+
+/// The kind of file: a whole pack. Other kinds are reserved.
+const WHOLE: u8 = 0;
+
+/// The algorithm of the digest: BLAKE3 with 256 bits.
+const BLAKE3: u8 = 1;
+
+pub(crate) const HEADER_BYTES: usize = 16;
+pub(crate) const FOOTER_BYTES: usize = 72;
+
+/// The header of each file that this version writes.
+pub(crate) const HEADER: [u8; HEADER_BYTES] = {
+    let mut header = [0; HEADER_BYTES];
+    let mut at = 0;
+    while at < MAGIC.len() {
+        header[at] = MAGIC[at];
+        at += 1;
+    }
+    header[8] = VERSION;
+    header[10] = WHOLE;
+    header[11] = BLAKE3;
+    header
+};
+
+/// Why bytes are no header that this version reads.
+pub(crate) fn header_fault(header: &[u8; HEADER_BYTES]) -> Option<&'static str> {
+    if *header == HEADER {
+        return None;
+    }
+    let [magic @ .., version, _, kind, algorithm, _, _, _, _] = header;
+    Some(match () {
+        () if *magic != MAGIC => "it is no pack",
+        () if *version > VERSION => "a newer version of Dflat has written it",
+        () if *kind != WHOLE => "this version of Dflat does not know its kind",
+        () if *algorithm != BLAKE3 => "this version of Dflat does not know how its name is made",
+        () => "its header is damaged",
+    })
+}
+
+/// The end of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Footer {
+    pub(crate) directory: Extent,
+    pub(crate) directory_checksum: u64,
+    pub(crate) digest: Digest,
+}
+
+impl Footer {
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = HEADER.to_vec();
+        let Extent { offset, len } = self.directory;
+        for number in [offset, len, self.directory_checksum] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.extend_from_slice(&self.digest.0);
+        let checksum = xxh3_64(&bytes);
+        bytes.extend_from_slice(&checksum.to_le_bytes());
+        bytes.extend_from_slice(&MAGIC);
+        bytes.split_off(HEADER_BYTES)
+    }
+
+    /// `None` if the bytes are no footer.
+    pub(crate) fn from_bytes(bytes: &[u8; FOOTER_BYTES]) -> Option<Self> {
+        let mut input = Input(bytes);
+        let directory = Extent {
+            offset: input.number()?,
+            len: input.number()?,
+        };
+        let footer = Self {
+            directory,
+            directory_checksum: input.number()?,
+            digest: Digest(*input.bytes(32)?.first_chunk()?),
+        };
+        (footer.to_bytes() == bytes).then_some(footer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_changed_bit_of_a_footer_is_noticed() {
+        let footer = Footer {
+            directory: Extent {
+                offset: 4096,
+                len: 17,
+            },
+            directory_checksum: 99,
+            digest: Digest([3; 32]),
+        };
+        let bytes: [u8; FOOTER_BYTES] = footer.to_bytes().try_into().expect("its size is fixed");
+        assert_eq!(Footer::from_bytes(&bytes), Some(footer));
+        for bit in 0..8 * FOOTER_BYTES {
+            let mut changed = bytes;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Footer::from_bytes(&changed), None, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn each_changed_byte_of_a_header_is_noticed() {
+        assert_eq!(header_fault(&HEADER), None);
+        for at in 0..HEADER_BYTES {
+            let mut changed = HEADER;
+            changed[at] ^= 0x40;
+            assert!(header_fault(&changed).is_some(), "byte {at}");
+        }
+        assert_eq!(header_fault(&[0; HEADER_BYTES]), Some("it is no pack"));
+    }
+}

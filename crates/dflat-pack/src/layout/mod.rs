@@ -1,0 +1,33 @@
+//! The file format: its parts, their bytes and their places. `docs/pack-format.md` describes them.
+
+mod directory;
+mod frame;
+mod input;
+mod packed;
+mod place;
+
+pub(crate) use directory::{Directory, Extent, RunLayout, Section, SlotsLayout, TypeLayout};
+pub(crate) use frame::{FOOTER_BYTES, Footer, HEADER, HEADER_BYTES, header_fault};
+pub(crate) use packed::{Packed, append, width_of};
+pub(crate) use place::{BlockEntry, Place, SlotForm};
+
+/// A block is full when another record would make it larger than this.
+pub(crate) const BLOCK_BYTES: usize = 4096;
+
+/// The largest number of records of a block.
+pub(crate) const BLOCK_RECORDS: usize = 256;
+
+/// The objects of a type begin at a multiple of this, so that objects whose size divides it never
+/// lie in two pages of the operating system.
+pub(crate) const DATA_ALIGN: u64 = 4096;
+
+/// Every other part, and every object, begins at a multiple of this.
+pub(crate) const ALIGN: u64 = 8;
+
+/// Begins the bytes of which a pack's digest is made. It names the version of the layout.
+pub(crate) const CONTENT: &[u8; 16] = b"dflat pack 00001";
+
+/// The number of zeros behind `len` bytes up to a multiple of `align`, a power of two.
+pub(crate) const fn padding(len: u64, align: u64) -> u64 {
+    len.wrapping_neg() & (align - 1)
+}

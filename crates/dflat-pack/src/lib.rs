@@ -1,0 +1,35 @@
+//! Packs: immutable collections of objects in one file, named by their content.
+//!
+//! [`Pack::build`] and [`PackBuilder`] write objects of one type or several, in any order and
+//! larger than memory, with the indexes that their schema declares. The same objects give the same
+//! bytes, and so the same name: a [`Digest`] of the content. [`Pack::open`] reads them by key, by
+//! position, in order and as sets; [`PackBackend`] is a read-only backend of the engine, with which
+//! a workspace runs queries on a pack.
+//!
+//! A type is a descriptor (`Table`), and an object is verified bytes (`Object`), as in the crate
+//! `dflat-engine`. Rust programs use the typed interface of the crate `dflat`, feature `pack`.
+//!
+//! The rooms, top down: `backend` and `build`; `read`; `content`; `file`; `layout`; `key` and
+//! `digest`; `failure`.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod backend;
+mod build;
+mod content;
+mod digest;
+mod failure;
+mod file;
+mod key;
+mod layout;
+mod read;
+
+pub use backend::PackBackend;
+pub use build::{BuildOptions, BuildProgress, PackBuilder};
+pub use digest::Digest;
+pub use read::{Combination, Iter, Objects, ObjectsReader, OpenOptions, Pack, SetIter};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -1,0 +1,284 @@
+//! The objects of one type.
+
+use std::ops::{Bound, Range, RangeBounds};
+use std::sync::Arc;
+
+use dflat_engine::object::{Object, Origin, exceeded_limit};
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::{ROOT_TYPE, RowId, Table, ValueRef};
+
+use super::iter::Iter;
+use super::options::OpenOptions;
+use super::records::{Reach, RecordReader};
+use super::set::{Combination, SetIter};
+use super::stored::StoredType;
+use crate::key;
+
+/// The objects of one type of a pack, in the order of their keys.
+///
+/// Clones are cheap. A *position* is the place of an object in that order, from 0 on. The row id of
+/// an object is its position plus one.
+#[derive(Clone, Debug)]
+pub struct Objects {
+    stored: Arc<StoredType>,
+    table: Table,
+    options: OpenOptions,
+}
+
+impl Objects {
+    pub(super) const fn new(stored: Arc<StoredType>, table: Table, options: OpenOptions) -> Self {
+        Self {
+            stored,
+            table,
+            options,
+        }
+    }
+
+    /// The number of objects.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.stored.objects.len()
+    }
+
+    /// Whether there are no objects.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The type, as the program describes it.
+    #[must_use]
+    pub const fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// The object with a primary key.
+    ///
+    /// # Errors
+    /// - [`Corrupt`](ErrorKind::Corrupt) if the file was damaged, cut off or changed.
+    /// - [`Io`](ErrorKind::Io) if the file cannot be read.
+    ///
+    /// # Cost
+    /// One read; none, nearly always, if there is no such object.
+    pub fn get(&self, key: &[ValueRef<'_>]) -> Result<Option<Object>> {
+        let mut reader = self.record_reader();
+        let found = self.stored.find(&mut reader, &encoded(key))?;
+        let object = |(position, held)| self.object(position, reader.held(held));
+        found.map(object).transpose()
+    }
+
+    /// The objects with these primary keys, in the order of the keys; `None` for a key without an
+    /// object. They are read in the order of the file, and those of one block together.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_many<'k, K: AsRef<[ValueRef<'k>]>>(
+        &self,
+        keys: &[K],
+    ) -> Result<Vec<Option<Object>>> {
+        let keys: Vec<Vec<u8>> = keys.iter().map(|key| encoded(key.as_ref())).collect();
+        let mut candidates = Vec::with_capacity(keys.len());
+        for (number, key) in keys.iter().enumerate() {
+            for position in self.stored.candidates(key) {
+                candidates.push((position?, number));
+            }
+        }
+        candidates.sort_unstable();
+        let mut found = vec![None; keys.len()];
+        let mut reader = self.record_reader();
+        let mut other = Vec::new();
+        for (position, number) in candidates {
+            let payload = reader.record(&self.stored.objects, position, Reach::Record)?;
+            other.clear();
+            self.stored.key_of(payload, &mut other)?;
+            if keys.get(number) == Some(&other)
+                && let Some(place) = found.get_mut(number)
+            {
+                *place = Some(self.object(position, payload)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether there is an object with a primary key.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn contains(&self, key: &[ValueRef<'_>]) -> Result<bool> {
+        Ok(self.index_of(key)?.is_some())
+    }
+
+    /// The position of the object with a primary key.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn index_of(&self, key: &[ValueRef<'_>]) -> Result<Option<u64>> {
+        let found = self.stored.find(&mut self.record_reader(), &encoded(key))?;
+        Ok(found.map(|(position, _)| position))
+    }
+
+    /// The object at a position; `None` beyond the last.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn nth(&self, position: u64) -> Result<Option<Object>> {
+        if position >= self.len() {
+            return Ok(None);
+        }
+        let mut reader = self.record_reader();
+        let payload = reader.record(&self.stored.objects, position, Reach::Record)?;
+        self.object(position, payload).map(Some)
+    }
+
+    /// All objects in the order of their keys, from both ends.
+    #[must_use]
+    pub fn iter(&self) -> Iter {
+        self.at(0..self.len())
+    }
+
+    /// The objects at these positions, as far as there are so many.
+    #[must_use]
+    pub fn slice(&self, positions: Range<u64>) -> Iter {
+        let end = positions.end.min(self.len());
+        self.at(positions.start.min(end)..end)
+    }
+
+    fn at(&self, positions: Range<u64>) -> Iter {
+        Iter::new(self.clone(), positions)
+    }
+
+    /// The objects whose key lies in a range. A bound may have the first parts of a key only: it
+    /// then stands for all keys that begin with them.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    ///
+    /// # Cost
+    /// At most two reads before the first object.
+    pub fn range<'k>(&self, keys: impl RangeBounds<&'k [ValueRef<'k>]>) -> Result<Iter> {
+        let positions = self.positions(keys)?;
+        Ok(self.at(positions))
+    }
+
+    /// The positions of the objects whose key lies in a range, as for [`range`](Self::range).
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn positions<'k>(&self, keys: impl RangeBounds<&'k [ValueRef<'k>]>) -> Result<Range<u64>> {
+        let mut reader = self.record_reader();
+        let mut below = |key: &[ValueRef<'_>], is_behind: bool| {
+            let mut bound = encoded(key);
+            if is_behind && !key::advance(&mut bound) {
+                return Ok(self.len());
+            }
+            self.stored.below(&mut reader, &bound)
+        };
+        let start = match keys.start_bound() {
+            Bound::Unbounded => 0,
+            Bound::Included(key) => below(key, false)?,
+            Bound::Excluded(key) => below(key, true)?,
+        };
+        let end = match keys.end_bound() {
+            Bound::Unbounded => self.len(),
+            Bound::Included(key) => below(key, true)?,
+            Bound::Excluded(key) => below(key, false)?,
+        };
+        Ok(start.min(end)..end)
+    }
+
+    /// The objects in parts of about the same number, one behind the other, each for a thread.
+    #[must_use]
+    pub fn split(&self, parts: usize) -> Vec<Iter> {
+        let parts = parts.max(1) as u64;
+        // The product of two numbers of 64 bits fits.
+        let start = |part: u64| {
+            let start = u128::from(self.len()) * u128::from(part) / u128::from(parts);
+            start as u64
+        };
+        (0..parts)
+            .map(|part| self.at(start(part)..start(part + 1)))
+            .collect()
+    }
+
+    /// A reader for many look-ups by one thread, which keeps its buffers.
+    #[must_use]
+    pub fn reader(&self) -> ObjectsReader<'_> {
+        ObjectsReader {
+            objects: self,
+            records: self.record_reader(),
+            key: Vec::new(),
+        }
+    }
+
+    /// The objects of both in the order of their keys; those of this one for keys of both.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> SetIter {
+        SetIter::new(self, other, Combination::Union)
+    }
+
+    /// The objects of this one whose keys the other has too, in the order of their keys.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> SetIter {
+        SetIter::new(self, other, Combination::Intersection)
+    }
+
+    /// The objects of this one whose keys the other lacks, in the order of their keys.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> SetIter {
+        SetIter::new(self, other, Combination::Difference)
+    }
+
+    pub(super) fn stored(&self) -> &StoredType {
+        &self.stored
+    }
+
+    pub(super) const fn record_reader(&self) -> RecordReader {
+        RecordReader::new(self.options.checks_blocks())
+    }
+
+    /// Verifies a payload.
+    pub(super) fn object(&self, position: u64, payload: &[u8]) -> Result<Object> {
+        let row_id = RowId(position as i64 + 1);
+        Object::new(&self.table, row_id, Origin::default(), payload)
+            .map_err(|_| self.malformed(row_id, payload))
+    }
+
+    #[cold]
+    fn malformed(&self, row_id: RowId, payload: &[u8]) -> Error {
+        let limit = exceeded_limit(&self.table.types, ROOT_TYPE, payload);
+        let why = limit.unwrap_or("it is malformed");
+        let name = &self.table.type_name;
+        let message = format!("cannot read row {row_id} of {name} in a pack: {why}");
+        Error::new(ErrorKind::Corrupt, message)
+    }
+}
+
+fn encoded(key: &[ValueRef<'_>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    key::encode_all(key.iter().copied(), &mut out);
+    out
+}
+
+/// Looks up payloads with buffers that it keeps from one look-up to the next.
+#[derive(Debug)]
+pub struct ObjectsReader<'o> {
+    objects: &'o Objects,
+    records: RecordReader,
+    key: Vec<u8>,
+}
+
+impl ObjectsReader<'_> {
+    /// The payload of the object with a primary key, lent until the next call. It is not verified.
+    ///
+    /// # Errors
+    /// As [`Objects::get`].
+    ///
+    /// # Cost
+    /// One read, and no allocation once the buffers are as large as the largest payload.
+    pub fn payload(&mut self, key: &[ValueRef<'_>]) -> Result<Option<&[u8]>> {
+        self.key.clear();
+        key::encode_all(key.iter().copied(), &mut self.key);
+        let found = self.objects.stored.find(&mut self.records, &self.key)?;
+        Ok(found.map(|(_, held)| self.records.held(held)))
+    }
+}

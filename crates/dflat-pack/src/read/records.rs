@@ -1,0 +1,148 @@
+//! Reads records of a run into a buffer.
+
+use std::ops::Range;
+
+use dflat_engine::Result;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::run::Run;
+
+/// The bytes that are read at once by a reader that goes through a run.
+const AHEAD_BYTES: u64 = 128 * 1024;
+
+/// The records that are read together with one that is not in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// None, unless the block must be read as a whole to be checked.
+    Record,
+    /// Those of its block.
+    Block,
+    /// Those behind.
+    Ahead,
+    /// Those before.
+    Behind,
+}
+
+/// The buffer of a reader of one run.
+#[derive(Debug)]
+pub(crate) struct RecordReader {
+    check_blocks: bool,
+    /// The blocks in the buffer.
+    blocks: Range<usize>,
+    bytes: Vec<u8>,
+    /// The block of the record that was read last.
+    last: usize,
+}
+
+impl RecordReader {
+    pub(crate) const fn new(check_blocks: bool) -> Self {
+        Self {
+            check_blocks,
+            blocks: 0..0,
+            bytes: Vec::new(),
+            last: 0,
+        }
+    }
+
+    /// A reader of another run.
+    pub(super) const fn renewed(&self) -> Self {
+        Self::new(self.check_blocks)
+    }
+
+    /// The bytes of the record at a position.
+    pub(crate) fn record(&mut self, run: &Run, position: u64, reach: Reach) -> Result<&[u8]> {
+        let held = self.load(run, position, reach)?;
+        Ok(self.held(held))
+    }
+
+    /// Bytes of the buffer, as [`load`](Self::load) returned them.
+    pub(crate) fn held(&self, bytes: Range<usize>) -> &[u8] {
+        self.bytes.get(bytes).unwrap_or_default()
+    }
+
+    /// Brings the record at a position into the buffer. Returns its place there, which is valid
+    /// until the next call.
+    pub(crate) fn load(&mut self, run: &Run, position: u64, reach: Reach) -> Result<Range<usize>> {
+        let block = run.block_of(position, self.last);
+        self.last = block;
+        let span = run.span(block, position)?;
+        if !self.blocks.contains(&block) {
+            if reach == Reach::Record && !self.check_blocks {
+                return self.alone(run, block, span);
+            }
+            self.fill(run, reached(run, block, reach))?;
+        }
+        let held = run.bytes(&self.blocks).start;
+        let start = (run.bytes(&(block..block + 1)).start - held) as usize;
+        Ok(start + span.start..start + span.end)
+    }
+
+    /// Brings a block and those behind it into the buffer. Returns the blocks and their bytes.
+    pub(super) fn blocks(&mut self, run: &Run, block: usize) -> Result<(Range<usize>, &[u8])> {
+        self.fill(run, reached(run, block, Reach::Ahead))?;
+        let held = run.bytes(&self.blocks);
+        Ok((
+            self.blocks.clone(),
+            self.held(0..(held.end - held.start) as usize),
+        ))
+    }
+
+    /// Reads the bytes of one record.
+    fn alone(&mut self, run: &Run, block: usize, span: Range<usize>) -> Result<Range<usize>> {
+        self.blocks = 0..0;
+        let start = run.bytes(&(block..block + 1)).start + span.start as u64;
+        let len = span.end - span.start;
+        if self.bytes.len() < len {
+            self.bytes.resize(len, 0);
+        }
+        let bytes = self.bytes.get_mut(..len).unwrap_or_default();
+        run.file().read(run.offset(start), bytes)?;
+        Ok(0..len)
+    }
+
+    fn fill(&mut self, run: &Run, blocks: Range<usize>) -> Result<()> {
+        self.blocks = 0..0;
+        let held = run.bytes(&blocks);
+        let len = (held.end - held.start) as usize;
+        if self.bytes.len() < len {
+            self.bytes.resize(len, 0);
+        }
+        let bytes = self.bytes.get_mut(..len).unwrap_or_default();
+        run.file().read(run.offset(held.start), bytes)?;
+        if self.check_blocks {
+            for block in blocks.clone() {
+                let place = run.bytes(&(block..block + 1));
+                let place = (place.start - held.start) as usize..(place.end - held.start) as usize;
+                let bytes = bytes.get(place).unwrap_or_default();
+                if run.checksum(block) != Some(xxh3_64(bytes)) {
+                    return Err(run.damaged(&format!("the checksum of block {block} differs")));
+                }
+            }
+        }
+        self.blocks = blocks;
+        Ok(())
+    }
+}
+
+/// The blocks to read for a record of a block.
+fn reached(run: &Run, block: usize, reach: Reach) -> Range<usize> {
+    let mut blocks = block..block + 1;
+    let fits = |blocks: &Range<usize>| {
+        let bytes = run.bytes(blocks);
+        bytes.end - bytes.start <= AHEAD_BYTES
+    };
+    match reach {
+        Reach::Record | Reach::Block => {}
+        Reach::Ahead => {
+            while blocks.end < run.blocks() && fits(&(block..blocks.end + 1)) {
+                blocks.end += 1;
+            }
+        }
+        Reach::Behind => {
+            while blocks.start > 0 && fits(&(blocks.start - 1..blocks.end)) {
+                blocks.start -= 1;
+            }
+        }
+    }
+    blocks
+}

@@ -1,0 +1,228 @@
+//! A run: records in the order of their keys, with the places of all of them in memory.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::Arc;
+
+use dflat_engine::{Error, Result};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::records::{Reach, RecordReader};
+use crate::failure::damaged;
+use crate::file::PackFile;
+use crate::layout::{
+    ALIGN, BLOCK_RECORDS, BlockEntry, Extent, Packed, Place, RunLayout, Section, padding,
+};
+
+/// Appends the encoded key of a record.
+pub(crate) type KeyOf<'k> = &'k dyn Fn(&[u8], &mut Vec<u8>) -> Result<()>;
+
+/// Records that are read from the file by their places.
+#[derive(Debug)]
+pub(crate) struct Run {
+    file: Arc<PackFile>,
+    data: Extent,
+    count: u64,
+    /// A multiple of it begins each record in its block.
+    align: u64,
+    blocks: Vec<BlockEntry>,
+    ends: Packed,
+    key_ends: Packed,
+    keys: Vec<u8>,
+}
+
+/// The bytes of a part that is read as a whole, compared with its checksum.
+pub(super) fn section(file: &PackFile, section: Section) -> Result<Vec<u8>> {
+    let bytes = file.read_extent(section.extent)?;
+    if xxh3_64(&bytes) != section.checksum {
+        return Err(damaged(file.path(), "the checksum of a part differs"));
+    }
+    Ok(bytes)
+}
+
+impl Run {
+    /// Reads all but the records.
+    pub(super) fn load(file: &Arc<PackFile>, layout: &RunLayout, is_aligned: bool) -> Result<Self> {
+        let why = || damaged(file.path(), "the parts of a run do not fit together");
+        let packed = |part: Section, width: u8, count: u64| {
+            Packed::new(section(file, part)?, width, count).ok_or_else(why)
+        };
+        let blocks = section(file, layout.blocks)?;
+        let (entries, rest) = blocks.as_chunks::<{ BlockEntry::BYTES }>();
+        let run = Self {
+            file: Arc::clone(file),
+            data: layout.data,
+            count: layout.count,
+            align: if is_aligned { ALIGN } else { 1 },
+            blocks: entries.iter().map(BlockEntry::from_bytes).collect(),
+            ends: packed(layout.ends, layout.ends_width, layout.count)?,
+            key_ends: packed(layout.key_ends, layout.key_ends_width, layout.blocks_count)?,
+            keys: section(file, layout.keys)?,
+        };
+        let is_whole = rest.is_empty() && run.blocks.len() as u64 == layout.blocks_count;
+        match is_whole && run.has_sound_blocks() && run.has_sound_keys() {
+            true => Ok(run),
+            false => Err(why()),
+        }
+    }
+
+    /// Whether the blocks have all bytes and all records, in order.
+    fn has_sound_blocks(&self) -> bool {
+        let starts = self.blocks.iter().map(|block| (block.offset, block.first));
+        let ends = starts.clone().skip(1).chain([(self.data.len, self.count)]);
+        let mut before = (0, 0);
+        let are_sound = starts.zip(ends).all(|((offset, first), (end, next))| {
+            let is_next = (offset, first) == before;
+            before = (end, next);
+            let records = next.saturating_sub(first);
+            is_next && offset < end && (1..=BLOCK_RECORDS as u64).contains(&records)
+        });
+        are_sound && before == (self.data.len, self.count)
+    }
+
+    /// Whether the first keys of the blocks are in ascending order, and use all bytes.
+    fn has_sound_keys(&self) -> bool {
+        let mut end = 0;
+        let mut before: Option<&[u8]> = None;
+        for block in 0..self.blocks.len() {
+            let next = self.key_ends.get(block as u64);
+            let next = next.and_then(|next| usize::try_from(next).ok());
+            let key = next.and_then(|next| self.keys.get(end..next));
+            let (Some(next), Some(key)) = (next, key) else {
+                return false;
+            };
+            if before.is_some_and(|before| before >= key) {
+                return false;
+            }
+            (end, before) = (next, Some(key));
+        }
+        end == self.keys.len()
+    }
+
+    pub(crate) const fn len(&self) -> u64 {
+        self.count
+    }
+
+    pub(super) fn file(&self) -> &PackFile {
+        &self.file
+    }
+
+    pub(super) fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The positions of a block's records; none if there is no such block.
+    pub(super) fn positions(&self, block: usize) -> Range<u64> {
+        let first = |block: usize| {
+            self.blocks
+                .get(block)
+                .map_or(self.count, |block| block.first)
+        };
+        first(block)..first(block + 1)
+    }
+
+    /// The bytes of some blocks, from the start of the data.
+    pub(super) fn bytes(&self, blocks: &Range<usize>) -> Range<u64> {
+        let start = |block: usize| self.blocks.get(block).map_or(self.data.len, |b| b.offset);
+        start(blocks.start)..start(blocks.end)
+    }
+
+    pub(super) fn checksum(&self, block: usize) -> Option<u64> {
+        self.blocks.get(block).map(|block| block.checksum)
+    }
+
+    /// The offset in the file of a byte of the data.
+    pub(super) const fn offset(&self, in_data: u64) -> u64 {
+        // The parts were found to lie in the file.
+        self.data.offset + in_data
+    }
+
+    /// The block of a record. `hint` may be its block, or the one before or behind.
+    pub(super) fn block_of(&self, position: u64, hint: usize) -> usize {
+        for block in [hint, hint + 1, hint.saturating_sub(1)] {
+            if self.positions(block).contains(&position) {
+                return block;
+            }
+        }
+        let after = self.blocks.partition_point(|block| block.first <= position);
+        after.saturating_sub(1)
+    }
+
+    /// The position of a record in the run.
+    pub(super) fn position(&self, place: Place) -> Result<u64> {
+        let positions = usize::try_from(place.block()).map(|block| self.positions(block));
+        let position = positions.ok().and_then(|positions| {
+            let position = positions.start.checked_add(place.record())?;
+            positions.contains(&position).then_some(position)
+        });
+        position.ok_or_else(|| self.damaged("a place has no record"))
+    }
+
+    /// The bytes of a record in its block.
+    pub(super) fn span(&self, block: usize, position: u64) -> Result<Range<usize>> {
+        let is_first = position == self.positions(block).start;
+        let before = if is_first {
+            Some(0)
+        } else {
+            self.ends.get(position.wrapping_sub(1))
+        };
+        let start = before.map(|end| end + padding(end, self.align));
+        let span = start.zip(self.ends.get(position));
+        let bytes = self.bytes(&(block..block + 1));
+        let span = span.filter(|(start, end)| start <= end && *end <= bytes.end - bytes.start);
+        let (start, end) = span.ok_or_else(|| self.damaged("a record is not in its block"))?;
+        Ok(start as usize..end as usize)
+    }
+
+    pub(crate) fn damaged(&self, why: &str) -> Error {
+        damaged(self.file.path(), why)
+    }
+
+    fn first_key(&self, block: usize) -> &[u8] {
+        let end = |block: usize| {
+            self.key_ends
+                .get(block as u64)
+                .map_or(0, |end| end as usize)
+        };
+        let start = if block == 0 { 0 } else { end(block - 1) };
+        self.keys.get(start..end(block)).unwrap_or_default()
+    }
+
+    /// The number of records whose key is below `bound`.
+    pub(crate) fn below(
+        &self,
+        reader: &mut RecordReader,
+        bound: &[u8],
+        key_of: KeyOf<'_>,
+    ) -> Result<u64> {
+        let (mut low, mut high) = (0, self.blocks.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.first_key(middle).cmp(bound) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Ok(self.positions(middle).start),
+                Ordering::Greater => high = middle,
+            }
+        }
+        // The record is in the last block whose first key is below the bound, or it is the first
+        // one behind that block.
+        let Some(block) = low.checked_sub(1) else {
+            return Ok(0);
+        };
+        let Range { mut start, mut end } = self.positions(block);
+        // The first record is below the bound.
+        start += 1;
+        let mut key = Vec::new();
+        while start < end {
+            let middle = start + (end - start) / 2;
+            key.clear();
+            key_of(reader.record(self, middle, Reach::Block)?, &mut key)?;
+            if *key < *bound {
+                start = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        Ok(start)
+    }
+}

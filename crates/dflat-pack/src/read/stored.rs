@@ -1,0 +1,142 @@
+//! The parts of a pack that belong to one type.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use dflat_engine::object::field_value;
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::{Field, Table, TableDescriptor};
+
+use super::records::{Reach, RecordReader};
+use super::run::Run;
+use super::slots::Slots;
+use crate::failure::damaged;
+use crate::file::PackFile;
+use crate::key;
+use crate::layout::TypeLayout;
+
+/// A type of a pack, with the places of its objects in memory.
+#[derive(Debug)]
+pub(crate) struct StoredType {
+    /// The type as the pack describes it.
+    pub(crate) table: Table,
+    pub(crate) objects: Run,
+    slots: Slots,
+    /// The indexes, in the order of the descriptor.
+    pub(crate) indexes: Vec<Run>,
+}
+
+impl StoredType {
+    pub(super) fn load(file: &Arc<PackFile>, layout: &TypeLayout) -> Result<Self> {
+        let descriptor = TableDescriptor::from_bytes(&layout.descriptor).map_err(|error| {
+            let message = format!("cannot read {}: a descriptor", file.path().display());
+            Error::with_source(ErrorKind::Corrupt, message, error)
+        })?;
+        if descriptor.indexes.len() != layout.indexes.len() {
+            return Err(damaged(file.path(), "an index of a descriptor is missing"));
+        }
+        let objects = Run::load(file, &layout.objects, true)?;
+        let (keys, blocks) = (layout.objects.count, layout.objects.blocks_count);
+        let slots = Slots::load(file, &layout.slots, keys, blocks)?;
+        let indexes = layout.indexes.iter().map(|run| Run::load(file, run, false));
+        Ok(Self {
+            table: Table::new(descriptor),
+            objects,
+            slots,
+            indexes: indexes.collect::<Result<_>>()?,
+        })
+    }
+
+    /// Appends the encoded key of an object.
+    pub(crate) fn key_of(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        for field in self.table.primary_key.iter() {
+            let value = field_value(payload, field).map_err(|_| self.unreadable(field))?;
+            key::encode(value, out);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn unreadable(&self, field: &Field) -> Error {
+        let name = &self.table.type_name;
+        let why = format!("{field} of an object of {name} is damaged");
+        self.objects.damaged(&why)
+    }
+
+    /// Looks up an encoded key. Returns the position of its object, and the place of the payload in
+    /// the reader's buffer.
+    pub(crate) fn find(
+        &self,
+        reader: &mut RecordReader,
+        key: &[u8],
+    ) -> Result<Option<(u64, Range<usize>)>> {
+        let mut other = Vec::new();
+        for place in self.slots.places(key::hash(key)) {
+            let position = self.objects.position(place)?;
+            let held = reader.load(&self.objects, position, Reach::Record)?;
+            other.clear();
+            self.key_of(reader.held(held.clone()), &mut other)?;
+            if other == key {
+                return Ok(Some((position, held)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The positions of the objects that may have an encoded key, likely one or none.
+    pub(super) fn candidates(&self, key: &[u8]) -> impl Iterator<Item = Result<u64>> {
+        let places = self.slots.places(key::hash(key));
+        places.map(|place| self.objects.position(place))
+    }
+
+    /// The number of objects whose key is below an encoded key.
+    pub(crate) fn below(&self, reader: &mut RecordReader, key: &[u8]) -> Result<u64> {
+        self.objects
+            .below(reader, key, &|payload, out| self.key_of(payload, out))
+    }
+
+    /// Whether a program's descriptor of the table has the same primary key.
+    pub(crate) fn has_key_of(&self, table: &Table) -> bool {
+        let same = |(a, b): (&Field, &Field)| {
+            a.steps == b.steps && a.kind == b.kind && a.default == b.default
+        };
+        let (own, other) = (&self.table.primary_key, &table.primary_key);
+        own.len() == other.len() && own.iter().zip(other.iter()).all(same)
+    }
+}
+
+/// All payloads of a pack, by type and key.
+pub(crate) struct StoredPayloads {
+    types: Vec<Arc<StoredType>>,
+    reader: RecordReader,
+    number: usize,
+    position: u64,
+}
+
+impl StoredPayloads {
+    pub(super) fn new(types: Vec<Arc<StoredType>>, check_blocks: bool) -> Self {
+        Self {
+            types,
+            reader: RecordReader::new(check_blocks),
+            number: 0,
+            position: 0,
+        }
+    }
+
+    /// The number of a type, and the next of its payloads.
+    pub(crate) fn next(&mut self) -> Result<Option<(usize, &[u8])>> {
+        while let Some(ty) = self.types.get(self.number) {
+            if self.position < ty.objects.len() {
+                self.position += 1;
+                let position = self.position - 1;
+                let payload = self.reader.record(&ty.objects, position, Reach::Ahead)?;
+                return Ok(Some((self.number, payload)));
+            }
+            // The buffer has blocks of another run.
+            self.reader = self.reader.renewed();
+            self.number += 1;
+            self.position = 0;
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,14 @@
+//! Packs are built, read, compared with a model, and damaged.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a step that fails is a test that fails, in what tests share too"
+)]
+
+mod build;
+#[cfg(unix)]
+mod damage;
+#[cfg(target_os = "linux")]
+mod ends;
+mod model;
+mod words;
