@@ -47,6 +47,15 @@ impl Fixture {
         }
     }
 
+    /// A workspace that the caller made.
+    #[must_use]
+    pub const fn of(workspace: Workspace) -> Self {
+        Self {
+            workspace,
+            directory: None,
+        }
+    }
+
     /// The path of the file, if there is one.
     #[must_use]
     pub fn path(&self) -> Option<PathBuf> {

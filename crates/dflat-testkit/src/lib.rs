@@ -22,6 +22,7 @@ pub mod fuzz;
 pub mod history;
 pub mod lower;
 pub mod model;
+pub mod packed;
 pub mod random;
 pub mod seeds;
 pub mod watcher;

@@ -82,6 +82,7 @@
 //! - `bundled` (default): the SQLite backend, with SQLite compiled in.
 //! - `system-sqlite`: the SQLite backend, linked to the system's library.
 //! - Neither: the memory backend alone, without C code.
+//! - `pack`: packs, immutable collections of objects in one file (the module `pack`).
 //! - `jiff`: the dates and times of a schema, such as [`Milliseconds`], convert from and to
 //!   `jiff::Timestamp`, and queries compare them with it.
 //! - `uuid`: keys that are UUIDs, and conversions of a schema's UUIDs from and to `uuid::Uuid`.
@@ -99,6 +100,8 @@ mod dictionary;
 mod fetch;
 mod object;
 mod observe;
+#[cfg(feature = "pack")]
+pub mod pack;
 pub mod prelude;
 mod query;
 mod time;

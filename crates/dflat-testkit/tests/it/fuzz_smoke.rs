@@ -73,6 +73,11 @@ fn objects_of_any_schema_are_found_whatever_the_plan() {
 }
 
 #[test]
+fn objects_of_any_schema_are_found_in_packs() {
+    run("packed", 40, shape::run_packed_seed);
+}
+
+#[test]
 fn objects_are_found_however_the_schema_has_changed() {
     run("reopening", 8, shape::run_reopening_seed);
 }

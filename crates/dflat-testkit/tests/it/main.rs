@@ -11,6 +11,7 @@ mod faults;
 mod files;
 mod fuzz_smoke;
 mod other_programs;
+mod packs;
 mod reading;
 mod sqlite_version;
 mod system_calls;

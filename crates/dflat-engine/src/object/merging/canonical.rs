@@ -1,16 +1,23 @@
 //! The canonical form of an object: equal values give equal bytes, whichever encoder wrote them.
 
+use std::cmp::Reverse;
+
 use dflat_model::{
-    Element, Field, FieldLayout, ROOT_TYPE, Scalar, Shape, Step, TableDescriptor, TypeId, Value,
+    Element, Field, FieldLayout, ROOT_TYPE, Scalar, Shape, Step, TableDescriptor, TableLayout,
+    TypeId, Value,
 };
 
-use super::super::{Malformed, TableView, Writer};
-use super::copy::Copier;
+use super::super::{Malformed, Slot, TableView, Writer};
+use super::copy::{Child, Copier};
 use super::knowledge::Types;
 
-/// Copies a payload into the form that generated code writes: parts in the order of the schema,
-/// nothing shared but vtables, no padding but zeros, and no value that equals its default. Copying
-/// a copy changes nothing.
+/// Copies a payload into the form that generated code writes: the inline values of a table by
+/// descending alignment and then by their vtable offsets, the values behind it by their vtable
+/// offsets, nothing shared but vtables, no padding but zeros, and no value that equals its default.
+/// Copying a copy changes nothing.
+///
+/// Generated code writes values in the order in which the schema declares them; if the schema
+/// assigns other offsets than in this order, its payloads differ from their canonical forms.
 ///
 /// The payload must be verified, and the types must [know](super::Knowledge::covers) all its
 /// values: values that they do not know are left out.
@@ -30,8 +37,87 @@ pub fn canonical(table: &TableDescriptor, payload: &[u8]) -> Result<Vec<u8>, Mal
     })
 }
 
+/// An inline value to copy: its alignment, its vtable offset, and the number of its field. A union
+/// has two.
+type Part = (Reverse<usize>, u16, usize);
+
+/// The places that were left for the values behind a table: of a value, and of type codes.
+type Slots = (Option<Slot>, Option<Slot>);
+
+/// Copies the fields of a table that was begun.
+pub(super) fn copy_table(
+    copier: Copier<'_>,
+    writer: &mut Writer,
+    (id, layout): (TypeId, &TableLayout),
+    from: TableView<'_>,
+) -> Result<(), Malformed> {
+    let mut parts = inline_parts(copier, id, layout, from)?;
+    parts.sort_unstable();
+    let mut slots: Vec<Slots> = vec![(None, None); layout.fields.len()];
+    for (_, voffset, number) in parts {
+        let field = layout.fields.get(number).ok_or(Malformed)?;
+        let slots = slots.get_mut(number).ok_or(Malformed)?;
+        match field.shape {
+            Shape::Single(
+                element @ (Element::Scalar(_) | Element::Enum(_) | Element::Struct(_)),
+            ) => {
+                let (size, align) = copier.types.inline(element)?;
+                let bytes = from.structure(voffset, size)?.ok_or(Malformed)?;
+                copier.inline(element, bytes, writer.structure(voffset, size, align))?;
+            }
+            Shape::Single(Element::Union(_)) if voffset != field.voffset => {
+                let union = from.union(field.voffset)?.ok_or(Malformed)?;
+                writer.scalar(voffset, union.code);
+            }
+            _ if voffset != field.voffset => slots.1 = Some(writer.slot(voffset)),
+            _ => slots.0 = Some(writer.slot(voffset)),
+        }
+    }
+    writer.end_table();
+    for (field, slots) in layout.fields.iter().zip(slots) {
+        let child = match slots {
+            (Some(value), None) => Child::Value(value),
+            (Some(values), Some(codes)) => Child::Unions(codes, values),
+            (None, _) => continue,
+        };
+        copier.child(writer, field, child, from)?;
+    }
+    Ok(())
+}
+
+/// The inline values that the canonical form of a table has.
+fn inline_parts(
+    copier: Copier<'_>,
+    id: TypeId,
+    layout: &TableLayout,
+    from: TableView<'_>,
+) -> Result<Vec<Part>, Malformed> {
+    let key = copier.canonical.unwrap_or_default();
+    let mut parts = Vec::new();
+    for (number, field) in layout.fields.iter().enumerate() {
+        let voffset = field.voffset;
+        let is_absent = match field.shape {
+            Shape::Single(Element::Union(_)) => from.union(voffset)?.is_none(),
+            _ => !from.has(voffset),
+        };
+        if is_absent || is_left_out(copier.types, key, (id, field), from)? {
+            continue;
+        }
+        let (align, code) = match field.shape {
+            Shape::Single(Element::Union(_)) => (4, Some(1)),
+            Shape::Vector(Element::Union(_)) => (4, Some(4)),
+            Shape::Vector(_) => (4, None),
+            Shape::Single(element) => (copier.types.inline(element)?.1, None),
+        };
+        parts.push((Reverse(align), voffset, number));
+        let code = code.map(|align| (Reverse(align), voffset - 2, number));
+        parts.extend(code);
+    }
+    Ok(parts)
+}
+
 /// Whether the canonical form has no value for a field, because the value is the default.
-pub(super) fn is_left_out(
+fn is_left_out(
     types: Types<'_>,
     key: &[Field],
     (table, field): (TypeId, &FieldLayout),
@@ -195,9 +281,10 @@ mod tests {
             |writer| {
                 writer.scalar(6, 0_i32);
                 writer.scalar(8, 0.0_f32);
-                writer.scalar(10, 1_u8);
                 writer.scalar(12, 0_i32);
-                vec![writer.slot(14)]
+                let name = writer.slot(14);
+                writer.scalar(10, 1_u8);
+                vec![name]
             },
             |writer, slots| writer.text(slots[0], ""),
         );

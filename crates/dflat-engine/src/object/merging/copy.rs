@@ -5,7 +5,7 @@ use dflat_model::{
 };
 
 use super::super::{Malformed, Slot, TableView, UnionView, VectorView, Writer};
-use super::canonical::{copy_members, is_left_out};
+use super::canonical::{copy_members, copy_table};
 use super::knowledge::Types;
 
 type Copied = Result<(), Malformed>;
@@ -43,13 +43,13 @@ impl<'t> Copier<'t> {
         if !writer.begin_table(slot) {
             return Err(Malformed);
         }
+        if self.canonical.is_some() {
+            copy_table(self, writer, (id, layout), from)?;
+            writer.leave();
+            return Ok(());
+        }
         let mut children = Vec::new();
         for field in layout.fields.as_ref() {
-            if let Some(key) = self.canonical
-                && is_left_out(self.types, key, (id, field), from)?
-            {
-                continue;
-            }
             if let Some(child) = self.inline_part(writer, field, from)? {
                 children.push((field, child));
             }

@@ -8,6 +8,7 @@ mod compute;
 mod declared;
 mod ending;
 mod members;
+mod packed;
 mod reopening;
 mod side;
 mod text;
@@ -30,6 +31,7 @@ use crate::fixture::bounded;
 use crate::model::Cell;
 use crate::random::Random;
 
+pub use self::packed::run_seed as run_packed_seed;
 pub use self::reopening::run_seed as run_reopening_seed;
 
 /// The number of queries in each state of a schema that does not change.
@@ -65,7 +67,8 @@ struct Run {
     table: Table,
     paths: Paths,
     objects: Vec<Node>,
-    sides: [Side; 2],
+    /// A workspace in memory and one on the file, or packs.
+    sides: Vec<Side>,
     file: File,
     /// The number of queries in each state.
     queries: usize,
@@ -84,7 +87,7 @@ impl Run {
             random,
             paths,
             objects: Vec::new(),
-            sides: [Side::memory(&table), Side::on(&file, &table)],
+            sides: vec![Side::memory(&table), Side::on(&file, &table)],
             file,
             table,
             queries: QUERIES,
@@ -174,7 +177,7 @@ impl Run {
     /// Another program writes to the file; the same is done in memory.
     fn interfere(&mut self) {
         for _ in 0..self.random.below(6) {
-            let [memory, _] = &self.sides;
+            let memory = &self.sides[0];
             if self.random.one_in(3) && !self.objects.is_empty() {
                 let at = self.random.below(self.objects.len());
                 let gone = self.objects.remove(at);
@@ -187,7 +190,7 @@ impl Run {
             if taken || at.is_some_and(|at| self.is_stored(at, &payload)) {
                 continue;
             }
-            let [memory, _] = &self.sides;
+            let memory = &self.sides[0];
             match at {
                 Some(at) => {
                     self.file.replace(&self.table, self.row_id(at), &payload);
@@ -206,8 +209,7 @@ impl Run {
 
     /// The row id of the object at a position.
     fn row_id(&self, at: usize) -> RowId {
-        let [_, file] = &self.sides;
-        file.fetch(&Query::default())[at].row_id()
+        self.sides[1].fetch(&Query::default())[at].row_id()
     }
 
     fn ask(&mut self, state: &str) {

@@ -35,8 +35,13 @@ pub(super) struct Side {
 
 impl Side {
     pub(super) fn memory(table: &Table) -> Self {
+        let engine = Engine::new(MemoryBackend::new(), EngineOptions::default());
+        Self::of(engine, table)
+    }
+
+    pub(super) fn of(engine: Engine, table: &Table) -> Self {
         Self {
-            engine: Engine::new(MemoryBackend::new(), EngineOptions::default()),
+            engine,
             table: table.clone(),
             control: Control::default(),
         }
@@ -45,11 +50,7 @@ impl Side {
     pub(super) fn on(file: &File, table: &Table) -> Self {
         let path = file.0.path().join("test.db");
         let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
-        Self {
-            engine: Engine::new(backend, EngineOptions::default()),
-            table: table.clone(),
-            control: Control::default(),
-        }
+        Self::of(Engine::new(backend, EngineOptions::default()), table)
     }
 
     /// Closes the engine after its background work has ended.

@@ -1,0 +1,196 @@
+//! Packs: immutable collections of objects in one file, which is named by its content.
+//!
+//! A [`Pack`] is read with everything that reads a workspace, and cannot be changed. It suits
+//! reference data that a program is shipped with, an archive, or objects that are sent to another
+//! device. `docs/pack-format.md` describes the file.
+
+mod build;
+mod objects;
+
+use std::fmt;
+use std::path::Path;
+
+use dflat_engine::engine::EngineOptions;
+use dflat_pack::PackBackend;
+
+use crate::{Fetch, Object, Result, Snapshot, Table, Workspace};
+pub use build::PackBuilder;
+pub use dflat_pack::{BuildOptions, BuildProgress, Digest, OpenOptions};
+pub use objects::{PackIter, PackObjects, PackSetIter};
+
+/// An immutable collection of objects in one file, which is named by its content.
+///
+/// [`fetch`](Self::fetch) runs queries with conditions, orders and pages, as on a workspace;
+/// [`objects`](Self::objects) has the objects of a type in the order of their keys, by position,
+/// as ranges and as sets. Clones share one open file, and any thread may read.
+///
+/// Without an order, objects come in the order of their keys: the row id of an object is its
+/// position in that order, from 1 on.
+///
+/// # Examples
+/// ```
+/// # mod post {
+/// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+/// # }
+/// use dflat::pack::Pack;
+/// use post::{Post, PostData};
+/// # fn main() -> dflat::Result<()> {
+/// # let directory = tempfile::tempdir().expect("a directory");
+/// let post = |title: &str, priority| PostData {
+///     title: title.into(),
+///     priority,
+///     ..PostData::default()
+/// };
+/// let pack = Pack::build::<Post>(directory.path(), [post("b", 7), post("a", 9)])?;
+///
+/// let urgent = pack.fetch::<Post>().filter(Post::PRIORITY.gt(8)).all()?;
+/// assert_eq!(urgent[0].title(), "a");
+/// assert_eq!(pack.objects::<Post>()?.index_of("b")?, Some(1));
+///
+/// // The name is that of the content, in whichever order the objects come.
+/// let again = Pack::build::<Post>(directory.path(), [post("a", 9), post("b", 7)])?;
+/// assert_eq!(again.path(), pack.path());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Pack {
+    inner: dflat_pack::Pack,
+    workspace: Workspace,
+}
+
+impl Pack {
+    /// Opens a pack.
+    ///
+    /// # Errors
+    /// - [`NotFound`](crate::ErrorKind::NotFound) if there is no such file.
+    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the file is no pack, is damaged, was cut off,
+    ///   has another digest than its name states, or was written by a newer version of Dflat.
+    /// - [`Io`](crate::ErrorKind::Io) if the file cannot be read.
+    ///
+    /// # Cost
+    /// Reads the places of all objects into memory, about 12 bytes each, and the same for each
+    /// entry of an index. The objects stay in the file.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        dflat_pack::Pack::open(path).map(Self::new)
+    }
+
+    /// As [`open`](Self::open), with options.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self> {
+        dflat_pack::Pack::open_with(path, options).map(Self::new)
+    }
+
+    pub(crate) fn new(inner: dflat_pack::Pack) -> Self {
+        let backend = PackBackend::new(inner.clone());
+        Self {
+            inner,
+            workspace: Workspace::on_backend(backend, EngineOptions::default()),
+        }
+    }
+
+    /// The digest of the content, which is the name of the file.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.inner.digest()
+    }
+
+    /// The path by which the pack was opened.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.inner.path()
+    }
+
+    /// The size of the file in bytes.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.inner.size_bytes()
+    }
+
+    /// The types of the pack, as the pack describes them, by the names of their tables.
+    pub fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.inner.tables()
+    }
+
+    /// Starts a query. A type that the pack was built without has no objects.
+    pub fn fetch<T: Object>(&self) -> Fetch<'_, T> {
+        self.workspace.fetch()
+    }
+
+    /// Fetches the object with a primary key.
+    ///
+    /// # Errors
+    /// As [`Fetch::all`]; [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the pack has
+    /// objects of the type with another primary key.
+    pub fn get<T: Object>(&self, key: T::Key<'_>) -> Result<Option<T>> {
+        self.workspace.get(key)
+    }
+
+    /// Fetches the objects with these primary keys, in the order of the keys: `None` for a key
+    /// without an object.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_many<'k, T: Object>(
+        &self,
+        keys: impl IntoIterator<Item = T::Key<'k>>,
+    ) -> Result<Vec<Option<T>>> {
+        self.workspace.get_many(keys)
+    }
+
+    /// A snapshot, for code that reads snapshots. All snapshots of a pack are equal.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        self.workspace.snapshot()
+    }
+
+    /// The pack as a workspace, for code that takes one. Its reads are those of the pack, its
+    /// subscriptions deliver their first result and no other, and its transactions fail with
+    /// [`ReadOnly`](crate::ErrorKind::ReadOnly) at their first change. If it is shut down, the pack
+    /// is read through [`objects`](Self::objects) only.
+    #[must_use]
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// The objects of a type, in the order of their keys.
+    ///
+    /// # Errors
+    /// - [`NotFound`](crate::ErrorKind::NotFound) if the pack was built without the type.
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the pack has objects of the type
+    ///   with another primary key.
+    pub fn objects<T: Object>(&self) -> Result<PackObjects<T>> {
+        self.inner.objects(&T::TABLE).map(PackObjects::new)
+    }
+
+    /// Reads the whole file and checks that each byte is as it was written: all checksums, the
+    /// padding, and the digest of the content.
+    ///
+    /// The digest vouches for the objects, whoever gave the file. The indexes and the table of keys
+    /// are derived from them, and [`verify_objects`](Self::verify_objects) compares them.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if a byte differs; [`Io`](crate::ErrorKind::Io) if
+    /// the file cannot be read.
+    pub fn verify(&self) -> Result<()> {
+        self.inner.verify()
+    }
+
+    /// Checks each object, and compares the indexes and the table of keys with the objects.
+    ///
+    /// # Errors
+    /// As [`verify`](Self::verify).
+    pub fn verify_objects(&self) -> Result<()> {
+        self.inner.verify_objects()
+    }
+}
+
+impl fmt::Debug for Pack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
