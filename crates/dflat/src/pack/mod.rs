@@ -5,6 +5,7 @@
 //! device. `docs/pack-format.md` describes the file.
 
 mod build;
+mod import;
 mod objects;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use dflat_pack::PackBackend;
 use crate::{Fetch, Object, Result, Snapshot, Table, Workspace};
 pub use build::PackBuilder;
 pub use dflat_pack::{BuildOptions, BuildProgress, Digest, OpenOptions};
+pub use import::{Imported, OnConflict};
 pub use objects::{PackIter, PackObjects, PackSetIter};
 
 /// An immutable collection of objects in one file, which is named by its content.

@@ -1,4 +1,5 @@
-//! Packs of typed objects: the laws of reading, and queries beside those of a workspace.
+//! Packs of typed objects: the laws of reading, queries beside those of a workspace, and imports.
 
+mod imports;
 mod laws;
 mod queries;

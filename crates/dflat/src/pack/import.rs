@@ -1,0 +1,109 @@
+//! Importing the objects of a pack into a workspace.
+
+use super::{Pack, PackIter};
+use crate::{ChangeRequest, Error, ErrorKind, Object, Result, TransactionContext, Workspace};
+
+/// The number of objects of a transaction, small enough that other transactions do not wait long.
+const BATCH: usize = 500;
+
+/// The object to keep if a workspace has an object with the key of one to import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnConflict {
+    /// That of the pack, which replaces the other one with all its values.
+    Replace,
+    /// That of the workspace.
+    Keep,
+    /// None: the import fails.
+    Fail,
+}
+
+/// The number of objects of an import.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// The objects that were written, those that equal the ones in the workspace included.
+    pub written: u64,
+    /// The objects that were left out, because the workspace has their keys.
+    pub kept: u64,
+}
+
+impl Workspace {
+    /// Writes the objects of one type of a pack, in transactions of 500 objects each, on this
+    /// thread. Subscribers are notified as of any transaction. Memory is bounded, however large the
+    /// pack is.
+    ///
+    /// Changes that other transactions commit in between are treated as objects that were there
+    /// before.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+    /// # }
+    /// use dflat::Workspace;
+    /// use dflat::pack::{OnConflict, Pack};
+    /// use post::{Post, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a directory");
+    /// let post = |title: &str| PostData { title: title.into(), ..PostData::default() };
+    /// let pack = Pack::build::<Post>(directory.path(), ["a", "b"].map(post))?;
+    /// let workspace = Workspace::in_memory();
+    /// let imported = workspace.import::<Post>(&pack, OnConflict::Fail)?;
+    /// assert_eq!((imported.written, workspace.fetch::<Post>().count()?), (2, 2));
+    /// assert_eq!(workspace.import::<Post>(&pack, OnConflict::Keep)?.kept, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// An error ends the import, and objects that earlier transactions have written stay. Import
+    /// again with [`OnConflict::Keep`] to go on.
+    /// - [`AlreadyExists`](ErrorKind::AlreadyExists) if the workspace has the key of an object and
+    ///   `on_conflict` is [`OnConflict::Fail`], or has a unique value of an object.
+    /// - As [`Pack::objects`].
+    /// - [`Corrupt`](ErrorKind::Corrupt) if the pack is damaged.
+    /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback; otherwise as
+    ///   [`TransactionHandle::wait`](crate::TransactionHandle::wait).
+    pub fn import<T: Object>(&self, pack: &Pack, on_conflict: OnConflict) -> Result<Imported> {
+        let mut objects: PackIter<T> = pack.objects::<T>()?.iter();
+        let mut imported = Imported::default();
+        loop {
+            let batch = objects.by_ref().take(BATCH).collect::<Result<Vec<T>>>()?;
+            if batch.is_empty() {
+                return Ok(imported);
+            }
+            let done = self.perform_changes_blocking_retrying([T::TABLE], |tx| {
+                let mut done = Imported::default();
+                for object in &batch {
+                    match put(tx, object, on_conflict)? {
+                        true => done.written += 1,
+                        false => done.kept += 1,
+                    }
+                }
+                Ok(done)
+            })?;
+            imported.written += done.written;
+            imported.kept += done.kept;
+        }
+    }
+}
+
+/// Writes an object. Returns whether it was written.
+fn put<T: Object>(tx: &TransactionContext, object: &T, on_conflict: OnConflict) -> Result<bool> {
+    // An object of a pack is looked up by its key.
+    let is_present =
+        on_conflict != OnConflict::Replace && ChangeRequest::deletion(tx, object)?.is_some();
+    match (is_present, on_conflict) {
+        (true, OnConflict::Keep) => Ok(false),
+        (true, OnConflict::Fail) => {
+            let (name, row_id) = (&T::TABLE.type_name, object.row_id());
+            let message = format!(
+                "cannot import {name}: the workspace has the key of row {row_id} of the pack"
+            );
+            Err(Error::new(ErrorKind::AlreadyExists, message))
+        }
+        _ => {
+            tx.submit(ChangeRequest::restoration(object))?;
+            Ok(true)
+        }
+    }
+}
