@@ -55,7 +55,8 @@ impl Default for BuildOptions {
 impl BuildOptions {
     /// The bytes of objects, keys and index entries that a build keeps in memory, about; beyond,
     /// they are sorted in temporary files, in the directory of the pack. Beside them, a build needs
-    /// up to 16 MiB, and some copies of its largest object. The default is 64 MiB.
+    /// up to 32 MiB and some copies of its largest object, and at its end, when it opens the pack,
+    /// as much as an open [`Pack`](crate::Pack). The default is 64 MiB.
     #[must_use]
     pub const fn memory_max(mut self, bytes: usize) -> Self {
         self.memory_max = bytes;

@@ -19,10 +19,9 @@ use crate::layout::{Directory, FOOTER_BYTES, Footer, HEADER_BYTES, header_fault}
 
 /// An immutable collection of objects in one file, which is named by its content.
 ///
-/// Clones share one open file. Any thread may read at any time; reads take no lock. The keys and
-/// places of the objects are in memory: about 9 bytes for each object, 24 bytes and one key for
-/// each block of 4 KiB, and the same for the entries of each index. The objects are read from the
-/// file.
+/// Clones share one open file. Any thread may read at any time; reads take no lock. The places of
+/// the objects are in memory: about 10 bytes for each object, 2 bytes for each entry of an index,
+/// and 24 bytes and one key for each block of 4 KiB of either. The objects are read from the file.
 ///
 /// # Examples
 /// ```

@@ -71,8 +71,9 @@ impl Pack {
     /// - [`Io`](crate::ErrorKind::Io) if the file cannot be read.
     ///
     /// # Cost
-    /// Reads the places of all objects into memory, about 12 bytes each, and the same for each
-    /// entry of an index. The objects stay in the file.
+    /// Reads the places of all objects into memory: about 10 bytes for each object, and 24 bytes
+    /// and one key for each block of 4 KiB of the objects and of each index. The objects stay in
+    /// the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         dflat_pack::Pack::open(path).map(Self::new)
     }
