@@ -5,12 +5,9 @@ use std::ops::ControlFlow;
 
 use crate::change_log::{Frame, number};
 use crate::connection::commits::{CommitBase, CommitCount, short_digest};
-use crate::connection::file_connection::FileConnection;
+use crate::connection::file_connection::{FileConnection, RecordIds};
 use crate::ffi::{LogCount, Param, SqliteError};
-use crate::layout::control::ControlStatement;
-
-/// No program makes so many records: an id from here on was written by another program.
-const ID_MAX: u64 = 1 << 62;
+use crate::layout::control::{CHANGE_LOG_TRIGGERS, ControlStatement};
 
 impl FileConnection {
     /// Appends a record to the change log, as a part of the open write transaction.
@@ -65,11 +62,11 @@ impl FileConnection {
             Ok(ControlFlow::Break(()))
         })?;
         // Order: checked before an insertion, because one without a free id ends the transaction.
-        let largest = self.control_number(ControlStatement::LastRecordId)?;
-        let is_end = |id: u64| id >= ID_MAX;
-        if is_end(largest) || last.is_some_and(|last| is_end(last.id.unsigned_abs())) {
+        let reserved = self.control_number(ControlStatement::ReservedRecordId)?;
+        let Some(ids) = RecordIds::after(last.map(|last| last.id), reserved) else {
             return self.create_anew();
-        }
+        };
+        self.change_log.ids = ids;
         Ok(last
             .filter(|last| is_before(last, base))
             .map(|last| last.incarnation))
@@ -79,12 +76,18 @@ impl FileConnection {
     fn create_anew(&mut self) -> Result<Option<i64>, SqliteError> {
         self.control(ControlStatement::DropChangeLog)?;
         self.control(ControlStatement::CreateChangeLog)?;
+        for trigger in CHANGE_LOG_TRIGGERS {
+            self.raw.execute(trigger)?;
+        }
+        self.change_log.ids = RecordIds::FIRST;
         Ok(None)
     }
 
     fn insert_record(&mut self, base: LogCount, record: &[u8]) -> Result<(), SqliteError> {
+        let id = self.next_record_id()?;
         let statement = self.control_statement(ControlStatement::AppendRecord)?;
         let params = [
+            id,
             number(self.change_log.incarnation),
             number(base.commits),
             number(short_digest(base)),
@@ -93,6 +96,7 @@ impl FileConnection {
             Param::Blob(record),
         ];
         self.raw.run(statement, params)?;
+        self.change_log.ids.note();
         self.change_log.place += 1;
         self.change_log.bytes += record.len() as u64;
         Ok(())

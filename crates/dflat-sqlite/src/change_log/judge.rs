@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 
 use dflat_engine::storage::Records;
 
+use crate::change_log::ids::id_param;
 use crate::change_log::{Frame, number};
 use crate::connection::commits::{LogState, short_digest};
 use crate::connection::file_connection::FileConnection;
 use crate::ffi::{LogCount, SqliteError};
-use crate::layout::control::{CHANGE_LOG, ControlStatement};
+use crate::layout::control::{CHANGE_LOG_NAME, ControlStatement};
 
 /// The most rows that are looked at. A reader that is further behind reads again sooner.
 const ROWS_MAX: u64 = 1 << 20;
@@ -25,7 +26,7 @@ pub(crate) struct Span {
 pub(crate) struct LogMark {
     /// The number of changes of the file's schema.
     schema_version: u64,
-    /// The largest id that a record ever had.
+    /// Every later record has a larger id. A program that deletes the last record leaves a gap.
     last_id: u64,
 }
 
@@ -42,7 +43,7 @@ impl FileConnection {
         let schema_version = self.control_number(ControlStatement::SchemaVersion)?;
         let last_id = match self.has_change_log()? {
             true => self.control_number(ControlStatement::LastRecordId)?,
-            false if self.exists(ControlStatement::FindTable, CHANGE_LOG)? => return Ok(None),
+            false if self.exists(ControlStatement::FindTable, CHANGE_LOG_NAME)? => return Ok(None),
             false => 0,
         };
         Ok(Some(LogMark {
@@ -74,8 +75,7 @@ impl FileConnection {
             return Ok(true);
         }
         let mut visited = 0;
-        let ids = [since.last_id + 1, now.last_id];
-        let ids = ids.map(|id| number(i64::try_from(id).unwrap_or(i64::MAX)));
+        let ids = [since.last_id + 1, now.last_id].map(id_param);
         let statement = self.control_statement(ControlStatement::RecordsBetween)?;
         self.raw.query(statement, ids, |columns| {
             visited += 1;

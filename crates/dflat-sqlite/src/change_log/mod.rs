@@ -3,7 +3,7 @@
 //!
 //! `append` writes the records of a commit immediately before the commit, and `judge` decides
 //! whether the records of the table account for every commit between two states. `prune` deletes
-//! records. `file_id` keeps the id of the file.
+//! records. `ids` gives records their ids, and `file_id` keeps the id of the file.
 //!
 //! The rows of one incarnation have consecutive ids, and account for consecutive commits: a writer
 //! that cannot be sure that its base state is the state after the last record begins a new
@@ -12,6 +12,7 @@
 
 mod append;
 mod file_id;
+mod ids;
 mod judge;
 mod prune;
 
@@ -20,9 +21,7 @@ pub(crate) use prune::{AgeLimit, ToPrune};
 
 use dflat_model::ValueRef;
 
-use crate::connection::file_connection::FileConnection;
-use crate::ffi::{Columns, LogCount, Param, SqliteError};
-use crate::layout::control::{CHANGE_LOG, ControlStatement};
+use crate::ffi::{Columns, LogCount, Param};
 
 /// How often a log may have begun anew since a record, so that it still counts as the same log.
 /// Another log begins with a random salt, which is as near in one of a million cases.
@@ -61,14 +60,6 @@ impl Frame {
             Ok(salt) if salt != 0 => state.salt.wrapping_sub(salt) < RESETS_MAX,
             _ => false,
         }
-    }
-}
-
-impl FileConnection {
-    /// Whether the file has the table as this library makes it. Another program may have made a
-    /// view or a virtual table of its name, whose rows need not end.
-    fn has_change_log(&mut self) -> Result<bool, SqliteError> {
-        self.exists(ControlStatement::FindChangeLog, CHANGE_LOG)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A connection with its prepared statements and its transactions.
 
 mod log_state;
+mod written_change_log;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -14,10 +15,11 @@ use crate::connection::commits::{CommitBase, Commits};
 use crate::connection::held_table::{HeldTable, note_use};
 use crate::connection::polled_file::PolledFile;
 use crate::ffi::{Connection, LogExtent, LogStamp, Param, SqliteError, StatementId};
-use crate::io::{Monitor, Space, WrittenRecords};
+use crate::io::{Monitor, Space};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::Names;
 use crate::layout::statement_text::TableStatement;
+pub(crate) use written_change_log::{RecordIds, WrittenChangeLog};
 
 /// The most tables whose statements are held. Descriptors that a program makes again and again at
 /// run time must not fill the memory: beyond this number all statements are forgotten.
@@ -36,51 +38,6 @@ pub(crate) struct KeptRead {
     pub(crate) epoch: u32,
     /// Whether something was read; from the first read on the transaction sees one state.
     pub(crate) has_read: bool,
-}
-
-/// The change log, as far as a connection wrote it.
-#[derive(Default)]
-pub(crate) struct WrittenChangeLog {
-    pub(crate) incarnation: i64,
-    /// The number of commits after the last commit that this connection wrote a record of.
-    pub(crate) covered: Option<u32>,
-    /// The number of records that the open transaction has written.
-    pub(crate) place: u32,
-    /// Whether the open transaction writes no more records.
-    pub(crate) is_given_up: bool,
-    /// The bytes of these records.
-    pub(crate) bytes: u64,
-    /// The records of the transactions that were committed since they were taken.
-    pub(crate) committed: WrittenRecords,
-    /// The id of the file, as far as this connection's own commits know it.
-    pub(crate) file: Option<u128>,
-}
-
-impl WrittenChangeLog {
-    /// Notes that the transaction on a state was committed.
-    fn note_commit(&mut self, base: Option<CommitBase>) {
-        let log = base.and_then(|base| base.count().of_log());
-        if let (Some(log), true) = (log, self.place > 0) {
-            self.covered = Some(log.commits.wrapping_add(1));
-        }
-        self.committed.count += u64::from(self.place);
-        self.committed.bytes += self.bytes;
-        (self.place, self.bytes, self.is_given_up) = (0, 0, false);
-    }
-
-    /// Whether the open transaction has records, and none was left out.
-    pub(crate) fn has_all_records(&self) -> bool {
-        self.place > 0 && !self.is_given_up
-    }
-
-    /// Notes that the transaction was rolled back.
-    fn note_rollback(&mut self) {
-        self.file = None;
-        if self.place > 0 {
-            self.covered = None;
-        }
-        (self.place, self.bytes, self.is_given_up) = (0, 0, false);
-    }
 }
 
 /// Shared by all open connections of a backend.

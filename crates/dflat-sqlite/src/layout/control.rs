@@ -5,6 +5,22 @@ pub(crate) const CHANGE_LOG: &str = "CREATE TABLE dflat__log (id INTEGER PRIMARY
      commits INTEGER NOT NULL, digest INTEGER NOT NULL, salt INTEGER NOT NULL, \
      place INTEGER NOT NULL, record BLOB NOT NULL)";
 
+/// The name of the change log.
+pub(crate) const CHANGE_LOG_NAME: &str = "dflat__log";
+
+/// The triggers of the change log. If another program deletes the last record or gives that record
+/// another id, a row without a record takes the next place, so that the gap before it shows.
+pub(crate) const CHANGE_LOG_TRIGGERS: [&str; 2] = [
+    "CREATE TRIGGER dflat__log_deleted AFTER DELETE ON dflat__log \
+     WHEN OLD.id > (SELECT coalesce(max(id), 0) FROM dflat__log) BEGIN \
+     INSERT INTO dflat__log (incarnation, commits, digest, salt, place, record) \
+     VALUES (0, -1, 0, 0, -1, x''); END",
+    "CREATE TRIGGER dflat__log_moved AFTER UPDATE OF id ON dflat__log \
+     WHEN OLD.id > (SELECT coalesce(max(id), 0) FROM dflat__log) BEGIN \
+     INSERT INTO dflat__log (incarnation, commits, digest, salt, place, record) \
+     VALUES (0, -1, 0, 0, -1, x''); END",
+];
+
 const READ_SCHEMAS: &str = "SELECT CAST(name AS BLOB), descriptor FROM dflat__schema \
      WHERE length(descriptor) <= ? ORDER BY name LIMIT ?";
 
@@ -19,7 +35,7 @@ const CREATE_SCHEMAS: &str = "CREATE TABLE IF NOT EXISTS dflat__schema \
      (name TEXT PRIMARY KEY, descriptor BLOB NOT NULL) WITHOUT ROWID";
 
 const FIND_CHANGE_LOG: &str =
-    "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'dflat__log' AND sql = ?";
+    "SELECT count(*) FROM sqlite_schema WHERE tbl_name = 'dflat__log' AND sql IN (?, ?, ?)";
 
 /// The definition of the table that has the id of the file.
 pub(crate) const FILE: &str = "CREATE TABLE dflat__file (id BLOB NOT NULL)";
@@ -42,15 +58,18 @@ const FIND_TRIGGERS: &str = "SELECT CAST(name AS BLOB), CAST(tbl_name AS BLOB), 
 const FIND_DEFINITIONS: &str = "SELECT CAST(sql AS BLOB) FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE \
       AND type IN ('table', 'index') AND sql NOT NULL";
 
-const APPEND_RECORD: &str = "INSERT INTO dflat__log (incarnation, commits, digest, salt, place, record) \
-     VALUES (?, ?, ?, ?, ?, ?)";
+const APPEND_RECORD: &str = "INSERT INTO dflat__log (id, incarnation, commits, digest, salt, place, record) \
+     VALUES (?, ?, ?, ?, ?, ?, ?)";
 
 const DELETE_FIRST_RECORDS: &str = "DELETE FROM dflat__log WHERE id < (SELECT min(id) + 1024 FROM dflat__log) \
      AND id < (SELECT max(id) FROM dflat__log)";
 
 const FIRST_RECORDS: &str = "SELECT id, record FROM dflat__log ORDER BY id LIMIT 1024";
 
-const LAST_RECORD_ID: &str = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'dflat__log'";
+const RESERVED_RECORD_ID: &str = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'dflat__log'";
+
+const LAST_RECORD_ID: &str = "SELECT coalesce((SELECT max(id) FROM dflat__log), \
+     (SELECT max(seq) FROM sqlite_sequence WHERE name = 'dflat__log'))";
 
 const RECORDS_BACKWARDS: &str = "SELECT id, incarnation, commits, digest, salt, place, typeof(record) = 'blob' \
      FROM dflat__log ORDER BY id DESC";
@@ -80,7 +99,7 @@ pub(crate) enum ControlStatement {
     PutSchema,
     /// The types of the key columns of all tables that have the columns of objects.
     ReadColumns,
-    /// Whether the table of the change log has this definition.
+    /// Counts these definitions of the table of the change log and its triggers.
     FindChangeLog,
     /// Creates the table of the change log.
     CreateChangeLog,
@@ -101,7 +120,13 @@ pub(crate) enum ControlStatement {
     /// Deletes the records up to an id.
     DeleteRecordsUpTo,
     AppendRecord,
-    /// Reads the largest id that a record ever had.
+    /// Reads the id up to which ids of records may have been used.
+    ReservedRecordId,
+    /// Sets this id.
+    RaiseRecordIds,
+    /// Sets this id in a file that has none.
+    BeginRecordIds,
+    /// Reads the id of the last record; without records, the id up to which ids may have been used.
     LastRecordId,
     /// Reads the rows of the change log from the last one backwards, without their records.
     RecordsBackwards,
@@ -176,6 +201,11 @@ impl ControlStatement {
             Self::FirstRecords => FIRST_RECORDS,
             Self::DeleteRecordsUpTo => "DELETE FROM dflat__log WHERE id <= ?",
             Self::AppendRecord => APPEND_RECORD,
+            Self::ReservedRecordId => RESERVED_RECORD_ID,
+            Self::RaiseRecordIds => "UPDATE sqlite_sequence SET seq = ? WHERE name = 'dflat__log'",
+            Self::BeginRecordIds => {
+                "INSERT INTO sqlite_sequence (name, seq) VALUES ('dflat__log', ?)"
+            }
             Self::LastRecordId => LAST_RECORD_ID,
             Self::RecordsBackwards => RECORDS_BACKWARDS,
             Self::RecordsBetween => RECORDS_BETWEEN,

@@ -249,7 +249,7 @@ fn copy_of_a_file_has_a_change_log_of_its_own() {
 }
 
 /// Ways in which another program can damage the change log.
-const DAMAGES: [&str; 16] = [
+const DAMAGES: [&str; 17] = [
     "INSERT INTO dflat__log VALUES (9223372036854775807, 1, 1, 1, 1, 0, x'')",
     "UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'dflat__log'",
     "UPDATE sqlite_sequence SET seq = 4611686018427387904 WHERE name = 'dflat__log'",
@@ -262,7 +262,8 @@ const DAMAGES: [&str; 16] = [
     "UPDATE dflat__log SET commits = -9223372036854775808, place = -9223372036854775808",
     "DELETE FROM dflat__log WHERE id = (SELECT max(id) FROM dflat__log)",
     "DROP TABLE dflat__log; CREATE TABLE dflat__log (id)",
-    "ALTER TABLE dflat__log DROP COLUMN place",
+    "ALTER TABLE dflat__log RENAME COLUMN place TO other",
+    "DROP TRIGGER dflat__log_deleted",
     "CREATE UNIQUE INDEX strange ON dflat__log (record)",
     "UPDATE dflat__log SET record = CAST(record AS TEXT)",
     "UPDATE dflat__log SET incarnation = 9223372036854775807, salt = -1",

@@ -310,7 +310,7 @@ fn commit_that_nobody_follows_runs_no_statement_for_the_change_log() {
     const STATEMENTS: [ControlStatement; 4] = [
         ControlStatement::FindChangeLog,
         ControlStatement::CreateChangeLog,
-        ControlStatement::LastRecordId,
+        ControlStatement::RaiseRecordIds,
         ControlStatement::AppendRecord,
     ];
     for change_log in [false, true] {

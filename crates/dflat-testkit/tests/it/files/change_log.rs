@@ -264,7 +264,7 @@ fn purge_deletes_the_change_log() {
     let id: i64 = sql
         .query_row("SELECT id FROM dflat__log", [], |row| row.get(0))
         .unwrap();
-    assert_eq!(id, 3);
+    assert!(id > 2, "{id}");
 }
 
 // Promise: storage-format#S34

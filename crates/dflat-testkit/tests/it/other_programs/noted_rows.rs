@@ -244,16 +244,47 @@ fn commit_without_records_of_the_library_is_never_missed() {
     assert_eq!(two.readings().1, 0);
 }
 
+/// Also if only the last record was deleted, or got another id, and whether or not the writer has
+/// written since.
+// Promise: storage-format#S29
 #[test]
 fn records_that_were_deleted_unread_have_everything_read_again() {
+    const LAST: &str = "WHERE id = (SELECT max(id) FROM dflat__log)";
+    for removal in [
+        "DELETE FROM dflat__log".to_owned(),
+        format!("DELETE FROM dflat__log {LAST}"),
+        format!("UPDATE dflat__log SET id = 0 {LAST}"),
+    ] {
+        for writes_later in [false, true] {
+            let two = Two::new();
+            two.write("a", 7);
+            two.wake();
+            two.write("d", 9);
+            two.execute(DELETE_B);
+            two.execute(&removal);
+            if writes_later {
+                two.write("e", 5);
+            }
+            two.wake();
+            assert_eq!(two.readings(), (1, 0), "{removal}, {writes_later}");
+        }
+    }
+}
+
+/// A program may delete records that the follower has read.
+// Promise: storage-format#S29
+#[test]
+fn first_records_that_another_program_deletes_are_not_missed() {
     let two = Two::new();
     two.write("a", 7);
     two.wake();
-    two.write("d", 9);
-    two.execute(DELETE_B);
-    two.execute("DELETE FROM dflat__log");
+    two.write("a", 8);
     two.wake();
-    assert_eq!(two.readings(), (1, 0));
+    let before = two.readings();
+    two.execute("DELETE FROM dflat__log WHERE id < (SELECT max(id) FROM dflat__log)");
+    two.execute(DELETE_B);
+    two.wake();
+    assert_eq!(two.readings(), (before.0, before.1 + 1));
 }
 
 #[test]
