@@ -7,6 +7,7 @@ use crate::{Value, ValueRef};
 
 /// Seven bits a byte, the lowest first; all bytes but the last have the highest bit.
 impl Encode for u64 {
+    #[inline]
     fn encode(&self, out: &mut Vec<u8>) {
         let mut rest = *self;
         while rest >= 0x80 {
@@ -49,6 +50,7 @@ impl Encode for i64 {
 macro_rules! integers {
     ($($type:ty)*) => {$(
         impl Encode for $type {
+            #[inline]
             fn encode(&self, out: &mut Vec<u8>) {
                 (*self as u64).encode(out);
             }

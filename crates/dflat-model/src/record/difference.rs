@@ -32,7 +32,7 @@ impl Side {
 
     fn encode(self, out: &mut Vec<u8>) {
         self.length.encode(out);
-        out.extend(self.hash.to_le_bytes());
+        out.extend_from_slice(&self.hash.to_le_bytes());
     }
 
     fn decode(input: &mut Input<'_>) -> Result<Self, RecordError> {
@@ -172,9 +172,11 @@ fn best_split(after: &[u8], before: &[u8], shorter: usize) -> usize {
         let front = after[from..shorter].iter().zip(&before[from..shorter]);
         front.zip(after_back[from..].iter().zip(&before_back[from..]))
     };
+    // From the last place on where the backs differ, a later split leaves no fewer different bytes.
+    let last = shorter - equal_suffix(after, before).min(shorter - first);
     // The number of different bytes if the split is at a position, less the number at `first`.
     let (mut different, mut least, mut best) = (0_isize, 0, first);
-    for (position, ((a, b), (c, d))) in pairs(first).enumerate() {
+    for (position, ((a, b), (c, d))) in pairs(first).take(last - first).enumerate() {
         different += isize::from(a != b) - isize::from(c != d);
         if different < least {
             (least, best) = (different, first + position + 1);
@@ -185,12 +187,35 @@ fn best_split(after: &[u8], before: &[u8], shorter: usize) -> usize {
 
 /// The number of bytes before the first difference.
 fn equal_prefix(a: &[u8], b: &[u8]) -> usize {
-    let (a_words, _) = a.as_chunks::<16>();
-    let (b_words, _) = b.as_chunks::<16>();
-    let words = a_words.iter().zip(b_words);
-    let from = 16 * words.take_while(|(a, b)| a == b).count();
-    let rest = a[from..].iter().zip(&b[from..]);
-    from + rest.take_while(|(a, b)| a == b).count()
+    let (a_words, _) = a.as_chunks::<8>();
+    let (b_words, _) = b.as_chunks::<8>();
+    let mut equal = 0;
+    for (a, b) in a_words.iter().zip(b_words) {
+        let different = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if different != 0 {
+            return equal + different.trailing_zeros() as usize / 8;
+        }
+        equal += 8;
+    }
+    let rest = a[equal..].iter().zip(&b[equal..]);
+    equal + rest.take_while(|(a, b)| a == b).count()
+}
+
+/// The number of bytes after the last difference.
+fn equal_suffix(a: &[u8], b: &[u8]) -> usize {
+    let (_, a_words) = a.as_rchunks::<8>();
+    let (_, b_words) = b.as_rchunks::<8>();
+    let mut equal = 0;
+    for (a, b) in a_words.iter().rev().zip(b_words.iter().rev()) {
+        let different = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if different != 0 {
+            return equal + different.leading_zeros() as usize / 8;
+        }
+        equal += 8;
+    }
+    let rest = a[..a.len() - equal].iter().rev();
+    let rest = rest.zip(b[..b.len() - equal].iter().rev());
+    equal + rest.take_while(|(a, b)| a == b).count()
 }
 
 /// The ranges of a difference while they are written.

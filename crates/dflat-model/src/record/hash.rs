@@ -15,24 +15,27 @@ const FACTORS: [u64; 2] = [0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db];
 #[must_use]
 pub fn payload_hash(payload: &[u8]) -> u64 {
     let (pairs, rest) = payload.as_chunks::<16>();
-    let mut last = [0; 16];
     let mut hash = FACTORS[1];
     for pair in pairs {
-        hash = add(hash, *pair);
+        hash = add(hash, u128::from_le_bytes(*pair));
     }
-    if let Some(filled) = last.get_mut(..rest.len())
-        && !rest.is_empty()
-    {
-        filled.copy_from_slice(rest);
+    if !rest.is_empty() {
+        let last = match payload.last_chunk::<16>() {
+            // Faster than to copy the bytes of the rest.
+            Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - rest.len())),
+            None => rest
+                .iter()
+                .rev()
+                .fold(0, |last, byte| last << 8 | u128::from(*byte)),
+        };
         hash = add(hash, last);
     }
     mix(hash ^ FACTORS[0], payload.len() as u64 ^ FACTORS[1])
 }
 
 #[inline]
-fn add(hash: u64, pair: [u8; 16]) -> u64 {
-    let both = u128::from_le_bytes(pair);
-    mix(both as u64 ^ FACTORS[0], (both >> 64) as u64 ^ hash)
+fn add(hash: u64, pair: u128) -> u64 {
+    mix(pair as u64 ^ FACTORS[0], (pair >> 64) as u64 ^ hash)
 }
 
 #[inline]
@@ -45,7 +48,23 @@ fn mix(a: u64, b: u64) -> u64 {
 mod tests {
     use std::collections::HashSet;
 
-    use super::payload_hash;
+    use super::{FACTORS, add, mix, payload_hash};
+
+    /// The last pair is filled up with zeros, at any length.
+    #[test]
+    fn hash_is_that_of_the_documentation() {
+        let bytes: Vec<u8> = (0..100).map(|byte: u8| byte.wrapping_mul(37) | 1).collect();
+        for len in 0..=bytes.len() {
+            let mut hash = FACTORS[1];
+            for pair in bytes[..len].chunks(16) {
+                let mut filled = [0; 16];
+                filled[..pair.len()].copy_from_slice(pair);
+                hash = add(hash, u128::from_le_bytes(filled));
+            }
+            let hash = mix(hash ^ FACTORS[0], len as u64 ^ FACTORS[1]);
+            assert_eq!(payload_hash(&bytes[..len]), hash, "{len} bytes");
+        }
+    }
 
     #[test]
     fn each_changed_bit_and_each_length_changes_the_hash() {
