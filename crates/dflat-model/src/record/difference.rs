@@ -138,11 +138,14 @@ impl<'a> ByteDifference<'a> {
             out,
         };
         let shorter = after.len().min(before.len());
-        let aligned = if after.len() == before.len() {
-            shorter
-        } else {
-            best_split(after, before, shorter)
-        };
+        if after.len() == before.len() {
+            let is_smaller = ranges.add_aligned(after, before) && ranges.end();
+            if !is_smaller {
+                out.truncate(start);
+            }
+            return is_smaller;
+        }
+        let aligned = best_split(after, before, shorter);
         // One of the two middles is empty.
         let (after_front, after_rest) = after.split_at(aligned);
         let (before_front, before_rest) = before.split_at(aligned);
@@ -186,16 +189,29 @@ fn best_split(after: &[u8], before: &[u8], shorter: usize) -> usize {
 }
 
 /// The number of bytes before the first difference.
+#[inline]
 fn equal_prefix(a: &[u8], b: &[u8]) -> usize {
-    let (a_words, _) = a.as_chunks::<8>();
-    let (b_words, _) = b.as_chunks::<8>();
+    let (a_words, _) = a.as_chunks::<16>();
+    let (b_words, _) = b.as_chunks::<16>();
     let mut equal = 0;
     for (a, b) in a_words.iter().zip(b_words) {
-        let different = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        let different = u128::from_le_bytes(*a) ^ u128::from_le_bytes(*b);
         if different != 0 {
             return equal + different.trailing_zeros() as usize / 8;
         }
-        equal += 8;
+        equal += 16;
+    }
+    let length = a.len().min(b.len());
+    if let (Some(a), Some(b)) = (
+        a[..length].last_chunk::<16>(),
+        b[..length].last_chunk::<16>(),
+    ) {
+        // The last bytes, of which those before `equal` are equal.
+        let different = u128::from_le_bytes(*a) ^ u128::from_le_bytes(*b);
+        return match different {
+            0 => length,
+            _ => length - 16 + different.trailing_zeros() as usize / 8,
+        };
     }
     let rest = a[equal..].iter().zip(&b[equal..]);
     equal + rest.take_while(|(a, b)| a == b).count()
@@ -279,10 +295,19 @@ impl Ranges<'_> {
 
     fn flush(&mut self) {
         let inserted = &self.before[self.position - self.inserted..self.position];
-        for number in [self.skipped, self.copied, self.inserted] {
-            number.encode(self.out);
+        let numbers = [self.skipped, self.copied, self.inserted];
+        // Most ranges are short, and insert at most one byte.
+        if numbers.iter().all(|number| *number < 0x80) {
+            self.out
+                .extend_from_slice(&numbers.map(|number| number as u8));
+        } else {
+            numbers.iter().for_each(|number| number.encode(self.out));
         }
-        self.out.extend_from_slice(inserted);
+        match inserted {
+            [] => {}
+            [byte] => self.out.push(*byte),
+            _ => self.out.extend_from_slice(inserted),
+        }
         (self.skipped, self.copied, self.inserted) = (self.left_out, 0, 0);
         self.left_out = 0;
     }

@@ -269,6 +269,35 @@ fn documented_records_are_written_and_read() {
     assert_eq!(read("A deletion"), Some(b"gone".to_vec()));
 }
 
+/// A length takes one byte, two or three.
+#[test]
+fn table_and_difference_of_any_length_are_read_back() {
+    let before: Vec<u8> = (0..40_000_u32).map(|number| (number % 251) as u8).collect();
+    for changed in [
+        0, 1, 80, 95, 96, 97, 98, 99, 100, 101, 102, 130, 16_300, 16_353, 16_400,
+    ] {
+        let mut after = before.clone();
+        after[100..100 + changed]
+            .iter_mut()
+            .for_each(|byte| *byte ^= 0xff);
+        let key = [ValueRef::Text("t-1")];
+        let rows = [1, 2].map(|row_id| row(row_id, &key, Some(&before), Some(&after)));
+        let bytes = record(&head(Part::Whole), &rows);
+        let decoded = ChangeRecord::decode(&bytes).unwrap();
+        let read: Vec<_> = decoded.tables[0].rows().map(Result::unwrap).collect();
+        assert_eq!(read.len(), 2, "{changed} bytes");
+        for read in read {
+            let Change::Updated(Before::Difference(difference)) = read.change else {
+                panic!("{changed} bytes: {read:?}");
+            };
+            assert!(
+                difference.apply(&after).unwrap() == before,
+                "{changed} bytes"
+            );
+        }
+    }
+}
+
 #[test]
 fn every_field_is_read_back() {
     let head = RecordHead {

@@ -94,7 +94,7 @@ impl<'o> RecordWriter<'o> {
     pub fn table(&mut self, table: &TableHead<'_>) {
         self.end_table();
         (field::TABLE << 1 | 1).encode(self.out);
-        self.table = Some(self.out.len());
+        self.table = Some(begin_length(self.out));
         self.previous = 0;
         encode_bytes(table.name.as_bytes(), self.out);
         self.out.extend(table.descriptor.to_le_bytes());
@@ -129,10 +129,11 @@ impl<'o> RecordWriter<'o> {
         let before = row.before.filter(|_| !self.keys_only);
         match (before, row.after) {
             (Some(before), Some(after)) => {
-                let start = self.out.len();
+                let start = begin_length(self.out);
                 if ByteDifference::between(after, before, self.out) {
-                    put_length(start, self.out);
+                    end_length(start, self.out);
                 } else {
+                    self.out.truncate(start);
                     encode_bytes(before, self.out);
                     if let Some(written) = self.out.get_mut(kind_at) {
                         *written = *written - kind::DIFFERENCE + kind::UPDATED;
@@ -159,7 +160,7 @@ impl<'o> RecordWriter<'o> {
 
     fn end_table(&mut self) {
         if let Some(start) = self.table.take() {
-            put_length(start, self.out);
+            end_length(start, self.out);
         }
     }
 }
@@ -172,12 +173,26 @@ pub fn empty_record() -> Vec<u8> {
     record
 }
 
-/// Puts the length of the bytes from `start` before these bytes.
-fn put_length(start: usize, out: &mut Vec<u8>) {
+/// Leaves a byte for the length of the bytes that follow, which is mostly short, and returns the
+/// byte's position.
+fn begin_length(out: &mut Vec<u8>) -> usize {
+    out.push(0);
+    out.len() - 1
+}
+
+/// Writes the length of the bytes after the position `start`.
+fn end_length(start: usize, out: &mut Vec<u8>) {
     let end = out.len();
-    (end - start).encode(out);
+    let length = end - start - 1;
+    if let (Ok(length @ ..0x80), Some(left)) = (u8::try_from(length), out.get_mut(start)) {
+        *left = length;
+        return;
+    }
+    length.encode(out);
     let taken = out.len() - end;
-    if let Some(body) = out.get_mut(start..) {
-        body.rotate_right(taken);
+    let first = out.remove(end);
+    if let Some([left, body @ ..]) = out.get_mut(start..) {
+        *left = first;
+        body.rotate_right(taken - 1);
     }
 }
