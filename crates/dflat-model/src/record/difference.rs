@@ -319,3 +319,6 @@ impl Ranges<'_> {
         self.out.len() < self.limit
     }
 }
+
+#[cfg(test)]
+mod tests;
