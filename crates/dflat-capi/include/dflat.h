@@ -213,8 +213,9 @@ enum {
     /* Milliseconds that a completion waits for subscribers. Default: 1,000. */
     DFLAT_OPTION_SUBSCRIBER_PATIENCE = 16,
     /* 1: the first read of a table, and each query that an index could serve, starts to build the
-     * table's indexes if one of them lacks rows, as a write does; reads of handlers, snapshots and
-     * subscriptions do not. Default: 0. */
+     * table's indexes if one of them lacks rows, as a write does; so do reads in handlers, of
+     * snapshots and for subscriptions. The reads of one snapshot start at most one build of a
+     * table, and so do those of one transaction. Default: 0. */
     DFLAT_OPTION_INDEX_ON_READ = 17,
     /* The bytes of change records above which the oldest ones are deleted. Default: 16 MiB. */
     DFLAT_OPTION_CHANGE_LOG_BYTES_MAX = 18,

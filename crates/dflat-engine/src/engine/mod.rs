@@ -36,7 +36,6 @@ use background::Threads;
 use clients::ClientState;
 pub use clients::{HeldSubscription, WeakEngine};
 use follower::Follower;
-use indexes::ReadTables;
 use listener::Listener;
 pub use options::{EngineOptions, TransactionExecutor};
 pub use perform::PerformOptions;
@@ -65,8 +64,6 @@ struct Inner {
     telemetry: Arc<Telemetry>,
     snapshots: Arc<Snapshots>,
     background: Threads,
-    /// The tables whose indexes reads have had built; `None` if reads build no indexes.
-    read_tables: Option<ReadTables>,
     busy_timeout: Duration,
     listener: Arc<Listener>,
     /// Done once the backend reports commits of other processes.
@@ -103,7 +100,8 @@ impl Engine {
     ) -> Self {
         let telemetry = Arc::new(Telemetry::new(options.thresholds));
         let bytes_max = options.follow_bytes_max;
-        let reader = Reader::new(Arc::clone(&backend), Arc::clone(&telemetry), bytes_max);
+        let index_on_read = options.index_on_read;
+        let reader = Reader::new(backend, Arc::clone(&telemetry), bytes_max, index_on_read);
         let registry = Arc::new(Registry::new(Arc::clone(&telemetry)));
         let snapshots = Arc::new(Snapshots::new(options.snapshot_age_max));
         let listener = Arc::new(Listener::default());
@@ -122,8 +120,7 @@ impl Engine {
             follower: Arc::clone(&reader.follower),
         };
         let groups = Groups::new(
-            backend,
-            reader.engine,
+            Arc::clone(&reader.indexer),
             Arc::clone(&reader.committed),
             Arc::clone(&reader.committing),
             Arc::clone(&telemetry),
@@ -144,7 +141,6 @@ impl Engine {
             telemetry,
             snapshots,
             background: Threads::new(),
-            read_tables: options.index_on_read.then(ReadTables::default),
             busy_timeout: options.busy_timeout,
             listener,
             follow: Once::new(),

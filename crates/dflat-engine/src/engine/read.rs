@@ -14,7 +14,7 @@ use crate::object::{Object, Origin};
 use crate::observe::Refetch;
 use crate::storage::{Backend, Row, Snapshot, View};
 use crate::telemetry::Telemetry;
-use crate::transaction;
+use crate::transaction::{self, Indexer};
 
 /// Reads the committed state.
 #[derive(Clone)]
@@ -25,6 +25,7 @@ pub(super) struct Reader {
     /// Held while transactions are committed and numbered.
     pub(super) committing: Arc<Mutex<()>>,
     pub(super) follower: Arc<Follower>,
+    pub(super) indexer: Arc<Indexer>,
     /// Identifies the engine among the engines of the process.
     pub(super) engine: u64,
 }
@@ -34,6 +35,7 @@ impl Reader {
         backend: Arc<dyn Backend>,
         telemetry: Arc<Telemetry>,
         follow_bytes_max: usize,
+        index_on_read: bool,
     ) -> Self {
         static NEXT_ENGINE: AtomicU64 = AtomicU64::new(1);
         let engine = NEXT_ENGINE.fetch_add(1, Ordering::Relaxed);
@@ -47,6 +49,7 @@ impl Reader {
         );
         Self {
             engine,
+            indexer: Indexer::new(Arc::clone(&backend), engine, index_on_read),
             backend,
             committed,
             committing,
@@ -97,7 +100,8 @@ impl Reader {
         let read = || {
             let mut snapshot = self.snapshot(View::Pinned)?;
             let origin = self.origin(self.follower.pin(snapshot.as_mut())?);
-            read(snapshot.as_mut(), origin)
+            let read = |snapshot: &mut dyn Snapshot| read(snapshot, origin);
+            self.indexer.read(table, snapshot.as_mut(), read)
         };
         read().map_err(|error| named(table, error))
     }
@@ -110,9 +114,10 @@ impl Reader {
     ) -> Result<R> {
         // Order: the number is read first, so that it can only be too small.
         let origin = self.origin(self.committed());
+        let read = |snapshot: &mut dyn Snapshot| read(snapshot, origin);
         let read = self
             .snapshot(view)
-            .and_then(|mut snapshot| read(snapshot.as_mut(), origin));
+            .and_then(|mut snapshot| self.indexer.read(table, snapshot.as_mut(), read));
         read.map_err(|error| named(table, error))
     }
 
@@ -190,9 +195,6 @@ impl Engine {
             None => {
                 self.refuse_work(format_args!("fetch {}", table.type_name))?;
                 let telemetry = &self.inner.telemetry;
-                let read = |snapshot: &mut dyn Snapshot, origin| {
-                    self.read_and_index(table, snapshot, |snapshot| read(snapshot, origin))
-                };
                 telemetry.query(&table.type_name, || reader.read(table, view, read))
             }
         }
@@ -238,7 +240,7 @@ impl Engine {
     /// As [`Engine::read`].
     pub fn snapshot(&self) -> Result<EngineSnapshot> {
         let snapshot = self.unpinned_snapshot()?;
-        snapshot.read(|reader, _| reader.pin().map(drop))?;
+        snapshot.pin()?;
         Ok(snapshot)
     }
 

@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use dflat_model::CommitSeq;
+use dflat_model::{CommitSeq, Table};
 
 use super::{Engine, made_by_parent, shut_down};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Origin;
 use crate::storage::Snapshot;
 use crate::telemetry::Telemetry;
+use crate::transaction::NotedTables;
 
 /// All snapshots of an engine. A held snapshot keeps later commits from being checkpointed, so ages
 /// are checked when a commit is published. Because other programs may commit too, ages are also
@@ -85,12 +86,19 @@ struct Pinning {
     reader: Box<dyn Snapshot>,
     /// The latest commit before the first read.
     seq: Option<CommitSeq>,
+    /// The tables whose indexes its reads have requested.
+    requested: NotedTables,
 }
 
 impl SnapshotCell {
     pub(super) fn new(reader: Box<dyn Snapshot>) -> Self {
+        let pinning = Pinning {
+            reader,
+            seq: None,
+            requested: NotedTables::default(),
+        };
         Self {
-            reader: Mutex::new(Some(Pinning { reader, seq: None })),
+            reader: Mutex::new(Some(pinning)),
             since: Instant::now(),
             is_reported: AtomicBool::new(false),
             is_expired: AtomicBool::new(false),
@@ -137,12 +145,33 @@ impl EngineSnapshot {
         &self.engine
     }
 
-    /// Reads this state. `read` must not call user code.
+    /// Reads a table in this state. `read` must not call user code.
     ///
     /// # Errors
     /// [`ErrorKind::ShutDown`] after shutdown; [`ErrorKind::DeadlineExceeded`] if it has been held
     /// for longer than a snapshot may be; otherwise as `read`.
-    pub fn read<R>(&self, read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>) -> Result<R> {
+    pub fn read<R>(
+        &self,
+        table: &Table,
+        read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>,
+    ) -> Result<R> {
+        let indexer = &self.engine.inner.reader.indexer;
+        self.with(|pinning, origin| {
+            let Pinning {
+                reader, requested, ..
+            } = pinning;
+            indexer.read_held(table, reader.as_mut(), requested, |snapshot| {
+                read(snapshot, origin)
+            })
+        })
+    }
+
+    /// Fixes the state that is read.
+    pub(super) fn pin(&self) -> Result<()> {
+        self.with(|pinning, _| pinning.reader.pin().map(drop))
+    }
+
+    fn with<R>(&self, read: impl FnOnce(&mut Pinning, Origin) -> Result<R>) -> Result<R> {
         let cell = &self.cell;
         let inner = &self.engine.inner;
         if self.engine.is_of_parent() {
@@ -162,7 +191,8 @@ impl EngineSnapshot {
         };
         let seq = *pinning.seq.get_or_insert_with(|| inner.reader.committed());
         let origin = inner.reader.origin(seq);
-        let read = || read(pinning.reader.as_mut(), origin);
-        inner.telemetry.query("of a snapshot", read)
+        inner
+            .telemetry
+            .query("of a snapshot", || read(pinning, origin))
     }
 }

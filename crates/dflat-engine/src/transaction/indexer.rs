@@ -1,6 +1,7 @@
 //! The thread that builds indexes, in batches between the commits of transactions.
 
 mod duplicates;
+mod reads;
 mod state;
 
 use std::ops::ControlFlow;
@@ -11,13 +12,15 @@ use super::backfill::{Batch, fill};
 use crate::callback;
 use crate::change_set::record_engine;
 use crate::error::Result;
-use crate::storage::{Backend, IndexState, Indexes, ScanPlan, Source, View};
+use crate::storage::{Backend, ScanPlan, Source, View};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
 use crate::telemetry::TARGET;
 
 pub use duplicates::Duplicate;
 use duplicates::duplicates;
+pub use reads::NotedTables;
+use reads::ReadTables;
 use state::IndexerState;
 pub use state::{BuildState, IndexProgress};
 
@@ -27,8 +30,10 @@ pub type Ready = Box<dyn FnOnce(Result<()>) + Send>;
 /// Builds indexes. Its thread runs while there are indexes to build.
 pub struct Indexer {
     backend: Arc<dyn Backend>,
-    /// Identifies the engine in change records.
-    record_engine: u64,
+    /// Identifies the engine among the engines of the process.
+    engine: u64,
+    /// The tables that were read; `None` if reads build no indexes.
+    read_tables: Option<ReadTables>,
     state: Mutex<IndexerState>,
     idle: Condvar,
     /// Whether another program has written, and the commit groups have not noticed it yet.
@@ -36,15 +41,25 @@ pub struct Indexer {
 }
 
 impl Indexer {
-    /// Builds the indexes of an engine of the process.
-    pub(super) fn new(backend: Arc<dyn Backend>, engine: u64) -> Arc<Self> {
+    /// Builds the indexes of an engine of the process. With `on_read`, reads start builds too.
+    #[must_use]
+    pub(crate) fn new(backend: Arc<dyn Backend>, engine: u64, on_read: bool) -> Arc<Self> {
         Arc::new(Self {
             backend,
-            record_engine: record_engine(engine),
+            engine,
+            read_tables: on_read.then(ReadTables::default),
             state: Mutex::default(),
             idle: Condvar::new(),
             foreign_write: AtomicBool::new(false),
         })
+    }
+
+    pub(super) const fn engine(&self) -> u64 {
+        self.engine
+    }
+
+    pub(super) const fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
     }
 
     fn lock(&self) -> MutexGuard<'_, IndexerState> {
@@ -77,24 +92,6 @@ impl Indexer {
             Ok(thread) => state.thread = Some(thread),
             Err(_) => state.wanted.clear(),
         }
-    }
-
-    /// Requests that the table's indexes are built if a read has found that one of them lacks rows.
-    /// Unlike a write, a read does not try again what has failed, because a file that cannot be
-    /// written to may be read any number of times.
-    pub(crate) fn note_read(self: &Arc<Self>, table: &Table, indexes: &Indexes) {
-        let is_ready = |state: &IndexState| matches!(state, IndexState::Ready);
-        let are_ready = indexes.states.iter().all(is_ready);
-        if are_ready && indexes.foreign.is_empty() {
-            return;
-        }
-        let state = self.lock();
-        let is_left = are_ready && state.left_of(table) == indexes.foreign;
-        if is_left || state.has_failed(table) {
-            return;
-        }
-        drop(state);
-        self.want(table, false);
     }
 
     /// The progress of each index that is being built, or was built since this engine was created.
@@ -228,7 +225,7 @@ impl Indexer {
         }
         let batch = fill(writer.as_mut(), table)?;
         if writer.is_followed() {
-            writer.append_record(&batch.change_record(self.record_engine))?;
+            writer.append_record(&batch.change_record(record_engine(self.engine)))?;
         }
         writer.commit()?;
         Ok(batch)

@@ -24,7 +24,7 @@ mod write_set;
 
 pub use context::{Change, Outcome, Transaction, TransactionObject, current};
 pub use group::{Groups, Outlet};
-pub use indexer::{BuildState, Duplicate, IndexProgress, Indexer, Ready};
+pub use indexer::{BuildState, Duplicate, IndexProgress, Indexer, NotedTables, Ready};
 pub use recording::Recording;
 pub use row::{Derived, derive, missing_value};
 pub use scheduler::{AfterJob, Concurrency, Scheduler};

@@ -14,7 +14,9 @@ use crate::fetch;
 use crate::object::{Object, Origin, TableView, Writer};
 use crate::storage::{Backend, CloseOptions, MemoryBackend, View, WriteTransaction};
 use crate::telemetry::{Telemetry, Thresholds};
-use crate::transaction::{Change, Concurrency, Groups, Outlet, Recording, Scheduler, Transaction};
+use crate::transaction::{
+    Change, Concurrency, Groups, Indexer, Outlet, Recording, Scheduler, Transaction,
+};
 
 /// An event of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,8 +121,7 @@ impl World {
         let patience = std::time::Duration::MAX;
         let deliveries = Arc::new(Deliveries::new(deliver, patience, UNMATCHED_MAX));
         let groups = Groups::new(
-            Arc::clone(&backend),
-            1,
+            Indexer::new(Arc::clone(&backend), 1, false),
             Arc::default(),
             Arc::default(),
             Arc::new(Telemetry::new(Thresholds::default())),

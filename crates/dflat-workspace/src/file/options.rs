@@ -150,8 +150,9 @@ options! {
     /// Provides the threads that run transactions. Defaults to threads of the library.
     executor: Option<TransactionExecutor> => engine.executor;
     /// Whether reads start to build the indexes of a type that lack rows, as a write does: the
-    /// first read of the type by this process, and each query that an index could serve. Reads of
-    /// a handler, a snapshot and a subscription do not, and a build that has failed is not tried
+    /// first read of the type by this process, and each query that an index could serve, also in
+    /// a handler, of a snapshot and for a subscription. The reads of one snapshot start at most one
+    /// build of a type, and so do those of one transaction. A build that has failed is not tried
     /// again before the next write. Defaults to no.
     index_on_read: bool => engine.index_on_read;
 }

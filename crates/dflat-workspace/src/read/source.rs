@@ -76,7 +76,7 @@ impl Source<'_> {
     ) -> Result<R> {
         match self {
             Self::Workspace(engine) => engine.read(table, view, read),
-            Self::Snapshot(snapshot) => snapshot.read(read),
+            Self::Snapshot(snapshot) => snapshot.read(table, read),
             Self::Transaction(transaction) => transaction.read(table, read),
         }
     }

@@ -3,12 +3,10 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use dflat_engine::engine::BuildState;
 use dflat_engine::storage::CloseOptions;
-use dflat_model::Table;
 use dflat_workspace::{ErrorKind, FileOptions, Workspace, salvage};
 
-use crate::posts::{below, fetch, fill, insert, perform, table, titles};
+use crate::posts::{fill, table, titles};
 
 fn open(path: &Path) -> Workspace {
     Workspace::open(path, &FileOptions::default()).unwrap()
@@ -169,95 +167,6 @@ fn descriptions_that_cannot_be_used_are_errors_of_their_table() {
             (&*table.name, None),
         ]
     );
-}
-
-#[test]
-fn a_read_builds_incomplete_indexes_if_the_option_is_set() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("posts.db");
-    let indexed = table("1");
-    let mut plain = (*indexed).clone();
-    plain.indexes = Default::default();
-    let workspace = open(&path);
-    fill(&workspace, &Table::new(plain), 20);
-    // Without the option, a read builds nothing.
-    assert_eq!(titles(&workspace, &indexed).len(), 20);
-    workspace.engine().settle().unwrap();
-    assert!(workspace.engine().index_progress().is_empty());
-    workspace.shutdown_with(Default::default()).unwrap();
-
-    let mut options = FileOptions::default();
-    options.index_on_read(true);
-    let workspace = Workspace::open(&path, &options).unwrap();
-    for _ in 0..2 {
-        assert_eq!(titles(&workspace, &indexed).len(), 20);
-        workspace.engine().settle().unwrap();
-        let progress = workspace.engine().index_progress();
-        assert_eq!(progress.len(), 1);
-        assert!(matches!(progress[0].state, BuildState::Ready));
-        assert_eq!(progress[0].rows_done, 20);
-    }
-}
-
-#[test]
-fn a_query_builds_an_index_that_another_program_removes_after_the_first_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("posts.db");
-    let table = table("1");
-    let mut options = FileOptions::default();
-    options.index_on_read(true);
-    let workspace = Workspace::open(&path, &options).unwrap();
-    fill(&workspace, &table, 20);
-    let count = || {
-        let mut query = fetch(&workspace, &table);
-        query.query = below(&table, 3);
-        query.count().unwrap()
-    };
-    let expected = count();
-    let index = format!("{}__{}", table.name, table.indexes[0].storage_key());
-    let sql = rusqlite::Connection::open(&path).unwrap();
-    for damage in ["DROP TABLE", "DELETE FROM"] {
-        sql.execute_batch(&format!("{damage} {index}")).unwrap();
-        assert_eq!(titles(&workspace, &table).len(), 20);
-        workspace.engine().settle().unwrap();
-        let rows = format!("SELECT count(*) FROM {index}");
-        let rows = || sql.query_row(&rows, [], |row| row.get::<_, i64>(0));
-        // A read that needs no index builds none.
-        assert_ne!(rows().ok(), Some(20), "{damage}");
-        assert_eq!(count(), expected);
-        workspace.engine().settle().unwrap();
-        assert_eq!(rows().unwrap(), 20, "{damage}");
-    }
-}
-
-/// Each build counts the rows at its beginning, which shows whether there was another one.
-#[test]
-fn a_row_that_cannot_be_read_is_tried_by_one_build_and_not_by_each_query() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("posts.db");
-    let table = table("1");
-    let mut options = FileOptions::default();
-    options.index_on_read(true);
-    let workspace = Workspace::open(&path, &options).unwrap();
-    fill(&workspace, &table, 20);
-    let sql = rusqlite::Connection::open(&path).unwrap();
-    let damage = |row: i64| {
-        let update = format!("UPDATE {} SET p = x'00' WHERE rowid = ?1", table.name);
-        assert_eq!(sql.execute(&update, [row]).unwrap(), 1);
-    };
-    let rows_of_the_last_build = || {
-        let mut query = fetch(&workspace, &table);
-        query.query = below(&table, 3);
-        assert_eq!(query.count().unwrap_err().kind(), ErrorKind::Corrupt);
-        workspace.engine().settle().unwrap();
-        workspace.engine().index_progress()[0].rows_total
-    };
-    damage(3);
-    assert_eq!(rows_of_the_last_build(), 20);
-    perform(&workspace, &table, |tx, table| insert(tx, table, "new", 7)).unwrap();
-    assert_eq!(rows_of_the_last_build(), 20);
-    damage(4);
-    assert_eq!(rows_of_the_last_build(), 21);
 }
 
 #[test]

@@ -6,6 +6,8 @@
 
 #[cfg(feature = "sqlite")]
 mod files;
+#[cfg(feature = "sqlite")]
+mod index_on_read;
 #[cfg(feature = "serde")]
 mod json;
 mod posts;

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use dflat_model::{CommitSeq, RowId, Table};
 
 use super::group::{GroupOutcome, Groups, OpenGroup};
+use super::indexer::NotedTables;
 use super::recording::Note;
 use super::replay::is_overtaken;
 use super::tables::Tables;
@@ -114,6 +115,8 @@ pub struct Transaction {
     pub(super) nesting: Cell<usize>,
     /// Number of objects that it has looked up, and number of those that did not have to be read.
     look_ups: Cell<(u64, u64)>,
+    /// The tables whose indexes its reads have requested.
+    requested: RefCell<NotedTables>,
 }
 
 /// How far a transaction has come.
@@ -163,6 +166,7 @@ impl Transaction {
             undone: Cell::new(false),
             nesting: Cell::new(0),
             look_ups: Cell::default(),
+            requested: RefCell::default(),
         }
     }
 

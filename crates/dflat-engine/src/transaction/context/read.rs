@@ -201,6 +201,12 @@ impl Transaction {
         read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>,
     ) -> Result<R> {
         self.admit("fetch", table)?;
+        let read = |snapshot: &mut dyn Snapshot, origin| {
+            let mut requested = self.requested.borrow_mut();
+            let read = |snapshot: &mut dyn Snapshot| read(snapshot, origin);
+            let indexer = self.groups.indexer();
+            indexer.read_held(table, snapshot, &mut requested, read)
+        };
         let telemetry = self.groups.telemetry();
         telemetry.query(&table.type_name, || self.read_now(read))
     }

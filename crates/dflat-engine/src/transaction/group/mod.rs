@@ -56,19 +56,20 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// The commit groups of an engine on a backend. Transactions that have ended go to `outlet`.
+    /// The commit groups of the indexer's engine, on its backend. Transactions that have ended go
+    /// to `outlet`.
     #[must_use]
     pub(crate) fn new(
-        backend: Arc<dyn Backend>,
-        engine: u64,
+        indexer: Arc<Indexer>,
         committed: Arc<AtomicU64>,
         committing: Arc<Mutex<()>>,
         telemetry: Arc<Telemetry>,
         outlet: Box<dyn Outlet>,
         recording: Recording,
     ) -> Self {
+        let (backend, engine) = (Arc::clone(indexer.backend()), indexer.engine());
         let shared = Shared {
-            indexer: Indexer::new(Arc::clone(&backend), engine),
+            indexer,
             backend,
             engine,
             state: Mutex::new(OpenGroup::new(engine, recording)),
