@@ -28,7 +28,14 @@ public protocol Atom: FlatBuffersDecodable, AnyObject {
 }
 
 /// What writes change requests. Only generated code uses it.
-public protocol PersistenceToolbox {}
+public protocol PersistenceToolbox {
+  /// The toolbox as an object, which is faster to recognise; nil for one that is none.
+  var _object: AnyObject? { get }
+}
+
+extension PersistenceToolbox {
+  public var _object: AnyObject? { nil }
+}
 
 /// The result of a change.
 public enum UpdatedObject {

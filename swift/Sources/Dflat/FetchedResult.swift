@@ -3,6 +3,10 @@ import Foundation
 /// The number of objects of a result whose places are made together.
 private let partLength = 64
 
+/// The locks of results, each of which many results share: to make a lock took longer than to make
+/// the rest of a result, which each delivery does. Nothing waits for another lock under one of them.
+private let locks: [NSLock] = (0..<64).map { _ in NSLock() }
+
 /// The objects of a query as of one commit.
 ///
 /// An object is made when it is accessed first, and kept: `result[0] === result[0]`.
@@ -12,7 +16,6 @@ open class FetchedResult<Element: Atom>: RandomAccessCollection, @unchecked Send
   public typealias Indices = Range<Index>
   public typealias SubSequence = Array<Element>.SubSequence
 
-  private let lock = NSLock()
   /// The objects that were accessed, in parts that are made when they are needed.
   private let made: UnsafeMutableBufferPointer<UnsafeMutablePointer<Element?>?>
   private let given: [Element]
@@ -71,6 +74,7 @@ open class FetchedResult<Element: Atom>: RandomAccessCollection, @unchecked Send
     guard let make = make else { return given[position] }
     precondition(position >= 0 && position < length, "the result has no such position")
     let (number, place) = position.quotientAndRemainder(dividingBy: partLength)
+    let lock = locks[Int(bitPattern: Unmanaged.passUnretained(self).toOpaque()) >> 6 & 63]
     lock.lock()
     defer { lock.unlock() }
     let part = made[number] ?? makePart(number)

@@ -27,6 +27,7 @@ public struct SQLiteObjectRepository {
 public final class SQLitePersistenceToolbox: PersistenceToolbox {
   public let connection: SQLiteConnection
   public var flatBufferBuilder = FlatBufferBuilder()
+  public var _object: AnyObject? { self }
   fileprivate unowned let context: SQLiteTransactionContext
   fileprivate var failure: DflatError?
   /// The object that must be stored as the program has seen it.
@@ -38,13 +39,17 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
   }
 
   /// Carries out a request. For generated code.
+  ///
+  /// `patch` writes the new values into a copy of the object's payload; if it returns false, `write`
+  /// writes a payload of all values.
   public static func _commit(
     _ toolbox: PersistenceToolbox, _ type: ChangeRequestType, of element: any SQLiteAtom.Type,
-    base: (any Atom & SQLiteAtom)?, isUpsert: Bool, write: (inout FlatBufferBuilder) -> Offset
+    base: (any Atom & SQLiteAtom)?, isUpsert: Bool, patch: (inout _PayloadPatch) -> Bool,
+    write: (inout FlatBufferBuilder) -> Offset
   ) -> UpdatedObject? {
-    guard let toolbox = toolbox as? SQLitePersistenceToolbox else { return nil }
+    guard let toolbox = toolbox._object as? SQLitePersistenceToolbox else { return nil }
     do {
-      return try toolbox.carryOut(type, element, base, isUpsert, write)
+      return try toolbox.carryOut(type, element, base, isUpsert, patch, write)
     } catch {
       toolbox.failure = error as? DflatError
       return nil
@@ -53,7 +58,8 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
 
   private func carryOut(
     _ type: ChangeRequestType, _ element: any SQLiteAtom.Type, _ base: (any Atom & SQLiteAtom)?,
-    _ isUpsert: Bool, _ write: (inout FlatBufferBuilder) -> Offset
+    _ isUpsert: Bool, _ patch: (inout _PayloadPatch) -> Bool,
+    _ write: (inout FlatBufferBuilder) -> Offset
   ) throws -> UpdatedObject {
     let operation: Int32
     switch type {
@@ -64,8 +70,8 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
     case .update: operation = DFLAT_UPDATE.code
     case .deletion: operation = DFLAT_DELETE.code
     }
-    let none = dflat_object()
-    let old = (seen ?? base?._payload as? StoredPayload)?.object ?? none
+    let stored = base?._payload as? StoredPayload
+    let old = (seen ?? stored)?.object ?? dflat_object()
     if type == .deletion {
       do {
         _ = try context.submit(element, operation, old, dflat_bytes())
@@ -74,15 +80,38 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
       }
       return .deleted(base?._rowid ?? -1)
     }
+    if type == .update, let stored = stored,
+      let result = try submitPatched(stored, element, old, patch)
+    {
+      return result
+    }
     let thread = ThreadState.current
     // A large payload leaves no large memory behind.
     if thread.builder.size > 1 << 20 { thread.builder = FlatBufferBuilder() }
     thread.builder.clear()
     let root = write(&thread.builder)
     thread.builder.finish(offset: root)
-    let (result, atom) = try thread.builder.withUnsafeBytes {
+    let submitted = try thread.builder.withUnsafeBytes {
       try context.submit(element, operation, old, $0.lent)
     }
+    return try updated(submitted)
+  }
+
+  /// Submits a copy of the object's payload with the new values; nil if these do not fit into it.
+  private func submitPatched(
+    _ stored: StoredPayload, _ element: any SQLiteAtom.Type, _ old: dflat_object,
+    _ patch: (inout _PayloadPatch) -> Bool
+  ) throws -> UpdatedObject? {
+    let count = stored.bytes.count
+    return try withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { memory in
+      guard var patched = _PayloadPatch(stored, copyTo: memory), patch(&patched) else { return nil }
+      let bytes = UnsafeRawBufferPointer(memory)
+      return try updated(context.submit(element, DFLAT_UPDATE.code, old, bytes.lent))
+    }
+  }
+
+  private func updated(_ submitted: (Int32, Atom?)) throws -> UpdatedObject {
+    let (result, atom) = submitted
     guard let atom = atom else {
       throw DflatError(code: DFLAT_NOT_FOUND.code, message: "the object was deleted")
     }
@@ -272,6 +301,19 @@ final class ThreadState {
   var builder = FlatBufferBuilder()
   /// The snapshots that closures on this thread read, the innermost last.
   var snapshots: [SharedSnapshot] = []
+  /// The stored type that was looked up last, and its table. A table is never released.
+  private var latestType: (ObjectIdentifier, OpaquePointer)?
+
+  /// The table of a stored type.
+  func table(of type: Any.Type) -> OpaquePointer {
+    if let (known, table) = latestType, known == ObjectIdentifier(type) { return table }
+    guard let stored = type as? any SQLiteAtom.Type else {
+      preconditionFailure("\(type) is not a stored type")
+    }
+    let table = stored._table.handle.pointer
+    latestType = (ObjectIdentifier(type), table)
+    return table
+  }
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()

@@ -20,11 +20,9 @@ extension SQLiteWorkspace {
   ) {
     precondition(!types.isEmpty, "a transaction needs at least one type")
     var tables: [OpaquePointer?] = []
+    let thread = ThreadState.current
     for type in types {
-      guard let type = type as? any SQLiteAtom.Type else {
-        preconditionFailure("\(type) is not a stored type")
-      }
-      let table = type._table.handle.pointer
+      let table = thread.table(of: type)
       if !tables.contains(table) { tables.append(table) }
     }
     do {

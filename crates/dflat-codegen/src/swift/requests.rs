@@ -1,9 +1,8 @@
 //! Change requests of stored types.
 
-use super::payloads::arguments_in;
 use super::text::Text;
 use super::{Scope, names};
-use crate::plan::{FieldPlan, TablePlan};
+use crate::plan::{FieldPlan, TablePlan, Value};
 
 impl Scope<'_> {
     pub(super) fn change_request(self, plan: &TablePlan<'_>, text: &mut Text) {
@@ -29,42 +28,124 @@ impl Scope<'_> {
         );
     }
 
-    /// A value of the request. It is read from the object when it is needed first, and never for a
-    /// deletion.
+    /// A value of the request: the one that was set, or else that of the object. The object is read
+    /// when the value is needed, and never for a deletion.
     fn request_field(self, field: &FieldPlan<'_>, text: &mut Text) {
         let (name, ty) = (self.field_name(field), self.field_type(field));
         let read = match self.is_optional(field) {
             true => format!("_object?.{name}"),
             false => format!("_object?.{name} ?? {}", self.default(field)),
         };
-        text.line(format!("public lazy var {name}: {ty} = {read}"));
+        let set = set_value(field);
+        text.line(format!("private var {set}: {ty}?"));
+        text.block(format!("public var {name}: {ty}"), |text| {
+            text.line(format!(
+                "get {{ if let value = {set} {{ return value }} else {{ return {read} }} }}"
+            ));
+            text.line(format!("set {{ {set} = newValue }}"));
+        });
     }
 
     fn commit(self, plan: &TablePlan<'_>, text: &mut Text) {
-        let (name, builder) = (self.name(), self.companion("Builder"));
+        let name = self.name();
         let head = "public func commit(_ toolbox: PersistenceToolbox) -> UpdatedObject?";
         text.item(head, |text| {
+            text.line("let __type = _type");
+            text.line("_type = .none");
+            text.line("let __result = SQLitePersistenceToolbox._commit(");
+            text.indented(|text| {
+                text.line(format!(
+                    "toolbox, __type, of: {name}.self, base: _base, isUpsert: _isUpsert,"
+                ));
+                text.line("patch: _patch, write: _write)");
+            });
+            text.line("if case .inserted(let __object)? = __result { _rowid = __object._rowid }");
+            text.line("return __result");
+        });
+        self.patching(plan, text);
+        self.writing(plan, text);
+    }
+
+    /// The function that writes the numbers which were set into a copy of the object's payload,
+    /// and returns whether nothing else was set. Most updates set numbers only: they read and
+    /// write no other value.
+    fn patching(self, plan: &TablePlan<'_>, text: &mut Text) {
+        let head = "private func _patch(_ payload: inout _PayloadPatch) -> Bool";
+        text.item(head, |text| {
+            let (numbers, others): (Vec<_>, Vec<_>) =
+                plan.fields.iter().partition(|field| is_number(field));
+            let unset = others
+                .iter()
+                .map(|field| format!("{} == nil", set_value(field)));
+            let conditions = ["_base === _object".to_owned()].into_iter().chain(unset);
+            guard(conditions, "return false", text);
+            let writes = numbers.iter().map(|field| self.patch(field));
+            guard(writes, "return false", text);
+            text.line("return true");
+        });
+    }
+
+    /// The code that writes a number.
+    fn patch(self, field: &FieldPlan<'_>) -> String {
+        let (set, at) = (set_value(field), field.source.voffset);
+        let is_enum = matches!(field.value, Value::Enum { .. });
+        match (self.is_optional(field), is_enum) {
+            (true, false) => format!("payload.set(optional: {set}, at: {at})"),
+            (true, true) => {
+                format!("payload.set(optional: {set}.map {{ $0?.rawValue }}, at: {at})")
+            }
+            (false, _) => {
+                let raw = if is_enum { "?.rawValue" } else { "" };
+                let absent = self.stored_default(field);
+                format!("payload.set({set}{raw}, def: {absent}, at: {at})")
+            }
+        }
+    }
+
+    /// The function that writes all values.
+    fn writing(self, plan: &TablePlan<'_>, text: &mut Text) {
+        let head = "private func _write(to builder: inout FlatBufferBuilder) -> Offset";
+        text.item(head, |text| {
+            let fields = plan.fields.iter();
+            let unset = fields.map(|field| format!("{} == nil", set_value(field)));
+            let conditions = unset.chain(["let object = _object".to_owned()]);
+            let conditions = conditions.collect::<Vec<_>>().join(",\n  ");
+            text.line(format!("if {conditions}\n{{"));
+            text.indented(|text| text.line("return object.to(flatBufferBuilder: &builder)"));
+            text.line("}");
             let arguments = plan.fields.iter().map(|field| {
                 let name = self.field_name(field);
                 format!("{}: self.{name}", names::label(&name))
             });
             let arguments: Vec<String> = arguments.collect();
-            text.line("let __type = _type");
-            text.line("_type = .none");
-            text.block(
-                format!(
-                    "let __result = SQLitePersistenceToolbox._commit(\n  toolbox, __type, of: {name}\
-                     .self, base: _base, isUpsert: _isUpsert)"
-                ),
-                |text| {
-                    text.line("__builder in");
-                    arguments_in(&builder, &arguments, text);
-                    text.line("._write(to: &__builder)")
-                },
-            );
-            text.line("if case .inserted(let __object)? = __result { _rowid = __object._rowid }");
-            text.line("return __result");
+            text.line(format!("return {}(", self.companion("Builder")));
+            text.indented(|text| {
+                text.line(format!("{})", arguments.join(",\n")));
+                text.line("._write(to: &builder)");
+            });
         });
+    }
+}
+
+/// The variable of the value that the program has set.
+fn set_value(field: &FieldPlan<'_>) -> String {
+    format!("_set{}", field.source.voffset)
+}
+
+/// Whether a table holds the value itself, as one number.
+const fn is_number(field: &FieldPlan<'_>) -> bool {
+    matches!(
+        field.value,
+        Value::Scalar { .. } | Value::Enum { .. } | Value::Time { .. }
+    )
+}
+
+/// Prints a statement for the case that one of several conditions does not hold.
+fn guard(conditions: impl IntoIterator<Item = String>, otherwise: &str, text: &mut Text) {
+    let conditions: Vec<String> = conditions.into_iter().collect();
+    if !conditions.is_empty() {
+        let conditions = conditions.join(",\n  ");
+        text.line(format!("guard {conditions}\nelse {{ {otherwise} }}"));
     }
 }
 

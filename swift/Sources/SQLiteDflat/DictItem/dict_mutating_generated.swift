@@ -35,17 +35,61 @@ public final class DictItemChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var key: String = _object?.key ?? ""
-  public lazy var namespace: String = _object?.namespace ?? ""
-  public lazy var version: String? = _object?.version
-  public lazy var valueType: ValueType = _object?.valueType ?? ValueType.boolValue
-  public lazy var boolValue: Bool = _object?.boolValue ?? false
-  public lazy var longValue: Int64 = _object?.longValue ?? 0
-  public lazy var unsignedLongValue: UInt64 = _object?.unsignedLongValue ?? 0
-  public lazy var floatValue: Float32 = _object?.floatValue ?? 0.0
-  public lazy var doubleValue: Double = _object?.doubleValue ?? 0.0
-  public lazy var stringValue: String? = _object?.stringValue
-  public lazy var codable: [UInt8] = _object?.codable ?? []
+  private var _set4: String?
+  public var key: String {
+    get { if let value = _set4 { return value } else { return _object?.key ?? "" } }
+    set { _set4 = newValue }
+  }
+  private var _set6: String?
+  public var namespace: String {
+    get { if let value = _set6 { return value } else { return _object?.namespace ?? "" } }
+    set { _set6 = newValue }
+  }
+  private var _set8: String??
+  public var version: String? {
+    get { if let value = _set8 { return value } else { return _object?.version } }
+    set { _set8 = newValue }
+  }
+  private var _set10: ValueType?
+  public var valueType: ValueType {
+    get { if let value = _set10 { return value } else { return _object?.valueType ?? ValueType.boolValue } }
+    set { _set10 = newValue }
+  }
+  private var _set12: Bool?
+  public var boolValue: Bool {
+    get { if let value = _set12 { return value } else { return _object?.boolValue ?? false } }
+    set { _set12 = newValue }
+  }
+  private var _set14: Int64?
+  public var longValue: Int64 {
+    get { if let value = _set14 { return value } else { return _object?.longValue ?? 0 } }
+    set { _set14 = newValue }
+  }
+  private var _set16: UInt64?
+  public var unsignedLongValue: UInt64 {
+    get { if let value = _set16 { return value } else { return _object?.unsignedLongValue ?? 0 } }
+    set { _set16 = newValue }
+  }
+  private var _set18: Float32?
+  public var floatValue: Float32 {
+    get { if let value = _set18 { return value } else { return _object?.floatValue ?? 0.0 } }
+    set { _set18 = newValue }
+  }
+  private var _set20: Double?
+  public var doubleValue: Double {
+    get { if let value = _set20 { return value } else { return _object?.doubleValue ?? 0.0 } }
+    set { _set20 = newValue }
+  }
+  private var _set22: String??
+  public var stringValue: String? {
+    get { if let value = _set22 { return value } else { return _object?.stringValue } }
+    set { _set22 = newValue }
+  }
+  private var _set24: [UInt8]?
+  public var codable: [UInt8] {
+    get { if let value = _set24 { return value } else { return _object?.codable ?? [] } }
+    set { _set24 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: DictItem?, of o: DictItem?) {
     _base = base
@@ -87,23 +131,58 @@ public final class DictItemChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: DictItem.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      DictItemBuilder(
-        key: self.key,
-        namespace: self.namespace,
-        version: self.version,
-        valueType: self.valueType,
-        boolValue: self.boolValue,
-        longValue: self.longValue,
-        unsignedLongValue: self.unsignedLongValue,
-        floatValue: self.floatValue,
-        doubleValue: self.doubleValue,
-        stringValue: self.stringValue,
-        codable: self.codable)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: DictItem.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set22 == nil,
+      _set24 == nil
+    else { return false }
+    guard payload.set(_set10?.rawValue, def: 0, at: 10),
+      payload.set(_set12, def: false, at: 12),
+      payload.set(_set14, def: 0, at: 14),
+      payload.set(_set16, def: 0, at: 16),
+      payload.set(_set18, def: 0.0, at: 18),
+      payload.set(_set20, def: 0.0, at: 20)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set12 == nil,
+      _set14 == nil,
+      _set16 == nil,
+      _set18 == nil,
+      _set20 == nil,
+      _set22 == nil,
+      _set24 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return DictItemBuilder(
+      key: self.key,
+      namespace: self.namespace,
+      version: self.version,
+      valueType: self.valueType,
+      boolValue: self.boolValue,
+      longValue: self.longValue,
+      unsignedLongValue: self.unsignedLongValue,
+      floatValue: self.floatValue,
+      doubleValue: self.doubleValue,
+      stringValue: self.stringValue,
+      codable: self.codable)
+      ._write(to: &builder)
   }
 }

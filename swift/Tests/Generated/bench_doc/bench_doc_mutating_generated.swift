@@ -69,12 +69,36 @@ public final class BenchDocChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var pos: Vec3? = _object?.pos
-  public lazy var color: Color = _object?.color ?? Color.red
-  public lazy var title: String = _object?.title ?? ""
-  public lazy var content: Content? = _object?.content
-  public lazy var tag: String? = _object?.tag
-  public lazy var priority: Int32 = _object?.priority ?? 0
+  private var _set4: Vec3??
+  public var pos: Vec3? {
+    get { if let value = _set4 { return value } else { return _object?.pos } }
+    set { _set4 = newValue }
+  }
+  private var _set6: Color?
+  public var color: Color {
+    get { if let value = _set6 { return value } else { return _object?.color ?? Color.red } }
+    set { _set6 = newValue }
+  }
+  private var _set8: String?
+  public var title: String {
+    get { if let value = _set8 { return value } else { return _object?.title ?? "" } }
+    set { _set8 = newValue }
+  }
+  private var _set12: Content??
+  public var content: Content? {
+    get { if let value = _set12 { return value } else { return _object?.content } }
+    set { _set12 = newValue }
+  }
+  private var _set14: String??
+  public var tag: String? {
+    get { if let value = _set14 { return value } else { return _object?.tag } }
+    set { _set14 = newValue }
+  }
+  private var _set16: Int32?
+  public var priority: Int32 {
+    get { if let value = _set16 { return value } else { return _object?.priority ?? 0 } }
+    set { _set16 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: BenchDoc?, of o: BenchDoc?) {
     _base = base
@@ -116,18 +140,43 @@ public final class BenchDocChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: BenchDoc.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      BenchDocBuilder(
-        pos: self.pos,
-        color: self.color,
-        title: self.title,
-        content: self.content,
-        tag: self.tag,
-        priority: self.priority)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: BenchDoc.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set4 == nil,
+      _set8 == nil,
+      _set12 == nil,
+      _set14 == nil
+    else { return false }
+    guard payload.set(_set6?.rawValue, def: 0, at: 6),
+      payload.set(_set16, def: 0, at: 16)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set12 == nil,
+      _set14 == nil,
+      _set16 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return BenchDocBuilder(
+      pos: self.pos,
+      color: self.color,
+      title: self.title,
+      content: self.content,
+      tag: self.tag,
+      priority: self.priority)
+      ._write(to: &builder)
   }
 }

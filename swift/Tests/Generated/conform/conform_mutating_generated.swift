@@ -79,13 +79,41 @@ extension Conforming {
     private var _isUpsert = false
     public var _type: ChangeRequestType
     public var _rowid: Int64
-    public lazy var id: Int32 = _object?.id ?? 0
-    public lazy var title: String? = _object?.title
-    public lazy var color: Conforming.Color = _object?.color ?? Conforming.Color.red
-    public lazy var at: Conforming.Point? = _object?.at
-    public lazy var content: Conforming.Content? = _object?.content
-    public lazy var contents: [Conforming.Content] = _object?.contents ?? []
-    public lazy var described: Conforming.Described? = _object?.described
+    private var _set4: Int32?
+    public var id: Int32 {
+      get { if let value = _set4 { return value } else { return _object?.id ?? 0 } }
+      set { _set4 = newValue }
+    }
+    private var _set6: String??
+    public var title: String? {
+      get { if let value = _set6 { return value } else { return _object?.title } }
+      set { _set6 = newValue }
+    }
+    private var _set8: Conforming.Color?
+    public var color: Conforming.Color {
+      get { if let value = _set8 { return value } else { return _object?.color ?? Conforming.Color.red } }
+      set { _set8 = newValue }
+    }
+    private var _set10: Conforming.Point??
+    public var at: Conforming.Point? {
+      get { if let value = _set10 { return value } else { return _object?.at } }
+      set { _set10 = newValue }
+    }
+    private var _set14: Conforming.Content??
+    public var content: Conforming.Content? {
+      get { if let value = _set14 { return value } else { return _object?.content } }
+      set { _set14 = newValue }
+    }
+    private var _set18: [Conforming.Content]?
+    public var contents: [Conforming.Content] {
+      get { if let value = _set18 { return value } else { return _object?.contents ?? [] } }
+      set { _set18 = newValue }
+    }
+    private var _set20: Conforming.Described??
+    public var described: Conforming.Described? {
+      get { if let value = _set20 { return value } else { return _object?.described } }
+      set { _set20 = newValue }
+    }
 
     private init(_ type: ChangeRequestType, base: Card?, of o: Card?) {
       _base = base
@@ -127,20 +155,47 @@ extension Conforming {
       let __type = _type
       _type = .none
       let __result = SQLitePersistenceToolbox._commit(
-        toolbox, __type, of: Card.self, base: _base, isUpsert: _isUpsert) {
-        __builder in
-        CardBuilder(
-          id: self.id,
-          title: self.title,
-          color: self.color,
-          at: self.at,
-          content: self.content,
-          contents: self.contents,
-          described: self.described)
-        ._write(to: &__builder)
-      }
+        toolbox, __type, of: Card.self, base: _base, isUpsert: _isUpsert,
+        patch: _patch, write: _write)
       if case .inserted(let __object)? = __result { _rowid = __object._rowid }
       return __result
+    }
+
+    private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+      guard _base === _object,
+        _set6 == nil,
+        _set10 == nil,
+        _set14 == nil,
+        _set18 == nil,
+        _set20 == nil
+      else { return false }
+      guard payload.set(_set4, def: 0, at: 4),
+        payload.set(_set8?.rawValue, def: 0, at: 8)
+      else { return false }
+      return true
+    }
+
+    private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+      if _set4 == nil,
+        _set6 == nil,
+        _set8 == nil,
+        _set10 == nil,
+        _set14 == nil,
+        _set18 == nil,
+        _set20 == nil,
+        let object = _object
+      {
+        return object.to(flatBufferBuilder: &builder)
+      }
+      return CardBuilder(
+        id: self.id,
+        title: self.title,
+        color: self.color,
+        at: self.at,
+        content: self.content,
+        contents: self.contents,
+        described: self.described)
+        ._write(to: &builder)
     }
   }
 }

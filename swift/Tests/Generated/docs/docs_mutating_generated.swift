@@ -36,13 +36,41 @@ public final class ThingChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var name: String = _object?.name ?? ""
-  public lazy var color: Color = _object?.color ?? Color.red
-  public lazy var part: Part? = _object?.part
-  public lazy var any: `Any`? = _object?.any
-  public lazy var rank: Int32 = _object?.rank ?? 5
-  public lazy var quote: String = _object?.quote ?? "a `b`"
-  public lazy var code: String? = _object?.code
+  private var _set4: String?
+  public var name: String {
+    get { if let value = _set4 { return value } else { return _object?.name ?? "" } }
+    set { _set4 = newValue }
+  }
+  private var _set6: Color?
+  public var color: Color {
+    get { if let value = _set6 { return value } else { return _object?.color ?? Color.red } }
+    set { _set6 = newValue }
+  }
+  private var _set8: Part??
+  public var part: Part? {
+    get { if let value = _set8 { return value } else { return _object?.part } }
+    set { _set8 = newValue }
+  }
+  private var _set12: `Any`??
+  public var any: `Any`? {
+    get { if let value = _set12 { return value } else { return _object?.any } }
+    set { _set12 = newValue }
+  }
+  private var _set14: Int32?
+  public var rank: Int32 {
+    get { if let value = _set14 { return value } else { return _object?.rank ?? 5 } }
+    set { _set14 = newValue }
+  }
+  private var _set16: String?
+  public var quote: String {
+    get { if let value = _set16 { return value } else { return _object?.quote ?? "a `b`" } }
+    set { _set16 = newValue }
+  }
+  private var _set18: String??
+  public var code: String? {
+    get { if let value = _set18 { return value } else { return _object?.code } }
+    set { _set18 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: Thing?, of o: Thing?) {
     _base = base
@@ -84,20 +112,47 @@ public final class ThingChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: Thing.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      ThingBuilder(
-        name: self.name,
-        color: self.color,
-        part: self.part,
-        any: self.any,
-        rank: self.rank,
-        quote: self.quote,
-        code: self.code)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: Thing.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set4 == nil,
+      _set8 == nil,
+      _set12 == nil,
+      _set16 == nil,
+      _set18 == nil
+    else { return false }
+    guard payload.set(_set6?.rawValue, def: 0, at: 6),
+      payload.set(_set14, def: 5, at: 14)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set12 == nil,
+      _set14 == nil,
+      _set16 == nil,
+      _set18 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return ThingBuilder(
+      name: self.name,
+      color: self.color,
+      part: self.part,
+      any: self.any,
+      rank: self.rank,
+      quote: self.quote,
+      code: self.code)
+      ._write(to: &builder)
   }
 }
 

@@ -40,12 +40,36 @@ extension Shop {
     private var _isUpsert = false
     public var _type: ChangeRequestType
     public var _rowid: Int64
-    public lazy var id: Int32 = _object?.id ?? 0
-    public lazy var color: MyGame.Sample.Color = _object?.color ?? MyGame.Sample.Color.blue
-    public lazy var weapon: MyGame.Sample.Weapon? = _object?.weapon
-    public lazy var item: Shop.Item? = _object?.item
-    public lazy var items: [Shop.Item] = _object?.items ?? []
-    public lazy var weapons: [MyGame.Sample.Weapon] = _object?.weapons ?? []
+    private var _set4: Int32?
+    public var id: Int32 {
+      get { if let value = _set4 { return value } else { return _object?.id ?? 0 } }
+      set { _set4 = newValue }
+    }
+    private var _set6: MyGame.Sample.Color?
+    public var color: MyGame.Sample.Color {
+      get { if let value = _set6 { return value } else { return _object?.color ?? MyGame.Sample.Color.blue } }
+      set { _set6 = newValue }
+    }
+    private var _set8: MyGame.Sample.Weapon??
+    public var weapon: MyGame.Sample.Weapon? {
+      get { if let value = _set8 { return value } else { return _object?.weapon } }
+      set { _set8 = newValue }
+    }
+    private var _set12: Shop.Item??
+    public var item: Shop.Item? {
+      get { if let value = _set12 { return value } else { return _object?.item } }
+      set { _set12 = newValue }
+    }
+    private var _set16: [Shop.Item]?
+    public var items: [Shop.Item] {
+      get { if let value = _set16 { return value } else { return _object?.items ?? [] } }
+      set { _set16 = newValue }
+    }
+    private var _set18: [MyGame.Sample.Weapon]?
+    public var weapons: [MyGame.Sample.Weapon] {
+      get { if let value = _set18 { return value } else { return _object?.weapons ?? [] } }
+      set { _set18 = newValue }
+    }
 
     private init(_ type: ChangeRequestType, base: Sale?, of o: Sale?) {
       _base = base
@@ -87,19 +111,44 @@ extension Shop {
       let __type = _type
       _type = .none
       let __result = SQLitePersistenceToolbox._commit(
-        toolbox, __type, of: Sale.self, base: _base, isUpsert: _isUpsert) {
-        __builder in
-        SaleBuilder(
-          id: self.id,
-          color: self.color,
-          weapon: self.weapon,
-          item: self.item,
-          items: self.items,
-          weapons: self.weapons)
-        ._write(to: &__builder)
-      }
+        toolbox, __type, of: Sale.self, base: _base, isUpsert: _isUpsert,
+        patch: _patch, write: _write)
       if case .inserted(let __object)? = __result { _rowid = __object._rowid }
       return __result
+    }
+
+    private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+      guard _base === _object,
+        _set8 == nil,
+        _set12 == nil,
+        _set16 == nil,
+        _set18 == nil
+      else { return false }
+      guard payload.set(_set4, def: 0, at: 4),
+        payload.set(_set6?.rawValue, def: 2, at: 6)
+      else { return false }
+      return true
+    }
+
+    private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+      if _set4 == nil,
+        _set6 == nil,
+        _set8 == nil,
+        _set12 == nil,
+        _set16 == nil,
+        _set18 == nil,
+        let object = _object
+      {
+        return object.to(flatBufferBuilder: &builder)
+      }
+      return SaleBuilder(
+        id: self.id,
+        color: self.color,
+        weapon: self.weapon,
+        item: self.item,
+        items: self.items,
+        weapons: self.weapons)
+        ._write(to: &builder)
     }
   }
 }

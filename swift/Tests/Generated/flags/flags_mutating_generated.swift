@@ -42,13 +42,41 @@ public final class UserChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var id: Int32 = _object?.id ?? 0
-  public lazy var rights: Rights = _object?.rights ?? Rights(rawValue: 3)
-  public lazy var one: Rights = _object?.one ?? Rights.write
-  public lazy var none: Rights = _object?.none ?? Rights(rawValue: 0)
-  public lazy var wide: Wide = _object?.wide ?? Wide(rawValue: 0)
-  public lazy var many: [Rights] = _object?.many ?? []
-  public lazy var maybe: Rights? = _object?.maybe
+  private var _set4: Int32?
+  public var id: Int32 {
+    get { if let value = _set4 { return value } else { return _object?.id ?? 0 } }
+    set { _set4 = newValue }
+  }
+  private var _set6: Rights?
+  public var rights: Rights {
+    get { if let value = _set6 { return value } else { return _object?.rights ?? Rights(rawValue: 3) } }
+    set { _set6 = newValue }
+  }
+  private var _set8: Rights?
+  public var one: Rights {
+    get { if let value = _set8 { return value } else { return _object?.one ?? Rights.write } }
+    set { _set8 = newValue }
+  }
+  private var _set10: Rights?
+  public var none: Rights {
+    get { if let value = _set10 { return value } else { return _object?.none ?? Rights(rawValue: 0) } }
+    set { _set10 = newValue }
+  }
+  private var _set12: Wide?
+  public var wide: Wide {
+    get { if let value = _set12 { return value } else { return _object?.wide ?? Wide(rawValue: 0) } }
+    set { _set12 = newValue }
+  }
+  private var _set14: [Rights]?
+  public var many: [Rights] {
+    get { if let value = _set14 { return value } else { return _object?.many ?? [] } }
+    set { _set14 = newValue }
+  }
+  private var _set16: Rights??
+  public var maybe: Rights? {
+    get { if let value = _set16 { return value } else { return _object?.maybe } }
+    set { _set16 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: User?, of o: User?) {
     _base = base
@@ -90,19 +118,46 @@ public final class UserChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: User.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      UserBuilder(
-        id: self.id,
-        rights: self.rights,
-        one: self.one,
-        none: self.none,
-        wide: self.wide,
-        many: self.many,
-        maybe: self.maybe)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: User.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set14 == nil
+    else { return false }
+    guard payload.set(_set4, def: 0, at: 4),
+      payload.set(_set6?.rawValue, def: 3, at: 6),
+      payload.set(_set8?.rawValue, def: 2, at: 8),
+      payload.set(_set10?.rawValue, def: 0, at: 10),
+      payload.set(_set12?.rawValue, def: 0, at: 12),
+      payload.set(optional: _set16.map { $0?.rawValue }, at: 16)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set12 == nil,
+      _set14 == nil,
+      _set16 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return UserBuilder(
+      id: self.id,
+      rights: self.rights,
+      one: self.one,
+      none: self.none,
+      wide: self.wide,
+      many: self.many,
+      maybe: self.maybe)
+      ._write(to: &builder)
   }
 }

@@ -135,18 +135,66 @@ public final class FlatBufferChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var id: String = _object?.id ?? ""
-  public lazy var data: Data? = _object?.data
-  public lazy var int32: Int32? = _object?.int32
-  public lazy var payload: Payload? = _object?.payload
-  public lazy var reader: PayloadReader? = _object?.reader
-  public lazy var valueBox: ValueBox? = _object?.valueBox
-  public lazy var table: StoredTable? = _object?.table
-  public lazy var path: FieldPath? = _object?.path
-  public lazy var bool: Bool = _object?.bool ?? Bool.yes
-  public lazy var flag: Swift.Bool = _object?.flag ?? false
-  public lazy var value: SQLiteValue? = _object?.value
-  public lazy var writers: [StructWriter] = _object?.writers ?? []
+  private var _set4: String?
+  public var id: String {
+    get { if let value = _set4 { return value } else { return _object?.id ?? "" } }
+    set { _set4 = newValue }
+  }
+  private var _set6: Data??
+  public var data: Data? {
+    get { if let value = _set6 { return value } else { return _object?.data } }
+    set { _set6 = newValue }
+  }
+  private var _set8: Int32??
+  public var int32: Int32? {
+    get { if let value = _set8 { return value } else { return _object?.int32 } }
+    set { _set8 = newValue }
+  }
+  private var _set10: Payload??
+  public var payload: Payload? {
+    get { if let value = _set10 { return value } else { return _object?.payload } }
+    set { _set10 = newValue }
+  }
+  private var _set12: PayloadReader??
+  public var reader: PayloadReader? {
+    get { if let value = _set12 { return value } else { return _object?.reader } }
+    set { _set12 = newValue }
+  }
+  private var _set14: ValueBox??
+  public var valueBox: ValueBox? {
+    get { if let value = _set14 { return value } else { return _object?.valueBox } }
+    set { _set14 = newValue }
+  }
+  private var _set16: StoredTable??
+  public var table: StoredTable? {
+    get { if let value = _set16 { return value } else { return _object?.table } }
+    set { _set16 = newValue }
+  }
+  private var _set18: FieldPath??
+  public var path: FieldPath? {
+    get { if let value = _set18 { return value } else { return _object?.path } }
+    set { _set18 = newValue }
+  }
+  private var _set20: Bool?
+  public var bool: Bool {
+    get { if let value = _set20 { return value } else { return _object?.bool ?? Bool.yes } }
+    set { _set20 = newValue }
+  }
+  private var _set22: Swift.Bool?
+  public var flag: Swift.Bool {
+    get { if let value = _set22 { return value } else { return _object?.flag ?? false } }
+    set { _set22 = newValue }
+  }
+  private var _set26: SQLiteValue??
+  public var value: SQLiteValue? {
+    get { if let value = _set26 { return value } else { return _object?.value } }
+    set { _set26 = newValue }
+  }
+  private var _set28: [StructWriter]?
+  public var writers: [StructWriter] {
+    get { if let value = _set28 { return value } else { return _object?.writers ?? [] } }
+    set { _set28 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: FlatBuffer?, of o: FlatBuffer?) {
     _base = base
@@ -188,24 +236,61 @@ public final class FlatBufferChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: FlatBuffer.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      FlatBufferBuilder(
-        id: self.id,
-        data: self.data,
-        int32: self.int32,
-        payload: self.payload,
-        reader: self.reader,
-        valueBox: self.valueBox,
-        table: self.table,
-        path: self.path,
-        bool: self.bool,
-        flag: self.flag,
-        value: self.value,
-        writers: self.writers)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: FlatBuffer.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Swift.Bool {
+    guard _base === _object,
+      _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set12 == nil,
+      _set14 == nil,
+      _set16 == nil,
+      _set18 == nil,
+      _set26 == nil,
+      _set28 == nil
+    else { return false }
+    guard payload.set(_set20?.rawValue, def: 0, at: 20),
+      payload.set(_set22, def: false, at: 22)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBuffers.FlatBufferBuilder) -> FlatBuffers.Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set12 == nil,
+      _set14 == nil,
+      _set16 == nil,
+      _set18 == nil,
+      _set20 == nil,
+      _set22 == nil,
+      _set26 == nil,
+      _set28 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return FlatBufferBuilder(
+      id: self.id,
+      data: self.data,
+      int32: self.int32,
+      payload: self.payload,
+      reader: self.reader,
+      valueBox: self.valueBox,
+      table: self.table,
+      path: self.path,
+      bool: self.bool,
+      flag: self.flag,
+      value: self.value,
+      writers: self.writers)
+      ._write(to: &builder)
   }
 }

@@ -55,15 +55,51 @@ public final class TaskChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var id: UInt64 = _object?.id ?? 0
-  public lazy var list: UInt32 = _object?.list ?? 0
-  public lazy var title: String? = _object?.title
-  public lazy var due: Int64? = _object?.due
-  public lazy var state: State = _object?.state ?? State.open
-  public lazy var slug: String? = _object?.slug
-  public lazy var weight: Double = _object?.weight ?? 0.0
-  public lazy var note: Note? = _object?.note
-  public lazy var content: Content? = _object?.content
+  private var _set4: UInt64?
+  public var id: UInt64 {
+    get { if let value = _set4 { return value } else { return _object?.id ?? 0 } }
+    set { _set4 = newValue }
+  }
+  private var _set6: UInt32?
+  public var list: UInt32 {
+    get { if let value = _set6 { return value } else { return _object?.list ?? 0 } }
+    set { _set6 = newValue }
+  }
+  private var _set8: String??
+  public var title: String? {
+    get { if let value = _set8 { return value } else { return _object?.title } }
+    set { _set8 = newValue }
+  }
+  private var _set10: Int64??
+  public var due: Int64? {
+    get { if let value = _set10 { return value } else { return _object?.due } }
+    set { _set10 = newValue }
+  }
+  private var _set12: State?
+  public var state: State {
+    get { if let value = _set12 { return value } else { return _object?.state ?? State.open } }
+    set { _set12 = newValue }
+  }
+  private var _set14: String??
+  public var slug: String? {
+    get { if let value = _set14 { return value } else { return _object?.slug } }
+    set { _set14 = newValue }
+  }
+  private var _set16: Double?
+  public var weight: Double {
+    get { if let value = _set16 { return value } else { return _object?.weight ?? 0.0 } }
+    set { _set16 = newValue }
+  }
+  private var _set18: Note??
+  public var note: Note? {
+    get { if let value = _set18 { return value } else { return _object?.note } }
+    set { _set18 = newValue }
+  }
+  private var _set22: Content??
+  public var content: Content? {
+    get { if let value = _set22 { return value } else { return _object?.content } }
+    set { _set22 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: Task?, of o: Task?) {
     _base = base
@@ -105,21 +141,52 @@ public final class TaskChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: Task.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      TaskBuilder(
-        id: self.id,
-        list: self.list,
-        title: self.title,
-        due: self.due,
-        state: self.state,
-        slug: self.slug,
-        weight: self.weight,
-        note: self.note,
-        content: self.content)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: Task.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set8 == nil,
+      _set14 == nil,
+      _set18 == nil,
+      _set22 == nil
+    else { return false }
+    guard payload.set(_set4, def: 0, at: 4),
+      payload.set(_set6, def: 0, at: 6),
+      payload.set(optional: _set10, at: 10),
+      payload.set(_set12?.rawValue, def: 0, at: 12),
+      payload.set(_set16, def: 0.0, at: 16)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set12 == nil,
+      _set14 == nil,
+      _set16 == nil,
+      _set18 == nil,
+      _set22 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return TaskBuilder(
+      id: self.id,
+      list: self.list,
+      title: self.title,
+      due: self.due,
+      state: self.state,
+      slug: self.slug,
+      weight: self.weight,
+      note: self.note,
+      content: self.content)
+      ._write(to: &builder)
   }
 }

@@ -60,14 +60,46 @@ public final class EntryChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var active: Bool = _object?.active ?? false
-  public lazy var zone: Zone = _object?.zone ?? Zone.south
-  public lazy var score: Double = _object?.score ?? 0.5
-  public lazy var name: String = _object?.name ?? "none"
-  public lazy var spot: Spot? = _object?.spot
-  public lazy var label: Label? = _object?.label
-  public lazy var tag: Tag? = _object?.tag
-  public lazy var other: Other? = _object?.other
+  private var _set4: Bool?
+  public var active: Bool {
+    get { if let value = _set4 { return value } else { return _object?.active ?? false } }
+    set { _set4 = newValue }
+  }
+  private var _set6: Zone?
+  public var zone: Zone {
+    get { if let value = _set6 { return value } else { return _object?.zone ?? Zone.south } }
+    set { _set6 = newValue }
+  }
+  private var _set8: Double?
+  public var score: Double {
+    get { if let value = _set8 { return value } else { return _object?.score ?? 0.5 } }
+    set { _set8 = newValue }
+  }
+  private var _set10: String?
+  public var name: String {
+    get { if let value = _set10 { return value } else { return _object?.name ?? "none" } }
+    set { _set10 = newValue }
+  }
+  private var _set12: Spot??
+  public var spot: Spot? {
+    get { if let value = _set12 { return value } else { return _object?.spot } }
+    set { _set12 = newValue }
+  }
+  private var _set14: Label??
+  public var label: Label? {
+    get { if let value = _set14 { return value } else { return _object?.label } }
+    set { _set14 = newValue }
+  }
+  private var _set18: Tag??
+  public var tag: Tag? {
+    get { if let value = _set18 { return value } else { return _object?.tag } }
+    set { _set18 = newValue }
+  }
+  private var _set20: Other??
+  public var other: Other? {
+    get { if let value = _set20 { return value } else { return _object?.other } }
+    set { _set20 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: Entry?, of o: Entry?) {
     _base = base
@@ -109,20 +141,49 @@ public final class EntryChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: Entry.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      EntryBuilder(
-        active: self.active,
-        zone: self.zone,
-        score: self.score,
-        name: self.name,
-        spot: self.spot,
-        label: self.label,
-        tag: self.tag,
-        other: self.other)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: Entry.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set10 == nil,
+      _set12 == nil,
+      _set14 == nil,
+      _set18 == nil,
+      _set20 == nil
+    else { return false }
+    guard payload.set(_set4, def: false, at: 4),
+      payload.set(_set6?.rawValue, def: 1, at: 6),
+      payload.set(_set8, def: 0.5, at: 8)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set12 == nil,
+      _set14 == nil,
+      _set18 == nil,
+      _set20 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return EntryBuilder(
+      active: self.active,
+      zone: self.zone,
+      score: self.score,
+      name: self.name,
+      spot: self.spot,
+      label: self.label,
+      tag: self.tag,
+      other: self.other)
+      ._write(to: &builder)
   }
 }

@@ -30,8 +30,16 @@ public final class OtherChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var id: UInt8 = _object?.id ?? 0
-  public lazy var note: String? = _object?.note
+  private var _set4: UInt8?
+  public var id: UInt8 {
+    get { if let value = _set4 { return value } else { return _object?.id ?? 0 } }
+    set { _set4 = newValue }
+  }
+  private var _set6: String??
+  public var note: String? {
+    get { if let value = _set6 { return value } else { return _object?.note } }
+    set { _set6 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: Other?, of o: Other?) {
     _base = base
@@ -73,14 +81,31 @@ public final class OtherChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: Other.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      OtherBuilder(
-        id: self.id,
-        note: self.note)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: Other.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set6 == nil
+    else { return false }
+    guard payload.set(_set4, def: 0, at: 4)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return OtherBuilder(
+      id: self.id,
+      note: self.note)
+      ._write(to: &builder)
   }
 }

@@ -62,37 +62,161 @@ public final class LoopChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var fn: String = _object?.fn ?? ""
-  public lazy var move: Int32 = _object?.move ?? 0
-  public lazy var table: Int32 = _object?.table ?? 0
-  public lazy var all: Int32 = _object?.all ?? 0
-  public lazy var new: Int32 = _object?.new ?? 0
-  public lazy var clone: String? = _object?.clone
-  public lazy var eq: Int32 = _object?.eq ?? 0
-  public lazy var ne: Int32 = _object?.ne ?? 0
-  public lazy var fmt: Int32 = _object?.fmt ?? 0
-  public lazy var not: Bool = _object?.not ?? false
-  public lazy var asRef: Int32 = _object?.asRef ?? 0
-  public lazy var isNew: Bool = _object?.isNew ?? false
-  public lazy var fromHere: String? = _object?.fromHere
-  public lazy var toThere: Int32 = _object?.toThere ?? 0
-  public lazy var len: UInt32 = _object?.len ?? 0
-  public lazy var encoder: String? = _object?.encoder
-  public lazy var encoderSlot: String? = _object?.encoderSlot
-  public lazy var view: Int32 = _object?.view ?? 0
-  public lazy var handle: Int32 = _object?.handle ?? 0
-  public lazy var detach: Int32 = _object?.detach ?? 0
-  public lazy var rowId: Int32 = _object?.rowId ?? 0
-  public lazy var other: Int32 = _object?.other ?? 0
-  public lazy var f: Float32 = _object?.f ?? 0.0
-  public lazy var text: String? = _object?.text
-  public lazy var path: Self_? = _object?.path
-  public lazy var dyn: Type_? = _object?.dyn
-  public lazy var dynCodes: [Int32] = _object?.dynCodes ?? []
-  public lazy var union: [Type_] = _object?.union ?? []
-  public lazy var _1: Int32 = _object?._1 ?? 0
-  public lazy var base: Match = _object?.base ?? Match.self_
-  public lazy var `where`: [Self_] = _object?.`where` ?? []
+  private var _set4: String?
+  public var fn: String {
+    get { if let value = _set4 { return value } else { return _object?.fn ?? "" } }
+    set { _set4 = newValue }
+  }
+  private var _set6: Int32?
+  public var move: Int32 {
+    get { if let value = _set6 { return value } else { return _object?.move ?? 0 } }
+    set { _set6 = newValue }
+  }
+  private var _set8: Int32?
+  public var table: Int32 {
+    get { if let value = _set8 { return value } else { return _object?.table ?? 0 } }
+    set { _set8 = newValue }
+  }
+  private var _set10: Int32?
+  public var all: Int32 {
+    get { if let value = _set10 { return value } else { return _object?.all ?? 0 } }
+    set { _set10 = newValue }
+  }
+  private var _set12: Int32?
+  public var new: Int32 {
+    get { if let value = _set12 { return value } else { return _object?.new ?? 0 } }
+    set { _set12 = newValue }
+  }
+  private var _set14: String??
+  public var clone: String? {
+    get { if let value = _set14 { return value } else { return _object?.clone } }
+    set { _set14 = newValue }
+  }
+  private var _set16: Int32?
+  public var eq: Int32 {
+    get { if let value = _set16 { return value } else { return _object?.eq ?? 0 } }
+    set { _set16 = newValue }
+  }
+  private var _set18: Int32?
+  public var ne: Int32 {
+    get { if let value = _set18 { return value } else { return _object?.ne ?? 0 } }
+    set { _set18 = newValue }
+  }
+  private var _set20: Int32?
+  public var fmt: Int32 {
+    get { if let value = _set20 { return value } else { return _object?.fmt ?? 0 } }
+    set { _set20 = newValue }
+  }
+  private var _set22: Bool?
+  public var not: Bool {
+    get { if let value = _set22 { return value } else { return _object?.not ?? false } }
+    set { _set22 = newValue }
+  }
+  private var _set24: Int32?
+  public var asRef: Int32 {
+    get { if let value = _set24 { return value } else { return _object?.asRef ?? 0 } }
+    set { _set24 = newValue }
+  }
+  private var _set26: Bool?
+  public var isNew: Bool {
+    get { if let value = _set26 { return value } else { return _object?.isNew ?? false } }
+    set { _set26 = newValue }
+  }
+  private var _set28: String??
+  public var fromHere: String? {
+    get { if let value = _set28 { return value } else { return _object?.fromHere } }
+    set { _set28 = newValue }
+  }
+  private var _set30: Int32?
+  public var toThere: Int32 {
+    get { if let value = _set30 { return value } else { return _object?.toThere ?? 0 } }
+    set { _set30 = newValue }
+  }
+  private var _set32: UInt32?
+  public var len: UInt32 {
+    get { if let value = _set32 { return value } else { return _object?.len ?? 0 } }
+    set { _set32 = newValue }
+  }
+  private var _set34: String??
+  public var encoder: String? {
+    get { if let value = _set34 { return value } else { return _object?.encoder } }
+    set { _set34 = newValue }
+  }
+  private var _set36: String??
+  public var encoderSlot: String? {
+    get { if let value = _set36 { return value } else { return _object?.encoderSlot } }
+    set { _set36 = newValue }
+  }
+  private var _set38: Int32?
+  public var view: Int32 {
+    get { if let value = _set38 { return value } else { return _object?.view ?? 0 } }
+    set { _set38 = newValue }
+  }
+  private var _set40: Int32?
+  public var handle: Int32 {
+    get { if let value = _set40 { return value } else { return _object?.handle ?? 0 } }
+    set { _set40 = newValue }
+  }
+  private var _set42: Int32?
+  public var detach: Int32 {
+    get { if let value = _set42 { return value } else { return _object?.detach ?? 0 } }
+    set { _set42 = newValue }
+  }
+  private var _set44: Int32?
+  public var rowId: Int32 {
+    get { if let value = _set44 { return value } else { return _object?.rowId ?? 0 } }
+    set { _set44 = newValue }
+  }
+  private var _set46: Int32?
+  public var other: Int32 {
+    get { if let value = _set46 { return value } else { return _object?.other ?? 0 } }
+    set { _set46 = newValue }
+  }
+  private var _set48: Float32?
+  public var f: Float32 {
+    get { if let value = _set48 { return value } else { return _object?.f ?? 0.0 } }
+    set { _set48 = newValue }
+  }
+  private var _set50: String??
+  public var text: String? {
+    get { if let value = _set50 { return value } else { return _object?.text } }
+    set { _set50 = newValue }
+  }
+  private var _set52: Self_??
+  public var path: Self_? {
+    get { if let value = _set52 { return value } else { return _object?.path } }
+    set { _set52 = newValue }
+  }
+  private var _set56: Type_??
+  public var dyn: Type_? {
+    get { if let value = _set56 { return value } else { return _object?.dyn } }
+    set { _set56 = newValue }
+  }
+  private var _set58: [Int32]?
+  public var dynCodes: [Int32] {
+    get { if let value = _set58 { return value } else { return _object?.dynCodes ?? [] } }
+    set { _set58 = newValue }
+  }
+  private var _set62: [Type_]?
+  public var union: [Type_] {
+    get { if let value = _set62 { return value } else { return _object?.union ?? [] } }
+    set { _set62 = newValue }
+  }
+  private var _set64: Int32?
+  public var _1: Int32 {
+    get { if let value = _set64 { return value } else { return _object?._1 ?? 0 } }
+    set { _set64 = newValue }
+  }
+  private var _set66: Match?
+  public var base: Match {
+    get { if let value = _set66 { return value } else { return _object?.base ?? Match.self_ } }
+    set { _set66 = newValue }
+  }
+  private var _set68: [Self_]?
+  public var `where`: [Self_] {
+    get { if let value = _set68 { return value } else { return _object?.`where` ?? [] } }
+    set { _set68 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: Loop?, of o: Loop?) {
     _base = base
@@ -134,43 +258,118 @@ public final class LoopChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: Loop.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      LoopBuilder(
-        fn: self.fn,
-        move: self.move,
-        table: self.table,
-        all: self.all,
-        new: self.new,
-        clone: self.clone,
-        eq: self.eq,
-        ne: self.ne,
-        fmt: self.fmt,
-        not: self.not,
-        asRef: self.asRef,
-        isNew: self.isNew,
-        fromHere: self.fromHere,
-        toThere: self.toThere,
-        len: self.len,
-        encoder: self.encoder,
-        encoderSlot: self.encoderSlot,
-        view: self.view,
-        handle: self.handle,
-        detach: self.detach,
-        rowId: self.rowId,
-        other: self.other,
-        f: self.f,
-        text: self.text,
-        path: self.path,
-        dyn: self.dyn,
-        dynCodes: self.dynCodes,
-        union: self.union,
-        _1: self._1,
-        base: self.base,
-        where: self.`where`)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: Loop.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set4 == nil,
+      _set14 == nil,
+      _set28 == nil,
+      _set34 == nil,
+      _set36 == nil,
+      _set50 == nil,
+      _set52 == nil,
+      _set56 == nil,
+      _set58 == nil,
+      _set62 == nil,
+      _set68 == nil
+    else { return false }
+    guard payload.set(_set6, def: 0, at: 6),
+      payload.set(_set8, def: 0, at: 8),
+      payload.set(_set10, def: 0, at: 10),
+      payload.set(_set12, def: 0, at: 12),
+      payload.set(_set16, def: 0, at: 16),
+      payload.set(_set18, def: 0, at: 18),
+      payload.set(_set20, def: 0, at: 20),
+      payload.set(_set22, def: false, at: 22),
+      payload.set(_set24, def: 0, at: 24),
+      payload.set(_set26, def: false, at: 26),
+      payload.set(_set30, def: 0, at: 30),
+      payload.set(_set32, def: 0, at: 32),
+      payload.set(_set38, def: 0, at: 38),
+      payload.set(_set40, def: 0, at: 40),
+      payload.set(_set42, def: 0, at: 42),
+      payload.set(_set44, def: 0, at: 44),
+      payload.set(_set46, def: 0, at: 46),
+      payload.set(_set48, def: 0.0, at: 48),
+      payload.set(_set64, def: 0, at: 64),
+      payload.set(_set66?.rawValue, def: 0, at: 66)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set12 == nil,
+      _set14 == nil,
+      _set16 == nil,
+      _set18 == nil,
+      _set20 == nil,
+      _set22 == nil,
+      _set24 == nil,
+      _set26 == nil,
+      _set28 == nil,
+      _set30 == nil,
+      _set32 == nil,
+      _set34 == nil,
+      _set36 == nil,
+      _set38 == nil,
+      _set40 == nil,
+      _set42 == nil,
+      _set44 == nil,
+      _set46 == nil,
+      _set48 == nil,
+      _set50 == nil,
+      _set52 == nil,
+      _set56 == nil,
+      _set58 == nil,
+      _set62 == nil,
+      _set64 == nil,
+      _set66 == nil,
+      _set68 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return LoopBuilder(
+      fn: self.fn,
+      move: self.move,
+      table: self.table,
+      all: self.all,
+      new: self.new,
+      clone: self.clone,
+      eq: self.eq,
+      ne: self.ne,
+      fmt: self.fmt,
+      not: self.not,
+      asRef: self.asRef,
+      isNew: self.isNew,
+      fromHere: self.fromHere,
+      toThere: self.toThere,
+      len: self.len,
+      encoder: self.encoder,
+      encoderSlot: self.encoderSlot,
+      view: self.view,
+      handle: self.handle,
+      detach: self.detach,
+      rowId: self.rowId,
+      other: self.other,
+      f: self.f,
+      text: self.text,
+      path: self.path,
+      dyn: self.dyn,
+      dynCodes: self.dynCodes,
+      union: self.union,
+      _1: self._1,
+      base: self.base,
+      where: self.`where`)
+      ._write(to: &builder)
   }
 }

@@ -268,8 +268,16 @@ extension Far {
     private var _isUpsert = false
     public var _type: ChangeRequestType
     public var _rowid: Int64
-    public lazy var id: Int32 = _object?.id ?? 0
-    public lazy var first: T0? = _object?.first
+    private var _set4: Int32?
+    public var id: Int32 {
+      get { if let value = _set4 { return value } else { return _object?.id ?? 0 } }
+      set { _set4 = newValue }
+    }
+    private var _set6: T0??
+    public var first: T0? {
+      get { if let value = _set6 { return value } else { return _object?.first } }
+      set { _set6 = newValue }
+    }
 
     private init(_ type: ChangeRequestType, base: Root?, of o: Root?) {
       _base = base
@@ -311,15 +319,32 @@ extension Far {
       let __type = _type
       _type = .none
       let __result = SQLitePersistenceToolbox._commit(
-        toolbox, __type, of: Root.self, base: _base, isUpsert: _isUpsert) {
-        __builder in
-        RootBuilder(
-          id: self.id,
-          first: self.first)
-        ._write(to: &__builder)
-      }
+        toolbox, __type, of: Root.self, base: _base, isUpsert: _isUpsert,
+        patch: _patch, write: _write)
       if case .inserted(let __object)? = __result { _rowid = __object._rowid }
       return __result
+    }
+
+    private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+      guard _base === _object,
+        _set6 == nil
+      else { return false }
+      guard payload.set(_set4, def: 0, at: 4)
+      else { return false }
+      return true
+    }
+
+    private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+      if _set4 == nil,
+        _set6 == nil,
+        let object = _object
+      {
+        return object.to(flatBufferBuilder: &builder)
+      }
+      return RootBuilder(
+        id: self.id,
+        first: self.first)
+        ._write(to: &builder)
     }
   }
 }

@@ -55,21 +55,81 @@ extension MyGame.Sample {
     private var _isUpsert = false
     public var _type: ChangeRequestType
     public var _rowid: Int64
-    public lazy var pos: MyGame.Sample.Vec3? = _object?.pos
-    public lazy var mana: Int16 = _object?.mana ?? 150
-    public lazy var hp: Int16 = _object?.hp ?? 100
-    public lazy var name: String = _object?.name ?? ""
-    public lazy var color: MyGame.Sample.Color = _object?.color ?? MyGame.Sample.Color.blue
-    public lazy var inventory: [UInt8] = _object?.inventory ?? []
-    public lazy var bag: [MyGame.Sample.Equipment] = _object?.bag ?? []
-    public lazy var weapons: [MyGame.Sample.Weapon] = _object?.weapons ?? []
-    public lazy var equipped: MyGame.Sample.Equipment? = _object?.equipped
-    public lazy var colors: [MyGame.Sample.Color] = _object?.colors ?? []
-    public lazy var path: [MyGame.Sample.Vec3] = _object?.path ?? []
-    public lazy var hpOld: Int16 = _object?.hpOld ?? 200
-    public lazy var profile: MyGame.Sample.Profile? = _object?.profile
-    public lazy var type: Bool = _object?.type ?? false
-    public lazy var truth: Bool = _object?.truth ?? true
+    private var _set4: MyGame.Sample.Vec3??
+    public var pos: MyGame.Sample.Vec3? {
+      get { if let value = _set4 { return value } else { return _object?.pos } }
+      set { _set4 = newValue }
+    }
+    private var _set6: Int16?
+    public var mana: Int16 {
+      get { if let value = _set6 { return value } else { return _object?.mana ?? 150 } }
+      set { _set6 = newValue }
+    }
+    private var _set8: Int16?
+    public var hp: Int16 {
+      get { if let value = _set8 { return value } else { return _object?.hp ?? 100 } }
+      set { _set8 = newValue }
+    }
+    private var _set10: String?
+    public var name: String {
+      get { if let value = _set10 { return value } else { return _object?.name ?? "" } }
+      set { _set10 = newValue }
+    }
+    private var _set12: MyGame.Sample.Color?
+    public var color: MyGame.Sample.Color {
+      get { if let value = _set12 { return value } else { return _object?.color ?? MyGame.Sample.Color.blue } }
+      set { _set12 = newValue }
+    }
+    private var _set16: [UInt8]?
+    public var inventory: [UInt8] {
+      get { if let value = _set16 { return value } else { return _object?.inventory ?? [] } }
+      set { _set16 = newValue }
+    }
+    private var _set20: [MyGame.Sample.Equipment]?
+    public var bag: [MyGame.Sample.Equipment] {
+      get { if let value = _set20 { return value } else { return _object?.bag ?? [] } }
+      set { _set20 = newValue }
+    }
+    private var _set22: [MyGame.Sample.Weapon]?
+    public var weapons: [MyGame.Sample.Weapon] {
+      get { if let value = _set22 { return value } else { return _object?.weapons ?? [] } }
+      set { _set22 = newValue }
+    }
+    private var _set26: MyGame.Sample.Equipment??
+    public var equipped: MyGame.Sample.Equipment? {
+      get { if let value = _set26 { return value } else { return _object?.equipped } }
+      set { _set26 = newValue }
+    }
+    private var _set28: [MyGame.Sample.Color]?
+    public var colors: [MyGame.Sample.Color] {
+      get { if let value = _set28 { return value } else { return _object?.colors ?? [] } }
+      set { _set28 = newValue }
+    }
+    private var _set30: [MyGame.Sample.Vec3]?
+    public var path: [MyGame.Sample.Vec3] {
+      get { if let value = _set30 { return value } else { return _object?.path ?? [] } }
+      set { _set30 = newValue }
+    }
+    private var _set32: Int16?
+    public var hpOld: Int16 {
+      get { if let value = _set32 { return value } else { return _object?.hpOld ?? 200 } }
+      set { _set32 = newValue }
+    }
+    private var _set34: MyGame.Sample.Profile??
+    public var profile: MyGame.Sample.Profile? {
+      get { if let value = _set34 { return value } else { return _object?.profile } }
+      set { _set34 = newValue }
+    }
+    private var _set36: Bool?
+    public var type: Bool {
+      get { if let value = _set36 { return value } else { return _object?.type ?? false } }
+      set { _set36 = newValue }
+    }
+    private var _set38: Bool?
+    public var truth: Bool {
+      get { if let value = _set38 { return value } else { return _object?.truth ?? true } }
+      set { _set38 = newValue }
+    }
 
     private init(_ type: ChangeRequestType, base: Monster?, of o: Monster?) {
       _base = base
@@ -111,28 +171,71 @@ extension MyGame.Sample {
       let __type = _type
       _type = .none
       let __result = SQLitePersistenceToolbox._commit(
-        toolbox, __type, of: Monster.self, base: _base, isUpsert: _isUpsert) {
-        __builder in
-        MonsterBuilder(
-          pos: self.pos,
-          mana: self.mana,
-          hp: self.hp,
-          name: self.name,
-          color: self.color,
-          inventory: self.inventory,
-          bag: self.bag,
-          weapons: self.weapons,
-          equipped: self.equipped,
-          colors: self.colors,
-          path: self.path,
-          hpOld: self.hpOld,
-          profile: self.profile,
-          type: self.type,
-          truth: self.truth)
-        ._write(to: &__builder)
-      }
+        toolbox, __type, of: Monster.self, base: _base, isUpsert: _isUpsert,
+        patch: _patch, write: _write)
       if case .inserted(let __object)? = __result { _rowid = __object._rowid }
       return __result
+    }
+
+    private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+      guard _base === _object,
+        _set4 == nil,
+        _set10 == nil,
+        _set16 == nil,
+        _set20 == nil,
+        _set22 == nil,
+        _set26 == nil,
+        _set28 == nil,
+        _set30 == nil,
+        _set34 == nil
+      else { return false }
+      guard payload.set(_set6, def: 150, at: 6),
+        payload.set(_set8, def: 100, at: 8),
+        payload.set(_set12?.rawValue, def: 2, at: 12),
+        payload.set(_set32, def: 200, at: 32),
+        payload.set(_set36, def: false, at: 36),
+        payload.set(_set38, def: true, at: 38)
+      else { return false }
+      return true
+    }
+
+    private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+      if _set4 == nil,
+        _set6 == nil,
+        _set8 == nil,
+        _set10 == nil,
+        _set12 == nil,
+        _set16 == nil,
+        _set20 == nil,
+        _set22 == nil,
+        _set26 == nil,
+        _set28 == nil,
+        _set30 == nil,
+        _set32 == nil,
+        _set34 == nil,
+        _set36 == nil,
+        _set38 == nil,
+        let object = _object
+      {
+        return object.to(flatBufferBuilder: &builder)
+      }
+      return MonsterBuilder(
+        pos: self.pos,
+        mana: self.mana,
+        hp: self.hp,
+        name: self.name,
+        color: self.color,
+        inventory: self.inventory,
+        bag: self.bag,
+        weapons: self.weapons,
+        equipped: self.equipped,
+        colors: self.colors,
+        path: self.path,
+        hpOld: self.hpOld,
+        profile: self.profile,
+        type: self.type,
+        truth: self.truth)
+        ._write(to: &builder)
     }
   }
 }

@@ -114,72 +114,336 @@ public final class OrderChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var select: String = _object?.select ?? ""
-  public lazy var `where`: Int32 = _object?.`where` ?? 0
-  public lazy var clone: String? = _object?.clone
-  public lazy var eq: Int32 = _object?.eq ?? 0
-  public lazy var isNull: Bool = _object?.isNull ?? false
-  public lazy var new: Index? = _object?.new
-  public lazy var table: Int32 = _object?.table ?? 0
-  public lazy var toBytes: [UInt8] = _object?.toBytes ?? []
-  public lazy var rowId: Int64 = _object?.rowId ?? 0
-  public lazy var view: Group? = _object?.view
-  public lazy var handle: Values? = _object?.handle
-  public lazy var values: [Values] = _object?.values ?? []
-  public lazy var toOwned: Int32 = _object?.toOwned ?? 0
-  public lazy var into: Int32 = _object?.into ?? 0
-  public lazy var tryFrom: Int32 = _object?.tryFrom ?? 0
-  public lazy var drop: String? = _object?.drop
-  public lazy var get: Int32 = _object?.get ?? 0
-  public lazy var and: Bool = _object?.and ?? false
-  public lazy var or: Bool = _object?.or ?? false
-  public lazy var isIn: Int32 = _object?.isIn ?? 0
-  public lazy var `in`: Int32 = _object?.`in` ?? 0
-  public lazy var lt: Int32 = _object?.lt ?? 0
-  public lazy var deref: Int32 = _object?.deref ?? 0
-  public lazy var toData_: Int32 = _object?.toData_ ?? 0
-  public lazy var data: Int32 = _object?.data ?? 0
-  public lazy var decode: Int32 = _object?.decode ?? 0
-  public lazy var aLL: Int32 = _object?.aLL ?? 0
-  public lazy var name: String? = _object?.name
-  public lazy var key: Int32 = _object?.key ?? 0
-  public lazy var id: Int32 = _object?.id ?? 0
-  public lazy var creation: Int32 = _object?.creation ?? 0
-  public lazy var change: Int32 = _object?.change ?? 0
-  public lazy var delete: Int32 = _object?.delete ?? 0
-  public lazy var upsert: Int32 = _object?.upsert ?? 0
-  public lazy var create: Int32 = _object?.create ?? 0
-  public lazy var update: Int32 = _object?.update ?? 0
-  public lazy var deletion: Int32 = _object?.deletion ?? 0
-  public lazy var upsertion: Int32 = _object?.upsertion ?? 0
-  public lazy var submit: Int32 = _object?.submit ?? 0
-  public lazy var object: Int32 = _object?.object ?? 0
-  public lazy var payload: Int32 = _object?.payload ?? 0
-  public lazy var bytes: [Int8] = _object?.bytes ?? []
-  public lazy var changeRequest: Int32 = _object?.changeRequest ?? 0
-  public lazy var setSelect: Int32 = _object?.setSelect ?? 0
-  public lazy var `default`: Int32 = _object?.`default` ?? 0
-  public lazy var build_: Int32 = _object?.build_ ?? 0
-  public lazy var hPMAX: Int32 = _object?.hPMAX ?? 0
-  public lazy var under: Int32 = _object?.under ?? 0
-  public lazy var trailing: Int32 = _object?.trailing ?? 0
-  public lazy var hpOldVALUE2: Int32 = _object?.hpOldVALUE2 ?? 0
-  public lazy var a1b2: Int32 = _object?.a1b2 ?? 0
-  public lazy var rowid: Int32 = _object?.rowid ?? 0
-  public lazy var p: String? = _object?.p
-  public lazy var pk0: String? = _object?.pk0
-  public lazy var keyValues: Int32 = _object?.keyValues ?? 0
-  public lazy var tYPE: Int32 = _object?.tYPE ?? 0
-  public lazy var matches: Int32 = _object?.matches ?? 0
-  public lazy var `as`: Int32 = _object?.`as` ?? 0
-  public lazy var group: Group? = _object?.group
-  public lazy var order: zzz_DflatGen_Alias_names_select_table_OrderBy = _object?.order ?? zzz_DflatGen_Alias_names_select_table_OrderBy.DESC
-  public lazy var flags: zzz_DflatGen_Alias_names_select_table_Clone = _object?.flags ?? zzz_DflatGen_Alias_names_select_table_Clone(rawValue: 132)
-  public lazy var toString: String? = _object?.toString
-  public lazy var hash: Int32 = _object?.hash ?? 0
-  public lazy var cmp: Int32 = _object?.cmp ?? 0
-  public lazy var borrow: Int32 = _object?.borrow ?? 0
-  public lazy var asRef: Int32 = _object?.asRef ?? 0
+  private var _set4: String?
+  public var select: String {
+    get { if let value = _set4 { return value } else { return _object?.select ?? "" } }
+    set { _set4 = newValue }
+  }
+  private var _set6: Int32?
+  public var `where`: Int32 {
+    get { if let value = _set6 { return value } else { return _object?.`where` ?? 0 } }
+    set { _set6 = newValue }
+  }
+  private var _set8: String??
+  public var clone: String? {
+    get { if let value = _set8 { return value } else { return _object?.clone } }
+    set { _set8 = newValue }
+  }
+  private var _set10: Int32?
+  public var eq: Int32 {
+    get { if let value = _set10 { return value } else { return _object?.eq ?? 0 } }
+    set { _set10 = newValue }
+  }
+  private var _set12: Bool?
+  public var isNull: Bool {
+    get { if let value = _set12 { return value } else { return _object?.isNull ?? false } }
+    set { _set12 = newValue }
+  }
+  private var _set14: Index??
+  public var new: Index? {
+    get { if let value = _set14 { return value } else { return _object?.new } }
+    set { _set14 = newValue }
+  }
+  private var _set16: Int32?
+  public var table: Int32 {
+    get { if let value = _set16 { return value } else { return _object?.table ?? 0 } }
+    set { _set16 = newValue }
+  }
+  private var _set18: [UInt8]?
+  public var toBytes: [UInt8] {
+    get { if let value = _set18 { return value } else { return _object?.toBytes ?? [] } }
+    set { _set18 = newValue }
+  }
+  private var _set20: Int64?
+  public var rowId: Int64 {
+    get { if let value = _set20 { return value } else { return _object?.rowId ?? 0 } }
+    set { _set20 = newValue }
+  }
+  private var _set22: Group??
+  public var view: Group? {
+    get { if let value = _set22 { return value } else { return _object?.view } }
+    set { _set22 = newValue }
+  }
+  private var _set26: Values??
+  public var handle: Values? {
+    get { if let value = _set26 { return value } else { return _object?.handle } }
+    set { _set26 = newValue }
+  }
+  private var _set30: [Values]?
+  public var values: [Values] {
+    get { if let value = _set30 { return value } else { return _object?.values ?? [] } }
+    set { _set30 = newValue }
+  }
+  private var _set32: Int32?
+  public var toOwned: Int32 {
+    get { if let value = _set32 { return value } else { return _object?.toOwned ?? 0 } }
+    set { _set32 = newValue }
+  }
+  private var _set34: Int32?
+  public var into: Int32 {
+    get { if let value = _set34 { return value } else { return _object?.into ?? 0 } }
+    set { _set34 = newValue }
+  }
+  private var _set36: Int32?
+  public var tryFrom: Int32 {
+    get { if let value = _set36 { return value } else { return _object?.tryFrom ?? 0 } }
+    set { _set36 = newValue }
+  }
+  private var _set38: String??
+  public var drop: String? {
+    get { if let value = _set38 { return value } else { return _object?.drop } }
+    set { _set38 = newValue }
+  }
+  private var _set40: Int32?
+  public var get: Int32 {
+    get { if let value = _set40 { return value } else { return _object?.get ?? 0 } }
+    set { _set40 = newValue }
+  }
+  private var _set42: Bool?
+  public var and: Bool {
+    get { if let value = _set42 { return value } else { return _object?.and ?? false } }
+    set { _set42 = newValue }
+  }
+  private var _set44: Bool?
+  public var or: Bool {
+    get { if let value = _set44 { return value } else { return _object?.or ?? false } }
+    set { _set44 = newValue }
+  }
+  private var _set46: Int32?
+  public var isIn: Int32 {
+    get { if let value = _set46 { return value } else { return _object?.isIn ?? 0 } }
+    set { _set46 = newValue }
+  }
+  private var _set48: Int32?
+  public var `in`: Int32 {
+    get { if let value = _set48 { return value } else { return _object?.`in` ?? 0 } }
+    set { _set48 = newValue }
+  }
+  private var _set50: Int32?
+  public var lt: Int32 {
+    get { if let value = _set50 { return value } else { return _object?.lt ?? 0 } }
+    set { _set50 = newValue }
+  }
+  private var _set52: Int32?
+  public var deref: Int32 {
+    get { if let value = _set52 { return value } else { return _object?.deref ?? 0 } }
+    set { _set52 = newValue }
+  }
+  private var _set54: Int32?
+  public var toData_: Int32 {
+    get { if let value = _set54 { return value } else { return _object?.toData_ ?? 0 } }
+    set { _set54 = newValue }
+  }
+  private var _set56: Int32?
+  public var data: Int32 {
+    get { if let value = _set56 { return value } else { return _object?.data ?? 0 } }
+    set { _set56 = newValue }
+  }
+  private var _set58: Int32?
+  public var decode: Int32 {
+    get { if let value = _set58 { return value } else { return _object?.decode ?? 0 } }
+    set { _set58 = newValue }
+  }
+  private var _set60: Int32?
+  public var aLL: Int32 {
+    get { if let value = _set60 { return value } else { return _object?.aLL ?? 0 } }
+    set { _set60 = newValue }
+  }
+  private var _set62: String??
+  public var name: String? {
+    get { if let value = _set62 { return value } else { return _object?.name } }
+    set { _set62 = newValue }
+  }
+  private var _set64: Int32?
+  public var key: Int32 {
+    get { if let value = _set64 { return value } else { return _object?.key ?? 0 } }
+    set { _set64 = newValue }
+  }
+  private var _set66: Int32?
+  public var id: Int32 {
+    get { if let value = _set66 { return value } else { return _object?.id ?? 0 } }
+    set { _set66 = newValue }
+  }
+  private var _set68: Int32?
+  public var creation: Int32 {
+    get { if let value = _set68 { return value } else { return _object?.creation ?? 0 } }
+    set { _set68 = newValue }
+  }
+  private var _set70: Int32?
+  public var change: Int32 {
+    get { if let value = _set70 { return value } else { return _object?.change ?? 0 } }
+    set { _set70 = newValue }
+  }
+  private var _set72: Int32?
+  public var delete: Int32 {
+    get { if let value = _set72 { return value } else { return _object?.delete ?? 0 } }
+    set { _set72 = newValue }
+  }
+  private var _set74: Int32?
+  public var upsert: Int32 {
+    get { if let value = _set74 { return value } else { return _object?.upsert ?? 0 } }
+    set { _set74 = newValue }
+  }
+  private var _set76: Int32?
+  public var create: Int32 {
+    get { if let value = _set76 { return value } else { return _object?.create ?? 0 } }
+    set { _set76 = newValue }
+  }
+  private var _set78: Int32?
+  public var update: Int32 {
+    get { if let value = _set78 { return value } else { return _object?.update ?? 0 } }
+    set { _set78 = newValue }
+  }
+  private var _set80: Int32?
+  public var deletion: Int32 {
+    get { if let value = _set80 { return value } else { return _object?.deletion ?? 0 } }
+    set { _set80 = newValue }
+  }
+  private var _set82: Int32?
+  public var upsertion: Int32 {
+    get { if let value = _set82 { return value } else { return _object?.upsertion ?? 0 } }
+    set { _set82 = newValue }
+  }
+  private var _set84: Int32?
+  public var submit: Int32 {
+    get { if let value = _set84 { return value } else { return _object?.submit ?? 0 } }
+    set { _set84 = newValue }
+  }
+  private var _set86: Int32?
+  public var object: Int32 {
+    get { if let value = _set86 { return value } else { return _object?.object ?? 0 } }
+    set { _set86 = newValue }
+  }
+  private var _set88: Int32?
+  public var payload: Int32 {
+    get { if let value = _set88 { return value } else { return _object?.payload ?? 0 } }
+    set { _set88 = newValue }
+  }
+  private var _set90: [Int8]?
+  public var bytes: [Int8] {
+    get { if let value = _set90 { return value } else { return _object?.bytes ?? [] } }
+    set { _set90 = newValue }
+  }
+  private var _set92: Int32?
+  public var changeRequest: Int32 {
+    get { if let value = _set92 { return value } else { return _object?.changeRequest ?? 0 } }
+    set { _set92 = newValue }
+  }
+  private var _set94: Int32?
+  public var setSelect: Int32 {
+    get { if let value = _set94 { return value } else { return _object?.setSelect ?? 0 } }
+    set { _set94 = newValue }
+  }
+  private var _set96: Int32?
+  public var `default`: Int32 {
+    get { if let value = _set96 { return value } else { return _object?.`default` ?? 0 } }
+    set { _set96 = newValue }
+  }
+  private var _set98: Int32?
+  public var build_: Int32 {
+    get { if let value = _set98 { return value } else { return _object?.build_ ?? 0 } }
+    set { _set98 = newValue }
+  }
+  private var _set100: Int32?
+  public var hPMAX: Int32 {
+    get { if let value = _set100 { return value } else { return _object?.hPMAX ?? 0 } }
+    set { _set100 = newValue }
+  }
+  private var _set102: Int32?
+  public var under: Int32 {
+    get { if let value = _set102 { return value } else { return _object?.under ?? 0 } }
+    set { _set102 = newValue }
+  }
+  private var _set104: Int32?
+  public var trailing: Int32 {
+    get { if let value = _set104 { return value } else { return _object?.trailing ?? 0 } }
+    set { _set104 = newValue }
+  }
+  private var _set106: Int32?
+  public var hpOldVALUE2: Int32 {
+    get { if let value = _set106 { return value } else { return _object?.hpOldVALUE2 ?? 0 } }
+    set { _set106 = newValue }
+  }
+  private var _set108: Int32?
+  public var a1b2: Int32 {
+    get { if let value = _set108 { return value } else { return _object?.a1b2 ?? 0 } }
+    set { _set108 = newValue }
+  }
+  private var _set110: Int32?
+  public var rowid: Int32 {
+    get { if let value = _set110 { return value } else { return _object?.rowid ?? 0 } }
+    set { _set110 = newValue }
+  }
+  private var _set112: String??
+  public var p: String? {
+    get { if let value = _set112 { return value } else { return _object?.p } }
+    set { _set112 = newValue }
+  }
+  private var _set114: String??
+  public var pk0: String? {
+    get { if let value = _set114 { return value } else { return _object?.pk0 } }
+    set { _set114 = newValue }
+  }
+  private var _set116: Int32?
+  public var keyValues: Int32 {
+    get { if let value = _set116 { return value } else { return _object?.keyValues ?? 0 } }
+    set { _set116 = newValue }
+  }
+  private var _set118: Int32?
+  public var tYPE: Int32 {
+    get { if let value = _set118 { return value } else { return _object?.tYPE ?? 0 } }
+    set { _set118 = newValue }
+  }
+  private var _set120: Int32?
+  public var matches: Int32 {
+    get { if let value = _set120 { return value } else { return _object?.matches ?? 0 } }
+    set { _set120 = newValue }
+  }
+  private var _set122: Int32?
+  public var `as`: Int32 {
+    get { if let value = _set122 { return value } else { return _object?.`as` ?? 0 } }
+    set { _set122 = newValue }
+  }
+  private var _set124: Group??
+  public var group: Group? {
+    get { if let value = _set124 { return value } else { return _object?.group } }
+    set { _set124 = newValue }
+  }
+  private var _set126: zzz_DflatGen_Alias_names_select_table_OrderBy?
+  public var order: zzz_DflatGen_Alias_names_select_table_OrderBy {
+    get { if let value = _set126 { return value } else { return _object?.order ?? zzz_DflatGen_Alias_names_select_table_OrderBy.DESC } }
+    set { _set126 = newValue }
+  }
+  private var _set128: zzz_DflatGen_Alias_names_select_table_Clone?
+  public var flags: zzz_DflatGen_Alias_names_select_table_Clone {
+    get { if let value = _set128 { return value } else { return _object?.flags ?? zzz_DflatGen_Alias_names_select_table_Clone(rawValue: 132) } }
+    set { _set128 = newValue }
+  }
+  private var _set130: String??
+  public var toString: String? {
+    get { if let value = _set130 { return value } else { return _object?.toString } }
+    set { _set130 = newValue }
+  }
+  private var _set132: Int32?
+  public var hash: Int32 {
+    get { if let value = _set132 { return value } else { return _object?.hash ?? 0 } }
+    set { _set132 = newValue }
+  }
+  private var _set134: Int32?
+  public var cmp: Int32 {
+    get { if let value = _set134 { return value } else { return _object?.cmp ?? 0 } }
+    set { _set134 = newValue }
+  }
+  private var _set136: Int32?
+  public var borrow: Int32 {
+    get { if let value = _set136 { return value } else { return _object?.borrow ?? 0 } }
+    set { _set136 = newValue }
+  }
+  private var _set138: Int32?
+  public var asRef: Int32 {
+    get { if let value = _set138 { return value } else { return _object?.asRef ?? 0 } }
+    set { _set138 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: Order?, of o: Order?) {
     _base = base
@@ -221,78 +485,223 @@ public final class OrderChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: Order.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      OrderBuilder(
-        select: self.select,
-        where: self.`where`,
-        clone: self.clone,
-        eq: self.eq,
-        isNull: self.isNull,
-        new: self.new,
-        table: self.table,
-        toBytes: self.toBytes,
-        rowId: self.rowId,
-        view: self.view,
-        handle: self.handle,
-        values: self.values,
-        toOwned: self.toOwned,
-        into: self.into,
-        tryFrom: self.tryFrom,
-        drop: self.drop,
-        get: self.get,
-        and: self.and,
-        or: self.or,
-        isIn: self.isIn,
-        in: self.`in`,
-        lt: self.lt,
-        deref: self.deref,
-        toData_: self.toData_,
-        data: self.data,
-        decode: self.decode,
-        aLL: self.aLL,
-        name: self.name,
-        key: self.key,
-        id: self.id,
-        creation: self.creation,
-        change: self.change,
-        delete: self.delete,
-        upsert: self.upsert,
-        create: self.create,
-        update: self.update,
-        deletion: self.deletion,
-        upsertion: self.upsertion,
-        submit: self.submit,
-        object: self.object,
-        payload: self.payload,
-        bytes: self.bytes,
-        changeRequest: self.changeRequest,
-        setSelect: self.setSelect,
-        default: self.`default`,
-        build_: self.build_,
-        hPMAX: self.hPMAX,
-        under: self.under,
-        trailing: self.trailing,
-        hpOldVALUE2: self.hpOldVALUE2,
-        a1b2: self.a1b2,
-        rowid: self.rowid,
-        p: self.p,
-        pk0: self.pk0,
-        keyValues: self.keyValues,
-        tYPE: self.tYPE,
-        matches: self.matches,
-        as: self.`as`,
-        group: self.group,
-        order: self.order,
-        flags: self.flags,
-        toString: self.toString,
-        hash: self.hash,
-        cmp: self.cmp,
-        borrow: self.borrow,
-        asRef: self.asRef)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: Order.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set4 == nil,
+      _set8 == nil,
+      _set14 == nil,
+      _set18 == nil,
+      _set22 == nil,
+      _set26 == nil,
+      _set30 == nil,
+      _set38 == nil,
+      _set62 == nil,
+      _set90 == nil,
+      _set112 == nil,
+      _set114 == nil,
+      _set124 == nil,
+      _set130 == nil
+    else { return false }
+    guard payload.set(_set6, def: 0, at: 6),
+      payload.set(_set10, def: 0, at: 10),
+      payload.set(_set12, def: false, at: 12),
+      payload.set(_set16, def: 0, at: 16),
+      payload.set(_set20, def: 0, at: 20),
+      payload.set(_set32, def: 0, at: 32),
+      payload.set(_set34, def: 0, at: 34),
+      payload.set(_set36, def: 0, at: 36),
+      payload.set(_set40, def: 0, at: 40),
+      payload.set(_set42, def: false, at: 42),
+      payload.set(_set44, def: false, at: 44),
+      payload.set(_set46, def: 0, at: 46),
+      payload.set(_set48, def: 0, at: 48),
+      payload.set(_set50, def: 0, at: 50),
+      payload.set(_set52, def: 0, at: 52),
+      payload.set(_set54, def: 0, at: 54),
+      payload.set(_set56, def: 0, at: 56),
+      payload.set(_set58, def: 0, at: 58),
+      payload.set(_set60, def: 0, at: 60),
+      payload.set(_set64, def: 0, at: 64),
+      payload.set(_set66, def: 0, at: 66),
+      payload.set(_set68, def: 0, at: 68),
+      payload.set(_set70, def: 0, at: 70),
+      payload.set(_set72, def: 0, at: 72),
+      payload.set(_set74, def: 0, at: 74),
+      payload.set(_set76, def: 0, at: 76),
+      payload.set(_set78, def: 0, at: 78),
+      payload.set(_set80, def: 0, at: 80),
+      payload.set(_set82, def: 0, at: 82),
+      payload.set(_set84, def: 0, at: 84),
+      payload.set(_set86, def: 0, at: 86),
+      payload.set(_set88, def: 0, at: 88),
+      payload.set(_set92, def: 0, at: 92),
+      payload.set(_set94, def: 0, at: 94),
+      payload.set(_set96, def: 0, at: 96),
+      payload.set(_set98, def: 0, at: 98),
+      payload.set(_set100, def: 0, at: 100),
+      payload.set(_set102, def: 0, at: 102),
+      payload.set(_set104, def: 0, at: 104),
+      payload.set(_set106, def: 0, at: 106),
+      payload.set(_set108, def: 0, at: 108),
+      payload.set(_set110, def: 0, at: 110),
+      payload.set(_set116, def: 0, at: 116),
+      payload.set(_set118, def: 0, at: 118),
+      payload.set(_set120, def: 0, at: 120),
+      payload.set(_set122, def: 0, at: 122),
+      payload.set(_set126?.rawValue, def: 1, at: 126),
+      payload.set(_set128?.rawValue, def: 132, at: 128),
+      payload.set(_set132, def: 0, at: 132),
+      payload.set(_set134, def: 0, at: 134),
+      payload.set(_set136, def: 0, at: 136),
+      payload.set(_set138, def: 0, at: 138)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set12 == nil,
+      _set14 == nil,
+      _set16 == nil,
+      _set18 == nil,
+      _set20 == nil,
+      _set22 == nil,
+      _set26 == nil,
+      _set30 == nil,
+      _set32 == nil,
+      _set34 == nil,
+      _set36 == nil,
+      _set38 == nil,
+      _set40 == nil,
+      _set42 == nil,
+      _set44 == nil,
+      _set46 == nil,
+      _set48 == nil,
+      _set50 == nil,
+      _set52 == nil,
+      _set54 == nil,
+      _set56 == nil,
+      _set58 == nil,
+      _set60 == nil,
+      _set62 == nil,
+      _set64 == nil,
+      _set66 == nil,
+      _set68 == nil,
+      _set70 == nil,
+      _set72 == nil,
+      _set74 == nil,
+      _set76 == nil,
+      _set78 == nil,
+      _set80 == nil,
+      _set82 == nil,
+      _set84 == nil,
+      _set86 == nil,
+      _set88 == nil,
+      _set90 == nil,
+      _set92 == nil,
+      _set94 == nil,
+      _set96 == nil,
+      _set98 == nil,
+      _set100 == nil,
+      _set102 == nil,
+      _set104 == nil,
+      _set106 == nil,
+      _set108 == nil,
+      _set110 == nil,
+      _set112 == nil,
+      _set114 == nil,
+      _set116 == nil,
+      _set118 == nil,
+      _set120 == nil,
+      _set122 == nil,
+      _set124 == nil,
+      _set126 == nil,
+      _set128 == nil,
+      _set130 == nil,
+      _set132 == nil,
+      _set134 == nil,
+      _set136 == nil,
+      _set138 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return OrderBuilder(
+      select: self.select,
+      where: self.`where`,
+      clone: self.clone,
+      eq: self.eq,
+      isNull: self.isNull,
+      new: self.new,
+      table: self.table,
+      toBytes: self.toBytes,
+      rowId: self.rowId,
+      view: self.view,
+      handle: self.handle,
+      values: self.values,
+      toOwned: self.toOwned,
+      into: self.into,
+      tryFrom: self.tryFrom,
+      drop: self.drop,
+      get: self.get,
+      and: self.and,
+      or: self.or,
+      isIn: self.isIn,
+      in: self.`in`,
+      lt: self.lt,
+      deref: self.deref,
+      toData_: self.toData_,
+      data: self.data,
+      decode: self.decode,
+      aLL: self.aLL,
+      name: self.name,
+      key: self.key,
+      id: self.id,
+      creation: self.creation,
+      change: self.change,
+      delete: self.delete,
+      upsert: self.upsert,
+      create: self.create,
+      update: self.update,
+      deletion: self.deletion,
+      upsertion: self.upsertion,
+      submit: self.submit,
+      object: self.object,
+      payload: self.payload,
+      bytes: self.bytes,
+      changeRequest: self.changeRequest,
+      setSelect: self.setSelect,
+      default: self.`default`,
+      build_: self.build_,
+      hPMAX: self.hPMAX,
+      under: self.under,
+      trailing: self.trailing,
+      hpOldVALUE2: self.hpOldVALUE2,
+      a1b2: self.a1b2,
+      rowid: self.rowid,
+      p: self.p,
+      pk0: self.pk0,
+      keyValues: self.keyValues,
+      tYPE: self.tYPE,
+      matches: self.matches,
+      as: self.`as`,
+      group: self.group,
+      order: self.order,
+      flags: self.flags,
+      toString: self.toString,
+      hash: self.hash,
+      cmp: self.cmp,
+      borrow: self.borrow,
+      asRef: self.asRef)
+      ._write(to: &builder)
   }
 }

@@ -72,13 +72,41 @@ extension B.C_dEf {
     private var _isUpsert = false
     public var _type: ChangeRequestType
     public var _rowid: Int64
-    public lazy var id: Int32 = _object?.id ?? 0
-    public lazy var kind: zzz_DflatGen_Alias_namespaces_A_Kind = _object?.kind ?? zzz_DflatGen_Alias_namespaces_A_Kind.one
-    public lazy var inner: zzz_DflatGen_Alias_namespaces_A_Inner? = _object?.inner
-    public lazy var pair: zzz_DflatGen_Alias_namespaces_A_A_Pair? = _object?.pair
-    public lazy var either: B.C_dEf.Either? = _object?.either
-    public lazy var eithers: [B.C_dEf.Either] = _object?.eithers ?? []
-    public lazy var kinds: [zzz_DflatGen_Alias_namespaces_A_Kind] = _object?.kinds ?? []
+    private var _set4: Int32?
+    public var id: Int32 {
+      get { if let value = _set4 { return value } else { return _object?.id ?? 0 } }
+      set { _set4 = newValue }
+    }
+    private var _set6: zzz_DflatGen_Alias_namespaces_A_Kind?
+    public var kind: zzz_DflatGen_Alias_namespaces_A_Kind {
+      get { if let value = _set6 { return value } else { return _object?.kind ?? zzz_DflatGen_Alias_namespaces_A_Kind.one } }
+      set { _set6 = newValue }
+    }
+    private var _set8: zzz_DflatGen_Alias_namespaces_A_Inner??
+    public var inner: zzz_DflatGen_Alias_namespaces_A_Inner? {
+      get { if let value = _set8 { return value } else { return _object?.inner } }
+      set { _set8 = newValue }
+    }
+    private var _set10: zzz_DflatGen_Alias_namespaces_A_A_Pair??
+    public var pair: zzz_DflatGen_Alias_namespaces_A_A_Pair? {
+      get { if let value = _set10 { return value } else { return _object?.pair } }
+      set { _set10 = newValue }
+    }
+    private var _set14: B.C_dEf.Either??
+    public var either: B.C_dEf.Either? {
+      get { if let value = _set14 { return value } else { return _object?.either } }
+      set { _set14 = newValue }
+    }
+    private var _set18: [B.C_dEf.Either]?
+    public var eithers: [B.C_dEf.Either] {
+      get { if let value = _set18 { return value } else { return _object?.eithers ?? [] } }
+      set { _set18 = newValue }
+    }
+    private var _set20: [zzz_DflatGen_Alias_namespaces_A_Kind]?
+    public var kinds: [zzz_DflatGen_Alias_namespaces_A_Kind] {
+      get { if let value = _set20 { return value } else { return _object?.kinds ?? [] } }
+      set { _set20 = newValue }
+    }
 
     private init(_ type: ChangeRequestType, base: Root?, of o: Root?) {
       _base = base
@@ -120,20 +148,47 @@ extension B.C_dEf {
       let __type = _type
       _type = .none
       let __result = SQLitePersistenceToolbox._commit(
-        toolbox, __type, of: Root.self, base: _base, isUpsert: _isUpsert) {
-        __builder in
-        RootBuilder(
-          id: self.id,
-          kind: self.kind,
-          inner: self.inner,
-          pair: self.pair,
-          either: self.either,
-          eithers: self.eithers,
-          kinds: self.kinds)
-        ._write(to: &__builder)
-      }
+        toolbox, __type, of: Root.self, base: _base, isUpsert: _isUpsert,
+        patch: _patch, write: _write)
       if case .inserted(let __object)? = __result { _rowid = __object._rowid }
       return __result
+    }
+
+    private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+      guard _base === _object,
+        _set8 == nil,
+        _set10 == nil,
+        _set14 == nil,
+        _set18 == nil,
+        _set20 == nil
+      else { return false }
+      guard payload.set(_set4, def: 0, at: 4),
+        payload.set(_set6?.rawValue, def: 0, at: 6)
+      else { return false }
+      return true
+    }
+
+    private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+      if _set4 == nil,
+        _set6 == nil,
+        _set8 == nil,
+        _set10 == nil,
+        _set14 == nil,
+        _set18 == nil,
+        _set20 == nil,
+        let object = _object
+      {
+        return object.to(flatBufferBuilder: &builder)
+      }
+      return RootBuilder(
+        id: self.id,
+        kind: self.kind,
+        inner: self.inner,
+        pair: self.pair,
+        either: self.either,
+        eithers: self.eithers,
+        kinds: self.kinds)
+        ._write(to: &builder)
     }
   }
 }

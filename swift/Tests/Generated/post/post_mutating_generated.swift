@@ -63,11 +63,31 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var title: String = _object?.title ?? ""
-  public lazy var color: Color = _object?.color ?? Color.red
-  public lazy var tag: String? = _object?.tag
-  public lazy var priority: Int32 = _object?.priority ?? 0
-  public lazy var content: Content? = _object?.content
+  private var _set4: String?
+  public var title: String {
+    get { if let value = _set4 { return value } else { return _object?.title ?? "" } }
+    set { _set4 = newValue }
+  }
+  private var _set6: Color?
+  public var color: Color {
+    get { if let value = _set6 { return value } else { return _object?.color ?? Color.red } }
+    set { _set6 = newValue }
+  }
+  private var _set8: String??
+  public var tag: String? {
+    get { if let value = _set8 { return value } else { return _object?.tag } }
+    set { _set8 = newValue }
+  }
+  private var _set10: Int32?
+  public var priority: Int32 {
+    get { if let value = _set10 { return value } else { return _object?.priority ?? 0 } }
+    set { _set10 = newValue }
+  }
+  private var _set14: Content??
+  public var content: Content? {
+    get { if let value = _set14 { return value } else { return _object?.content } }
+    set { _set14 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: Post?, of o: Post?) {
     _base = base
@@ -109,17 +129,40 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: Post.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      PostBuilder(
-        title: self.title,
-        color: self.color,
-        tag: self.tag,
-        priority: self.priority,
-        content: self.content)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: Post.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set4 == nil,
+      _set8 == nil,
+      _set14 == nil
+    else { return false }
+    guard payload.set(_set6?.rawValue, def: 0, at: 6),
+      payload.set(_set10, def: 0, at: 10)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set14 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return PostBuilder(
+      title: self.title,
+      color: self.color,
+      tag: self.tag,
+      priority: self.priority,
+      content: self.content)
+      ._write(to: &builder)
   }
 }

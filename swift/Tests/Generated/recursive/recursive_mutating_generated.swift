@@ -87,11 +87,31 @@ public final class DocumentChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var id: Int32 = _object?.id ?? 0
-  public lazy var tree: Tree? = _object?.tree
-  public lazy var any: `Any`? = _object?.any
-  public lazy var parent: Document? = _object?.parent
-  public lazy var copies: [Document] = _object?.copies ?? []
+  private var _set4: Int32?
+  public var id: Int32 {
+    get { if let value = _set4 { return value } else { return _object?.id ?? 0 } }
+    set { _set4 = newValue }
+  }
+  private var _set6: Tree??
+  public var tree: Tree? {
+    get { if let value = _set6 { return value } else { return _object?.tree } }
+    set { _set6 = newValue }
+  }
+  private var _set10: `Any`??
+  public var any: `Any`? {
+    get { if let value = _set10 { return value } else { return _object?.any } }
+    set { _set10 = newValue }
+  }
+  private var _set12: Document??
+  public var parent: Document? {
+    get { if let value = _set12 { return value } else { return _object?.parent } }
+    set { _set12 = newValue }
+  }
+  private var _set14: [Document]?
+  public var copies: [Document] {
+    get { if let value = _set14 { return value } else { return _object?.copies ?? [] } }
+    set { _set14 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: Document?, of o: Document?) {
     _base = base
@@ -133,17 +153,40 @@ public final class DocumentChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: Document.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      DocumentBuilder(
-        id: self.id,
-        tree: self.tree,
-        any: self.any,
-        parent: self.parent,
-        copies: self.copies)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: Document.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set6 == nil,
+      _set10 == nil,
+      _set12 == nil,
+      _set14 == nil
+    else { return false }
+    guard payload.set(_set4, def: 0, at: 4)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      _set10 == nil,
+      _set12 == nil,
+      _set14 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return DocumentBuilder(
+      id: self.id,
+      tree: self.tree,
+      any: self.any,
+      parent: self.parent,
+      copies: self.copies)
+      ._write(to: &builder)
   }
 }

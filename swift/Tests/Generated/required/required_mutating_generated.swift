@@ -97,17 +97,61 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var id: Int32 = _object?.id ?? 0
-  public lazy var author: Author? = _object?.author
-  public lazy var editor: Author? = _object?.editor
-  public lazy var place: Point? = _object?.place
-  public lazy var content: Content? = _object?.content
-  public lazy var tags: [String] = _object?.tags ?? []
-  public lazy var quote: Quote? = _object?.quote
-  public lazy var bytes: [UInt8] = _object?.bytes ?? []
-  public lazy var contents: [Content] = _object?.contents ?? []
-  public lazy var points: [Point] = _object?.points ?? []
-  public lazy var ratio: Double = _object?.ratio ?? 3.14159
+  private var _set4: Int32?
+  public var id: Int32 {
+    get { if let value = _set4 { return value } else { return _object?.id ?? 0 } }
+    set { _set4 = newValue }
+  }
+  private var _set6: Author??
+  public var author: Author? {
+    get { if let value = _set6 { return value } else { return _object?.author } }
+    set { _set6 = newValue }
+  }
+  private var _set8: Author??
+  public var editor: Author? {
+    get { if let value = _set8 { return value } else { return _object?.editor } }
+    set { _set8 = newValue }
+  }
+  private var _set10: Point??
+  public var place: Point? {
+    get { if let value = _set10 { return value } else { return _object?.place } }
+    set { _set10 = newValue }
+  }
+  private var _set14: Content??
+  public var content: Content? {
+    get { if let value = _set14 { return value } else { return _object?.content } }
+    set { _set14 = newValue }
+  }
+  private var _set16: [String]?
+  public var tags: [String] {
+    get { if let value = _set16 { return value } else { return _object?.tags ?? [] } }
+    set { _set16 = newValue }
+  }
+  private var _set18: Quote??
+  public var quote: Quote? {
+    get { if let value = _set18 { return value } else { return _object?.quote } }
+    set { _set18 = newValue }
+  }
+  private var _set20: [UInt8]?
+  public var bytes: [UInt8] {
+    get { if let value = _set20 { return value } else { return _object?.bytes ?? [] } }
+    set { _set20 = newValue }
+  }
+  private var _set24: [Content]?
+  public var contents: [Content] {
+    get { if let value = _set24 { return value } else { return _object?.contents ?? [] } }
+    set { _set24 = newValue }
+  }
+  private var _set26: [Point]?
+  public var points: [Point] {
+    get { if let value = _set26 { return value } else { return _object?.points ?? [] } }
+    set { _set26 = newValue }
+  }
+  private var _set28: Double?
+  public var ratio: Double {
+    get { if let value = _set28 { return value } else { return _object?.ratio ?? 3.14159 } }
+    set { _set28 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: Post?, of o: Post?) {
     _base = base
@@ -149,23 +193,58 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: Post.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      PostBuilder(
-        id: self.id,
-        author: self.author,
-        editor: self.editor,
-        place: self.place,
-        content: self.content,
-        tags: self.tags,
-        quote: self.quote,
-        bytes: self.bytes,
-        contents: self.contents,
-        points: self.points,
-        ratio: self.ratio)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: Post.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set14 == nil,
+      _set16 == nil,
+      _set18 == nil,
+      _set20 == nil,
+      _set24 == nil,
+      _set26 == nil
+    else { return false }
+    guard payload.set(_set4, def: 0, at: 4),
+      payload.set(_set28, def: 3.14159, at: 28)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set14 == nil,
+      _set16 == nil,
+      _set18 == nil,
+      _set20 == nil,
+      _set24 == nil,
+      _set26 == nil,
+      _set28 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return PostBuilder(
+      id: self.id,
+      author: self.author,
+      editor: self.editor,
+      place: self.place,
+      content: self.content,
+      tags: self.tags,
+      quote: self.quote,
+      bytes: self.bytes,
+      contents: self.contents,
+      points: self.points,
+      ratio: self.ratio)
+      ._write(to: &builder)
   }
 }

@@ -42,34 +42,146 @@ public final class ScalarsChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var id: UInt64 = _object?.id ?? 0
-  public lazy var a: Bool = _object?.a ?? true
-  public lazy var b: Int8 = _object?.b ?? -128
-  public lazy var c: UInt8 = _object?.c ?? 255
-  public lazy var d: Int16 = _object?.d ?? -1
-  public lazy var e: UInt16 = _object?.e ?? 0
-  public lazy var f: Int32 = _object?.f ?? 2147483647
-  public lazy var g: UInt32 = _object?.g ?? 4294967295
-  public lazy var h: Int64 = _object?.h ?? -9223372036854775808
-  public lazy var i: UInt64 = _object?.i ?? 18446744073709551615
-  public lazy var j: Float32 = _object?.j ?? 3.14
-  public lazy var k: Double = _object?.k ?? 2.718281828459045
-  public lazy var l: Float32 = _object?.l ?? .nan
-  public lazy var m: Double = _object?.m ?? -.infinity
-  public lazy var n: Double = _object?.n ?? .infinity
-  public lazy var o: Float32 = _object?.o ?? 0.1
-  public lazy var maybeBool: Bool? = _object?.maybeBool
-  public lazy var maybeInt: Int32? = _object?.maybeInt
-  public lazy var maybeFloat: Float32? = _object?.maybeFloat
-  public lazy var maybeLevel: Level? = _object?.maybeLevel
-  public lazy var level: Level = _object?.level ?? Level.mid
-  public lazy var huge: Huge = _object?.huge ?? Huge.top
-  public lazy var text: String = _object?.text ?? "a \"quoted\"\u{A}é text"
-  public lazy var needed: String = _object?.needed ?? ""
-  public lazy var bytes: [UInt8] = _object?.bytes ?? []
-  public lazy var floats: [Double] = _object?.floats ?? []
-  public lazy var bools: [Bool] = _object?.bools ?? []
-  public lazy var levels: [Level] = _object?.levels ?? []
+  private var _set4: UInt64?
+  public var id: UInt64 {
+    get { if let value = _set4 { return value } else { return _object?.id ?? 0 } }
+    set { _set4 = newValue }
+  }
+  private var _set6: Bool?
+  public var a: Bool {
+    get { if let value = _set6 { return value } else { return _object?.a ?? true } }
+    set { _set6 = newValue }
+  }
+  private var _set8: Int8?
+  public var b: Int8 {
+    get { if let value = _set8 { return value } else { return _object?.b ?? -128 } }
+    set { _set8 = newValue }
+  }
+  private var _set10: UInt8?
+  public var c: UInt8 {
+    get { if let value = _set10 { return value } else { return _object?.c ?? 255 } }
+    set { _set10 = newValue }
+  }
+  private var _set12: Int16?
+  public var d: Int16 {
+    get { if let value = _set12 { return value } else { return _object?.d ?? -1 } }
+    set { _set12 = newValue }
+  }
+  private var _set14: UInt16?
+  public var e: UInt16 {
+    get { if let value = _set14 { return value } else { return _object?.e ?? 0 } }
+    set { _set14 = newValue }
+  }
+  private var _set16: Int32?
+  public var f: Int32 {
+    get { if let value = _set16 { return value } else { return _object?.f ?? 2147483647 } }
+    set { _set16 = newValue }
+  }
+  private var _set18: UInt32?
+  public var g: UInt32 {
+    get { if let value = _set18 { return value } else { return _object?.g ?? 4294967295 } }
+    set { _set18 = newValue }
+  }
+  private var _set20: Int64?
+  public var h: Int64 {
+    get { if let value = _set20 { return value } else { return _object?.h ?? -9223372036854775808 } }
+    set { _set20 = newValue }
+  }
+  private var _set22: UInt64?
+  public var i: UInt64 {
+    get { if let value = _set22 { return value } else { return _object?.i ?? 18446744073709551615 } }
+    set { _set22 = newValue }
+  }
+  private var _set24: Float32?
+  public var j: Float32 {
+    get { if let value = _set24 { return value } else { return _object?.j ?? 3.14 } }
+    set { _set24 = newValue }
+  }
+  private var _set26: Double?
+  public var k: Double {
+    get { if let value = _set26 { return value } else { return _object?.k ?? 2.718281828459045 } }
+    set { _set26 = newValue }
+  }
+  private var _set28: Float32?
+  public var l: Float32 {
+    get { if let value = _set28 { return value } else { return _object?.l ?? .nan } }
+    set { _set28 = newValue }
+  }
+  private var _set30: Double?
+  public var m: Double {
+    get { if let value = _set30 { return value } else { return _object?.m ?? -.infinity } }
+    set { _set30 = newValue }
+  }
+  private var _set32: Double?
+  public var n: Double {
+    get { if let value = _set32 { return value } else { return _object?.n ?? .infinity } }
+    set { _set32 = newValue }
+  }
+  private var _set34: Float32?
+  public var o: Float32 {
+    get { if let value = _set34 { return value } else { return _object?.o ?? 0.1 } }
+    set { _set34 = newValue }
+  }
+  private var _set36: Bool??
+  public var maybeBool: Bool? {
+    get { if let value = _set36 { return value } else { return _object?.maybeBool } }
+    set { _set36 = newValue }
+  }
+  private var _set38: Int32??
+  public var maybeInt: Int32? {
+    get { if let value = _set38 { return value } else { return _object?.maybeInt } }
+    set { _set38 = newValue }
+  }
+  private var _set40: Float32??
+  public var maybeFloat: Float32? {
+    get { if let value = _set40 { return value } else { return _object?.maybeFloat } }
+    set { _set40 = newValue }
+  }
+  private var _set42: Level??
+  public var maybeLevel: Level? {
+    get { if let value = _set42 { return value } else { return _object?.maybeLevel } }
+    set { _set42 = newValue }
+  }
+  private var _set44: Level?
+  public var level: Level {
+    get { if let value = _set44 { return value } else { return _object?.level ?? Level.mid } }
+    set { _set44 = newValue }
+  }
+  private var _set46: Huge?
+  public var huge: Huge {
+    get { if let value = _set46 { return value } else { return _object?.huge ?? Huge.top } }
+    set { _set46 = newValue }
+  }
+  private var _set48: String?
+  public var text: String {
+    get { if let value = _set48 { return value } else { return _object?.text ?? "a \"quoted\"\u{A}é text" } }
+    set { _set48 = newValue }
+  }
+  private var _set50: String?
+  public var needed: String {
+    get { if let value = _set50 { return value } else { return _object?.needed ?? "" } }
+    set { _set50 = newValue }
+  }
+  private var _set52: [UInt8]?
+  public var bytes: [UInt8] {
+    get { if let value = _set52 { return value } else { return _object?.bytes ?? [] } }
+    set { _set52 = newValue }
+  }
+  private var _set54: [Double]?
+  public var floats: [Double] {
+    get { if let value = _set54 { return value } else { return _object?.floats ?? [] } }
+    set { _set54 = newValue }
+  }
+  private var _set56: [Bool]?
+  public var bools: [Bool] {
+    get { if let value = _set56 { return value } else { return _object?.bools ?? [] } }
+    set { _set56 = newValue }
+  }
+  private var _set58: [Level]?
+  public var levels: [Level] {
+    get { if let value = _set58 { return value } else { return _object?.levels ?? [] } }
+    set { _set58 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: Scalars?, of o: Scalars?) {
     _base = base
@@ -111,40 +223,109 @@ public final class ScalarsChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: Scalars.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      ScalarsBuilder(
-        id: self.id,
-        a: self.a,
-        b: self.b,
-        c: self.c,
-        d: self.d,
-        e: self.e,
-        f: self.f,
-        g: self.g,
-        h: self.h,
-        i: self.i,
-        j: self.j,
-        k: self.k,
-        l: self.l,
-        m: self.m,
-        n: self.n,
-        o: self.o,
-        maybeBool: self.maybeBool,
-        maybeInt: self.maybeInt,
-        maybeFloat: self.maybeFloat,
-        maybeLevel: self.maybeLevel,
-        level: self.level,
-        huge: self.huge,
-        text: self.text,
-        needed: self.needed,
-        bytes: self.bytes,
-        floats: self.floats,
-        bools: self.bools,
-        levels: self.levels)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: Scalars.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set48 == nil,
+      _set50 == nil,
+      _set52 == nil,
+      _set54 == nil,
+      _set56 == nil,
+      _set58 == nil
+    else { return false }
+    guard payload.set(_set4, def: 0, at: 4),
+      payload.set(_set6, def: true, at: 6),
+      payload.set(_set8, def: -128, at: 8),
+      payload.set(_set10, def: 255, at: 10),
+      payload.set(_set12, def: -1, at: 12),
+      payload.set(_set14, def: 0, at: 14),
+      payload.set(_set16, def: 2147483647, at: 16),
+      payload.set(_set18, def: 4294967295, at: 18),
+      payload.set(_set20, def: -9223372036854775808, at: 20),
+      payload.set(_set22, def: 18446744073709551615, at: 22),
+      payload.set(_set24, def: 3.14, at: 24),
+      payload.set(_set26, def: 2.718281828459045, at: 26),
+      payload.set(_set28, def: .nan, at: 28),
+      payload.set(_set30, def: -.infinity, at: 30),
+      payload.set(_set32, def: .infinity, at: 32),
+      payload.set(_set34, def: 0.1, at: 34),
+      payload.set(optional: _set36, at: 36),
+      payload.set(optional: _set38, at: 38),
+      payload.set(optional: _set40, at: 40),
+      payload.set(optional: _set42.map { $0?.rawValue }, at: 42),
+      payload.set(_set44?.rawValue, def: 5, at: 44),
+      payload.set(_set46?.rawValue, def: 18446744073709551615, at: 46)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set12 == nil,
+      _set14 == nil,
+      _set16 == nil,
+      _set18 == nil,
+      _set20 == nil,
+      _set22 == nil,
+      _set24 == nil,
+      _set26 == nil,
+      _set28 == nil,
+      _set30 == nil,
+      _set32 == nil,
+      _set34 == nil,
+      _set36 == nil,
+      _set38 == nil,
+      _set40 == nil,
+      _set42 == nil,
+      _set44 == nil,
+      _set46 == nil,
+      _set48 == nil,
+      _set50 == nil,
+      _set52 == nil,
+      _set54 == nil,
+      _set56 == nil,
+      _set58 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return ScalarsBuilder(
+      id: self.id,
+      a: self.a,
+      b: self.b,
+      c: self.c,
+      d: self.d,
+      e: self.e,
+      f: self.f,
+      g: self.g,
+      h: self.h,
+      i: self.i,
+      j: self.j,
+      k: self.k,
+      l: self.l,
+      m: self.m,
+      n: self.n,
+      o: self.o,
+      maybeBool: self.maybeBool,
+      maybeInt: self.maybeInt,
+      maybeFloat: self.maybeFloat,
+      maybeLevel: self.maybeLevel,
+      level: self.level,
+      huge: self.huge,
+      text: self.text,
+      needed: self.needed,
+      bytes: self.bytes,
+      floats: self.floats,
+      bools: self.bools,
+      levels: self.levels)
+      ._write(to: &builder)
   }
 }

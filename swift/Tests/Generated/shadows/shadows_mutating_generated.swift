@@ -118,15 +118,51 @@ public final class CopyChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var sized: Swift.String = _object?.sized ?? ""
-  public lazy var option: Option? = _object?.option
-  public lazy var string: String? = _object?.string
-  public lazy var vec: Vec? = _object?.vec
-  public lazy var result: Result = _object?.result ?? Result.ok
-  public lazy var some: Some? = _object?.some
-  public lazy var somes: [Some] = _object?.somes ?? []
-  public lazy var strings: [String] = _object?.strings ?? []
-  public lazy var vecs: [Vec] = _object?.vecs ?? []
+  private var _set4: Swift.String?
+  public var sized: Swift.String {
+    get { if let value = _set4 { return value } else { return _object?.sized ?? "" } }
+    set { _set4 = newValue }
+  }
+  private var _set6: Option??
+  public var option: Option? {
+    get { if let value = _set6 { return value } else { return _object?.option } }
+    set { _set6 = newValue }
+  }
+  private var _set8: String??
+  public var string: String? {
+    get { if let value = _set8 { return value } else { return _object?.string } }
+    set { _set8 = newValue }
+  }
+  private var _set10: Vec??
+  public var vec: Vec? {
+    get { if let value = _set10 { return value } else { return _object?.vec } }
+    set { _set10 = newValue }
+  }
+  private var _set12: Result?
+  public var result: Result {
+    get { if let value = _set12 { return value } else { return _object?.result ?? Result.ok } }
+    set { _set12 = newValue }
+  }
+  private var _set16: Some??
+  public var some: Some? {
+    get { if let value = _set16 { return value } else { return _object?.some } }
+    set { _set16 = newValue }
+  }
+  private var _set20: [Some]?
+  public var somes: [Some] {
+    get { if let value = _set20 { return value } else { return _object?.somes ?? [] } }
+    set { _set20 = newValue }
+  }
+  private var _set22: [String]?
+  public var strings: [String] {
+    get { if let value = _set22 { return value } else { return _object?.strings ?? [] } }
+    set { _set22 = newValue }
+  }
+  private var _set24: [Vec]?
+  public var vecs: [Vec] {
+    get { if let value = _set24 { return value } else { return _object?.vecs ?? [] } }
+    set { _set24 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: Copy?, of o: Copy?) {
     _base = base
@@ -168,21 +204,52 @@ public final class CopyChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: Copy.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      CopyBuilder(
-        sized: self.sized,
-        option: self.option,
-        string: self.string,
-        vec: self.vec,
-        result: self.result,
-        some: self.some,
-        somes: self.somes,
-        strings: self.strings,
-        vecs: self.vecs)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: Copy.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set16 == nil,
+      _set20 == nil,
+      _set22 == nil,
+      _set24 == nil
+    else { return false }
+    guard payload.set(_set12?.rawValue, def: 0, at: 12)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set12 == nil,
+      _set16 == nil,
+      _set20 == nil,
+      _set22 == nil,
+      _set24 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return CopyBuilder(
+      sized: self.sized,
+      option: self.option,
+      string: self.string,
+      vec: self.vec,
+      result: self.result,
+      some: self.some,
+      somes: self.somes,
+      strings: self.strings,
+      vecs: self.vecs)
+      ._write(to: &builder)
   }
 }

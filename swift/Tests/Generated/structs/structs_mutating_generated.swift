@@ -60,12 +60,36 @@ public final class PlaceChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var id: Int32 = _object?.id ?? 0
-  public lazy var box: Box? = _object?.box
-  public lazy var grid: Grid? = _object?.grid
-  public lazy var tiny: Tiny? = _object?.tiny
-  public lazy var boxes: [Box] = _object?.boxes ?? []
-  public lazy var tinies: [Tiny] = _object?.tinies ?? []
+  private var _set4: Int32?
+  public var id: Int32 {
+    get { if let value = _set4 { return value } else { return _object?.id ?? 0 } }
+    set { _set4 = newValue }
+  }
+  private var _set6: Box??
+  public var box: Box? {
+    get { if let value = _set6 { return value } else { return _object?.box } }
+    set { _set6 = newValue }
+  }
+  private var _set8: Grid??
+  public var grid: Grid? {
+    get { if let value = _set8 { return value } else { return _object?.grid } }
+    set { _set8 = newValue }
+  }
+  private var _set10: Tiny??
+  public var tiny: Tiny? {
+    get { if let value = _set10 { return value } else { return _object?.tiny } }
+    set { _set10 = newValue }
+  }
+  private var _set12: [Box]?
+  public var boxes: [Box] {
+    get { if let value = _set12 { return value } else { return _object?.boxes ?? [] } }
+    set { _set12 = newValue }
+  }
+  private var _set14: [Tiny]?
+  public var tinies: [Tiny] {
+    get { if let value = _set14 { return value } else { return _object?.tinies ?? [] } }
+    set { _set14 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: Place?, of o: Place?) {
     _base = base
@@ -107,18 +131,43 @@ public final class PlaceChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: Place.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      PlaceBuilder(
-        id: self.id,
-        box: self.box,
-        grid: self.grid,
-        tiny: self.tiny,
-        boxes: self.boxes,
-        tinies: self.tinies)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: Place.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set12 == nil,
+      _set14 == nil
+    else { return false }
+    guard payload.set(_set4, def: 0, at: 4)
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set6 == nil,
+      _set8 == nil,
+      _set10 == nil,
+      _set12 == nil,
+      _set14 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return PlaceBuilder(
+      id: self.id,
+      box: self.box,
+      grid: self.grid,
+      tiny: self.tiny,
+      boxes: self.boxes,
+      tinies: self.tinies)
+      ._write(to: &builder)
   }
 }

@@ -91,13 +91,41 @@ public final class MessageChangeRequest: Dflat.ChangeRequest {
   private var _isUpsert = false
   public var _type: ChangeRequestType
   public var _rowid: Int64
-  public lazy var id: String = _object?.id ?? ""
-  public lazy var body: Body? = _object?.body
-  public lazy var bodies: [Body] = _object?.bodies ?? []
-  public lazy var shape: Shape? = _object?.shape
-  public lazy var shapes: [Shape] = _object?.shapes ?? []
-  public lazy var single: Single? = _object?.single
-  public lazy var nested: Holder? = _object?.nested
+  private var _set4: String?
+  public var id: String {
+    get { if let value = _set4 { return value } else { return _object?.id ?? "" } }
+    set { _set4 = newValue }
+  }
+  private var _set8: Body??
+  public var body: Body? {
+    get { if let value = _set8 { return value } else { return _object?.body } }
+    set { _set8 = newValue }
+  }
+  private var _set12: [Body]?
+  public var bodies: [Body] {
+    get { if let value = _set12 { return value } else { return _object?.bodies ?? [] } }
+    set { _set12 = newValue }
+  }
+  private var _set16: Shape??
+  public var shape: Shape? {
+    get { if let value = _set16 { return value } else { return _object?.shape } }
+    set { _set16 = newValue }
+  }
+  private var _set20: [Shape]?
+  public var shapes: [Shape] {
+    get { if let value = _set20 { return value } else { return _object?.shapes ?? [] } }
+    set { _set20 = newValue }
+  }
+  private var _set24: Single??
+  public var single: Single? {
+    get { if let value = _set24 { return value } else { return _object?.single } }
+    set { _set24 = newValue }
+  }
+  private var _set26: Holder??
+  public var nested: Holder? {
+    get { if let value = _set26 { return value } else { return _object?.nested } }
+    set { _set26 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: Message?, of o: Message?) {
     _base = base
@@ -139,20 +167,46 @@ public final class MessageChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: Message.self, base: _base, isUpsert: _isUpsert) {
-      __builder in
-      MessageBuilder(
-        id: self.id,
-        body: self.body,
-        bodies: self.bodies,
-        shape: self.shape,
-        shapes: self.shapes,
-        single: self.single,
-        nested: self.nested)
-      ._write(to: &__builder)
-    }
+      toolbox, __type, of: Message.self, base: _base, isUpsert: _isUpsert,
+      patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
+  }
+
+  private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+    guard _base === _object,
+      _set4 == nil,
+      _set8 == nil,
+      _set12 == nil,
+      _set16 == nil,
+      _set20 == nil,
+      _set24 == nil,
+      _set26 == nil
+    else { return false }
+    return true
+  }
+
+  private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    if _set4 == nil,
+      _set8 == nil,
+      _set12 == nil,
+      _set16 == nil,
+      _set20 == nil,
+      _set24 == nil,
+      _set26 == nil,
+      let object = _object
+    {
+      return object.to(flatBufferBuilder: &builder)
+    }
+    return MessageBuilder(
+      id: self.id,
+      body: self.body,
+      bodies: self.bodies,
+      shape: self.shape,
+      shapes: self.shapes,
+      single: self.single,
+      nested: self.nested)
+      ._write(to: &builder)
   }
 }
 

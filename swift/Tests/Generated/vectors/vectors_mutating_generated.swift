@@ -75,42 +75,186 @@ extension V {
     private var _isUpsert = false
     public var _type: ChangeRequestType
     public var _rowid: Int64
-    public lazy var id: V.F = _object?.id ?? V.F(rawValue: 0)
-    public lazy var a: [Bool] = _object?.a ?? []
-    public lazy var b: [Int8] = _object?.b ?? []
-    public lazy var c: [UInt8] = _object?.c ?? []
-    public lazy var d: [Int16] = _object?.d ?? []
-    public lazy var e: [UInt16] = _object?.e ?? []
-    public lazy var f: [Int32] = _object?.f ?? []
-    public lazy var g: [UInt32] = _object?.g ?? []
-    public lazy var h: [Int64] = _object?.h ?? []
-    public lazy var i: [UInt64] = _object?.i ?? []
-    public lazy var j: [Float32] = _object?.j ?? []
-    public lazy var k: [Double] = _object?.k ?? []
-    public lazy var l: [String] = _object?.l ?? []
-    public lazy var m: [V.S] = _object?.m ?? []
-    public lazy var n: [V.T] = _object?.n ?? []
-    public lazy var o: [V.E] = _object?.o ?? []
-    public lazy var p: [V.F] = _object?.p ?? []
-    public lazy var q: [V.U] = _object?.q ?? []
-    public lazy var r: [V.R] = _object?.r ?? []
-    public lazy var u: V.U? = _object?.u
-    public lazy var v: [Int8] = _object?.v ?? []
-    public lazy var w: [Double] = _object?.w ?? []
-    public lazy var nest: [UInt8] = _object?.nest ?? []
-    public lazy var flex: [UInt8] = _object?.flex ?? []
-    public lazy var key: String = _object?.key ?? ""
-    public lazy var hashed: UInt32 = _object?.hashed ?? 0
-    public lazy var oe: V.E? = _object?.oe
-    public lazy var of: V.F? = _object?.of
-    public lazy var eb: V.E = _object?.eb ?? V.E.B
-    public lazy var fl: Float32 = _object?.fl ?? .nan
-    public lazy var d2: Double = _object?.d2 ?? .infinity
-    public lazy var d3: Double = _object?.d3 ?? .infinity
-    public lazy var s0: String = _object?.s0 ?? "x\u{0}y"
-    public lazy var sm: String = _object?.sm ?? ""
-    public lazy var b1: Bool = _object?.b1 ?? true
-    public lazy var ff: V.F = _object?.ff ?? V.F(rawValue: 9223372036854775809)
+    private var _set4: V.F?
+    public var id: V.F {
+      get { if let value = _set4 { return value } else { return _object?.id ?? V.F(rawValue: 0) } }
+      set { _set4 = newValue }
+    }
+    private var _set6: [Bool]?
+    public var a: [Bool] {
+      get { if let value = _set6 { return value } else { return _object?.a ?? [] } }
+      set { _set6 = newValue }
+    }
+    private var _set8: [Int8]?
+    public var b: [Int8] {
+      get { if let value = _set8 { return value } else { return _object?.b ?? [] } }
+      set { _set8 = newValue }
+    }
+    private var _set10: [UInt8]?
+    public var c: [UInt8] {
+      get { if let value = _set10 { return value } else { return _object?.c ?? [] } }
+      set { _set10 = newValue }
+    }
+    private var _set12: [Int16]?
+    public var d: [Int16] {
+      get { if let value = _set12 { return value } else { return _object?.d ?? [] } }
+      set { _set12 = newValue }
+    }
+    private var _set14: [UInt16]?
+    public var e: [UInt16] {
+      get { if let value = _set14 { return value } else { return _object?.e ?? [] } }
+      set { _set14 = newValue }
+    }
+    private var _set16: [Int32]?
+    public var f: [Int32] {
+      get { if let value = _set16 { return value } else { return _object?.f ?? [] } }
+      set { _set16 = newValue }
+    }
+    private var _set18: [UInt32]?
+    public var g: [UInt32] {
+      get { if let value = _set18 { return value } else { return _object?.g ?? [] } }
+      set { _set18 = newValue }
+    }
+    private var _set20: [Int64]?
+    public var h: [Int64] {
+      get { if let value = _set20 { return value } else { return _object?.h ?? [] } }
+      set { _set20 = newValue }
+    }
+    private var _set22: [UInt64]?
+    public var i: [UInt64] {
+      get { if let value = _set22 { return value } else { return _object?.i ?? [] } }
+      set { _set22 = newValue }
+    }
+    private var _set24: [Float32]?
+    public var j: [Float32] {
+      get { if let value = _set24 { return value } else { return _object?.j ?? [] } }
+      set { _set24 = newValue }
+    }
+    private var _set26: [Double]?
+    public var k: [Double] {
+      get { if let value = _set26 { return value } else { return _object?.k ?? [] } }
+      set { _set26 = newValue }
+    }
+    private var _set28: [String]?
+    public var l: [String] {
+      get { if let value = _set28 { return value } else { return _object?.l ?? [] } }
+      set { _set28 = newValue }
+    }
+    private var _set30: [V.S]?
+    public var m: [V.S] {
+      get { if let value = _set30 { return value } else { return _object?.m ?? [] } }
+      set { _set30 = newValue }
+    }
+    private var _set32: [V.T]?
+    public var n: [V.T] {
+      get { if let value = _set32 { return value } else { return _object?.n ?? [] } }
+      set { _set32 = newValue }
+    }
+    private var _set34: [V.E]?
+    public var o: [V.E] {
+      get { if let value = _set34 { return value } else { return _object?.o ?? [] } }
+      set { _set34 = newValue }
+    }
+    private var _set36: [V.F]?
+    public var p: [V.F] {
+      get { if let value = _set36 { return value } else { return _object?.p ?? [] } }
+      set { _set36 = newValue }
+    }
+    private var _set40: [V.U]?
+    public var q: [V.U] {
+      get { if let value = _set40 { return value } else { return _object?.q ?? [] } }
+      set { _set40 = newValue }
+    }
+    private var _set42: [V.R]?
+    public var r: [V.R] {
+      get { if let value = _set42 { return value } else { return _object?.r ?? [] } }
+      set { _set42 = newValue }
+    }
+    private var _set46: V.U??
+    public var u: V.U? {
+      get { if let value = _set46 { return value } else { return _object?.u } }
+      set { _set46 = newValue }
+    }
+    private var _set48: [Int8]?
+    public var v: [Int8] {
+      get { if let value = _set48 { return value } else { return _object?.v ?? [] } }
+      set { _set48 = newValue }
+    }
+    private var _set50: [Double]?
+    public var w: [Double] {
+      get { if let value = _set50 { return value } else { return _object?.w ?? [] } }
+      set { _set50 = newValue }
+    }
+    private var _set52: [UInt8]?
+    public var nest: [UInt8] {
+      get { if let value = _set52 { return value } else { return _object?.nest ?? [] } }
+      set { _set52 = newValue }
+    }
+    private var _set54: [UInt8]?
+    public var flex: [UInt8] {
+      get { if let value = _set54 { return value } else { return _object?.flex ?? [] } }
+      set { _set54 = newValue }
+    }
+    private var _set56: String?
+    public var key: String {
+      get { if let value = _set56 { return value } else { return _object?.key ?? "" } }
+      set { _set56 = newValue }
+    }
+    private var _set58: UInt32?
+    public var hashed: UInt32 {
+      get { if let value = _set58 { return value } else { return _object?.hashed ?? 0 } }
+      set { _set58 = newValue }
+    }
+    private var _set62: V.E??
+    public var oe: V.E? {
+      get { if let value = _set62 { return value } else { return _object?.oe } }
+      set { _set62 = newValue }
+    }
+    private var _set64: V.F??
+    public var of: V.F? {
+      get { if let value = _set64 { return value } else { return _object?.of } }
+      set { _set64 = newValue }
+    }
+    private var _set66: V.E?
+    public var eb: V.E {
+      get { if let value = _set66 { return value } else { return _object?.eb ?? V.E.B } }
+      set { _set66 = newValue }
+    }
+    private var _set68: Float32?
+    public var fl: Float32 {
+      get { if let value = _set68 { return value } else { return _object?.fl ?? .nan } }
+      set { _set68 = newValue }
+    }
+    private var _set70: Double?
+    public var d2: Double {
+      get { if let value = _set70 { return value } else { return _object?.d2 ?? .infinity } }
+      set { _set70 = newValue }
+    }
+    private var _set72: Double?
+    public var d3: Double {
+      get { if let value = _set72 { return value } else { return _object?.d3 ?? .infinity } }
+      set { _set72 = newValue }
+    }
+    private var _set74: String?
+    public var s0: String {
+      get { if let value = _set74 { return value } else { return _object?.s0 ?? "x\u{0}y" } }
+      set { _set74 = newValue }
+    }
+    private var _set76: String?
+    public var sm: String {
+      get { if let value = _set76 { return value } else { return _object?.sm ?? "" } }
+      set { _set76 = newValue }
+    }
+    private var _set78: Bool?
+    public var b1: Bool {
+      get { if let value = _set78 { return value } else { return _object?.b1 ?? true } }
+      set { _set78 = newValue }
+    }
+    private var _set80: V.F?
+    public var ff: V.F {
+      get { if let value = _set80 { return value } else { return _object?.ff ?? V.F(rawValue: 9223372036854775809) } }
+      set { _set80 = newValue }
+    }
 
     private init(_ type: ChangeRequestType, base: R?, of o: R?) {
       _base = base
@@ -152,49 +296,134 @@ extension V {
       let __type = _type
       _type = .none
       let __result = SQLitePersistenceToolbox._commit(
-        toolbox, __type, of: R.self, base: _base, isUpsert: _isUpsert) {
-        __builder in
-        RBuilder(
-          id: self.id,
-          a: self.a,
-          b: self.b,
-          c: self.c,
-          d: self.d,
-          e: self.e,
-          f: self.f,
-          g: self.g,
-          h: self.h,
-          i: self.i,
-          j: self.j,
-          k: self.k,
-          l: self.l,
-          m: self.m,
-          n: self.n,
-          o: self.o,
-          p: self.p,
-          q: self.q,
-          r: self.r,
-          u: self.u,
-          v: self.v,
-          w: self.w,
-          nest: self.nest,
-          flex: self.flex,
-          key: self.key,
-          hashed: self.hashed,
-          oe: self.oe,
-          of: self.of,
-          eb: self.eb,
-          fl: self.fl,
-          d2: self.d2,
-          d3: self.d3,
-          s0: self.s0,
-          sm: self.sm,
-          b1: self.b1,
-          ff: self.ff)
-        ._write(to: &__builder)
-      }
+        toolbox, __type, of: R.self, base: _base, isUpsert: _isUpsert,
+        patch: _patch, write: _write)
       if case .inserted(let __object)? = __result { _rowid = __object._rowid }
       return __result
+    }
+
+    private func _patch(_ payload: inout _PayloadPatch) -> Bool {
+      guard _base === _object,
+        _set6 == nil,
+        _set8 == nil,
+        _set10 == nil,
+        _set12 == nil,
+        _set14 == nil,
+        _set16 == nil,
+        _set18 == nil,
+        _set20 == nil,
+        _set22 == nil,
+        _set24 == nil,
+        _set26 == nil,
+        _set28 == nil,
+        _set30 == nil,
+        _set32 == nil,
+        _set34 == nil,
+        _set36 == nil,
+        _set40 == nil,
+        _set42 == nil,
+        _set46 == nil,
+        _set48 == nil,
+        _set50 == nil,
+        _set52 == nil,
+        _set54 == nil,
+        _set56 == nil,
+        _set74 == nil,
+        _set76 == nil
+      else { return false }
+      guard payload.set(_set4?.rawValue, def: 0, at: 4),
+        payload.set(_set58, def: 0, at: 58),
+        payload.set(optional: _set62.map { $0?.rawValue }, at: 62),
+        payload.set(optional: _set64.map { $0?.rawValue }, at: 64),
+        payload.set(_set66?.rawValue, def: 1, at: 66),
+        payload.set(_set68, def: .nan, at: 68),
+        payload.set(_set70, def: .infinity, at: 70),
+        payload.set(_set72, def: .infinity, at: 72),
+        payload.set(_set78, def: true, at: 78),
+        payload.set(_set80?.rawValue, def: 9223372036854775809, at: 80)
+      else { return false }
+      return true
+    }
+
+    private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+      if _set4 == nil,
+        _set6 == nil,
+        _set8 == nil,
+        _set10 == nil,
+        _set12 == nil,
+        _set14 == nil,
+        _set16 == nil,
+        _set18 == nil,
+        _set20 == nil,
+        _set22 == nil,
+        _set24 == nil,
+        _set26 == nil,
+        _set28 == nil,
+        _set30 == nil,
+        _set32 == nil,
+        _set34 == nil,
+        _set36 == nil,
+        _set40 == nil,
+        _set42 == nil,
+        _set46 == nil,
+        _set48 == nil,
+        _set50 == nil,
+        _set52 == nil,
+        _set54 == nil,
+        _set56 == nil,
+        _set58 == nil,
+        _set62 == nil,
+        _set64 == nil,
+        _set66 == nil,
+        _set68 == nil,
+        _set70 == nil,
+        _set72 == nil,
+        _set74 == nil,
+        _set76 == nil,
+        _set78 == nil,
+        _set80 == nil,
+        let object = _object
+      {
+        return object.to(flatBufferBuilder: &builder)
+      }
+      return RBuilder(
+        id: self.id,
+        a: self.a,
+        b: self.b,
+        c: self.c,
+        d: self.d,
+        e: self.e,
+        f: self.f,
+        g: self.g,
+        h: self.h,
+        i: self.i,
+        j: self.j,
+        k: self.k,
+        l: self.l,
+        m: self.m,
+        n: self.n,
+        o: self.o,
+        p: self.p,
+        q: self.q,
+        r: self.r,
+        u: self.u,
+        v: self.v,
+        w: self.w,
+        nest: self.nest,
+        flex: self.flex,
+        key: self.key,
+        hashed: self.hashed,
+        oe: self.oe,
+        of: self.of,
+        eb: self.eb,
+        fl: self.fl,
+        d2: self.d2,
+        d3: self.d3,
+        s0: self.s0,
+        sm: self.sm,
+        b1: self.b1,
+        ff: self.ff)
+        ._write(to: &builder)
     }
   }
 }
