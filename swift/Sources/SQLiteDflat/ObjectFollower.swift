@@ -57,7 +57,7 @@ final class ObjectFollower<Element: Atom & Equatable>: @unchecked Sendable {
 
   /// Calls a closure after the transactions of the type so far, and delivers the first change.
   private func inTurn(_ work: @escaping () -> Void) {
-    let ended = Completion { [self] _ in deliver(nil) }
+    let ended = Completion.outcome { [self] _ in deliver(nil) }
     workspace?.perform([Element.self], { _ in work() }, ended, isInternal: true)
   }
 

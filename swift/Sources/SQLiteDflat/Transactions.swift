@@ -8,9 +8,7 @@ extension SQLiteWorkspace {
     changesHandler: @escaping Workspace.ChangesHandler,
     completionHandler: Workspace.CompletionHandler? = nil
   ) {
-    perform(
-      transactionalObjectTypes, changesHandler,
-      completionHandler.map { completion in Completion { completion($0 == nil) } })
+    perform(transactionalObjectTypes, changesHandler, completionHandler.map { .success($0) })
   }
 
   /// Queues a transaction. One of the library itself is not counted.
@@ -19,12 +17,13 @@ extension SQLiteWorkspace {
     isInternal: Bool = false
   ) {
     precondition(!types.isEmpty, "a transaction needs at least one type")
-    var tables: [OpaquePointer?] = []
-    let thread = ThreadState.current
-    for type in types {
-      let table = thread.table(of: type)
-      if !tables.contains(table) { tables.append(table) }
-    }
+    withTables(of: types) { enqueue($0, changes, completion, isInternal) }
+  }
+
+  private func enqueue(
+    _ tables: UnsafeBufferPointer<OpaquePointer?>, _ changes: @escaping Workspace.ChangesHandler,
+    _ completion: Completion?, _ isInternal: Bool
+  ) {
     do {
       let handle = try opened()
       let job = Job(self, changes, completion, isInternal: isInternal)
@@ -32,7 +31,8 @@ extension SQLiteWorkspace {
       let completion = dflat_completion(
         context: context(job), call: runCompletion, drop: released)
       try call {
-        dflat_perform(handle.pointer, &tables, tables.count, 0, handler, completion, $0)
+        dflat_perform(
+          handle.pointer, tables.baseAddress, tables.count, 0, handler, completion, $0)
       }
     } catch {
       report(error)
@@ -55,7 +55,7 @@ extension SQLiteWorkspace {
   ) {
     perform(
       transactionalObjectTypes, changesHandler,
-      Completion { error in resultHandler(error.map { .failure($0) } ?? .success(())) })
+      .outcome { error in resultHandler(error.map { .failure($0) } ?? .success(())) })
   }
 
   fileprivate func perform(_ job: Job, _ transaction: OpaquePointer) -> Int32 {
@@ -100,12 +100,35 @@ extension SQLiteWorkspace {
   }
 }
 
-/// A closure that is called with the outcome of a transaction.
-final class Completion: @unchecked Sendable {
-  let call: (Error?) -> Void
+/// Calls a function with the tables of types, each table once.
+private func withTables(
+  of types: [Any.Type], _ body: (UnsafeBufferPointer<OpaquePointer?>) -> Void
+) {
+  let thread = ThreadState.current
+  withUnsafeTemporaryAllocation(of: OpaquePointer?.self, capacity: types.count) { tables in
+    var count = 0
+    for type in types {
+      let table = thread.table(of: type)
+      guard !tables[..<count].contains(table) else { continue }
+      tables[count] = table
+      count += 1
+    }
+    body(UnsafeBufferPointer(rebasing: tables[..<count]))
+  }
+}
 
-  init(_ call: @escaping (Error?) -> Void) {
-    self.call = call
+/// A closure that is called with the outcome of a transaction.
+enum Completion: @unchecked Sendable {
+  /// Gets whether the transaction succeeded.
+  case success(Workspace.CompletionHandler)
+  /// Gets the error.
+  case outcome((Error?) -> Void)
+
+  func call(_ error: Error?) {
+    switch self {
+    case .success(let completion): completion(error == nil)
+    case .outcome(let completion): completion(error)
+    }
   }
 }
 
