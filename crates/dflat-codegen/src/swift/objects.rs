@@ -108,19 +108,19 @@ impl Scope<'_> {
             text.line("_place = nil");
             text.line("_values = _ValueBox(values)");
         });
-        text.item("public init(_ place: _PayloadReader)", |text| {
+        // An initialiser sets the number and the time without a check of exclusive access.
+        let head = "public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = \
+                    -1)";
+        text.item(head, |text| {
             text.line("_place = place");
             text.line("_values = nil");
+            text.line("_rowid = rowid");
+            text.line("_changesTimestamp = timestamp");
         });
         text.item(
             "public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) \
              -> Dflat.Atom",
-            |text| {
-                text.line("let object = Self(place)");
-                text.line("object._rowid = rowid");
-                text.line("object._changesTimestamp = timestamp");
-                text.line("return object");
-            },
+            |text| text.line("Self(place, rowid, timestamp)"),
         );
         text.item("public var _payload: _Payload?", |text| {
             text.line("_place?.whole");

@@ -149,16 +149,15 @@ public final class BenchDoc: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader) {
+  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
     _place = place
     _values = nil
+    _rowid = rowid
+    _changesTimestamp = timestamp
   }
 
   public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    let object = Self(place)
-    object._rowid = rowid
-    object._changesTimestamp = timestamp
-    return object
+    Self(place, rowid, timestamp)
   }
 
   public var _payload: _Payload? {
