@@ -108,8 +108,9 @@ pub(super) fn for_each(
     }
     let row_ids = fetch.row_ids()?;
     for row_ids in row_ids.chunks(BATCH) {
-        let objects = snapshot
-            .read(|snapshot, origin| find_many(snapshot, table, row_ids, &fetch.control, origin))?;
+        let objects = snapshot.read(table, |snapshot, origin| {
+            find_many(snapshot, table, row_ids, &fetch.control, origin)
+        })?;
         objects.iter().try_for_each(&mut *visit)?;
     }
     Ok(())
