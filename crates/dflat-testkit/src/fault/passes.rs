@@ -267,7 +267,8 @@ fn each_of<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
             done.push((at, work(item)));
         }
     };
-    let threads = thread::available_parallelism().map_or(1, usize::from);
+    // A run waits for the device and for idle readers half of its time.
+    let threads = 2 * thread::available_parallelism().map_or(1, usize::from);
     let mut outcomes = thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(some)).collect();
         let outcomes = threads.into_iter().map(|thread| thread.join().unwrap());
