@@ -11,6 +11,7 @@ mod field_values;
 mod hostile;
 mod kept_objects;
 mod many_tables;
+mod merging;
 mod objects;
 mod plans;
 mod scalar_change;

@@ -50,9 +50,14 @@ pub fn merge(
         canonical: None,
     };
     let mut writer = Writer::new();
-    let slot = writer.begin();
-    copier(older, true).table(&mut writer, slot, ROOT_TYPE, TableView::root(before)?)?;
-    let seen = writer.finish().map_err(|_| Malformed)?.to_vec();
+    let mut seen_in = |payload| -> Result<Vec<u8>, Malformed> {
+        let slot = writer.begin();
+        copier(older, true).table(&mut writer, slot, ROOT_TYPE, TableView::root(payload)?)?;
+        Ok(writer.finish().map_err(|_| Malformed)?.to_vec())
+    };
+    let seen = seen_in(before)?;
+    // An update that wrote numbers over a copy of the stored bytes still has their hidden parts.
+    let after = seen_in(after)?;
     let merger = Merger {
         older: copier(older, false),
         newest: copier(newest, false),
@@ -62,7 +67,7 @@ pub fn merge(
     let versions = Versions {
         before: TableView::root(before)?,
         seen: TableView::root(&seen)?,
-        after: TableView::root(after)?,
+        after: TableView::root(&after)?,
     };
     let slot = writer.begin();
     merger.table(&mut writer, slot, (ROOT_TYPE, ROOT_TYPE), versions)?;
