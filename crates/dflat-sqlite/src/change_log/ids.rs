@@ -1,10 +1,10 @@
 //! The ids of change records.
 //!
 //! SQLite keeps the largest id that an `AUTOINCREMENT` table ever had in `sqlite_sequence`, and
-//! gives a new row a larger one. To raise that number with each record would add a page to each
-//! commit. So a writer raises it beforehand, for many records at once, and numbers the records
-//! itself: each has the id after that of the record before. If an id is larger than the number,
-//! SQLite raises the number.
+//! gives a new row a larger one. If that number were raised with each record, each commit would
+//! write another page. So a writer raises the number for many records at once, and gives each
+//! record the id after that of the record before. If an id is larger than the number, SQLite raises
+//! the number.
 
 use std::ops::ControlFlow;
 

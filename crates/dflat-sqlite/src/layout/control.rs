@@ -9,13 +9,14 @@ pub(crate) const CHANGE_LOG: &str = "CREATE TABLE dflat__log (id INTEGER PRIMARY
 pub(crate) const CHANGE_LOG_NAME: &str = "dflat__log";
 
 /// The triggers of the change log. If another program deletes the last record or gives that record
-/// another id, a row without a record takes the next place, so that the gap before it shows.
+/// another id, a row without a record gets a larger id, so that readers find the gap before it. An
+/// `UPDATE OF id` would miss an update that calls the column `rowid`.
 pub(crate) const CHANGE_LOG_TRIGGERS: [&str; 2] = [
     "CREATE TRIGGER dflat__log_deleted AFTER DELETE ON dflat__log \
      WHEN OLD.id > (SELECT coalesce(max(id), 0) FROM dflat__log) BEGIN \
      INSERT INTO dflat__log (incarnation, commits, digest, salt, place, record) \
      VALUES (0, -1, 0, 0, -1, x''); END",
-    "CREATE TRIGGER dflat__log_moved AFTER UPDATE OF id ON dflat__log \
+    "CREATE TRIGGER dflat__log_moved AFTER UPDATE ON dflat__log \
      WHEN OLD.id > (SELECT coalesce(max(id), 0) FROM dflat__log) BEGIN \
      INSERT INTO dflat__log (incarnation, commits, digest, salt, place, record) \
      VALUES (0, -1, 0, 0, -1, x''); END",
@@ -122,9 +123,9 @@ pub(crate) enum ControlStatement {
     AppendRecord,
     /// Reads the id up to which ids of records may have been used.
     ReservedRecordId,
-    /// Sets this id.
+    /// Sets the id up to which ids of records may have been used.
     RaiseRecordIds,
-    /// Sets this id in a file that has none.
+    /// Sets the same id in a file that has none yet.
     BeginRecordIds,
     /// Reads the id of the last record; without records, the id up to which ids may have been used.
     LastRecordId,

@@ -244,8 +244,8 @@ fn commit_without_records_of_the_library_is_never_missed() {
     assert_eq!(two.readings().1, 0);
 }
 
-/// Also if only the last record was deleted, or got another id, and whether or not the writer has
-/// written since.
+/// The same holds if only the last record was deleted or got another id, and whether or not the
+/// writer has written since.
 // Promise: storage-format#S29
 #[test]
 fn records_that_were_deleted_unread_have_everything_read_again() {
@@ -254,6 +254,7 @@ fn records_that_were_deleted_unread_have_everything_read_again() {
         "DELETE FROM dflat__log".to_owned(),
         format!("DELETE FROM dflat__log {LAST}"),
         format!("UPDATE dflat__log SET id = 0 {LAST}"),
+        format!("UPDATE dflat__log SET rowid = 0 {LAST}"),
     ] {
         for writes_later in [false, true] {
             let two = Two::new();
