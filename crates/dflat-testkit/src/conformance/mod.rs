@@ -2,9 +2,13 @@
 
 #![allow(missing_docs, reason = "the name of a law is its sentence")]
 
-/// Declares the modules of a room of laws, and a macro that makes a test of each law.
+/// Declares the modules of a room of laws, and a macro that makes a test of each law. Some laws are
+/// marked as `not_on_packs`.
 macro_rules! laws {
-    (($d:tt) $tests:ident of $room:ident; $($module:ident { $($law:ident)* })*) => {
+    (
+        ($d:tt) $tests:ident of $room:ident;
+        $($module:ident { $($(#[$mark:ident])? $law:ident)* })*
+    ) => {
         $(pub mod $module;)*
 
         #[doc(hidden)]
@@ -21,6 +25,26 @@ macro_rules! laws {
                     })*
                 })*
             };
+            ($d open:path, on packs) => {
+                $(mod $module {
+                    $($crate::law_on_packs! {
+                        $([$mark])? $law, $crate::conformance::$room::$module::$law, $d open
+                    })*
+                })*
+            };
+        }
+    };
+}
+
+/// Makes a test of a law, unless the law is marked.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! law_on_packs {
+    ([not_on_packs] $law:ident, $check:path, $open:path) => {};
+    ($law:ident, $check:path, $open:path) => {
+        #[test]
+        fn $law() {
+            $crate::fixture::check($check, $open);
         }
     };
 }

@@ -267,7 +267,7 @@ fn each_of<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
             done.push((at, work(item)));
         }
     };
-    // A run waits for the device and for idle readers half of its time.
+    // Half of its time, a run waits for the device and for idle readers.
     let threads = 2 * thread::available_parallelism().map_or(1, usize::from);
     let mut outcomes = thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(some)).collect();

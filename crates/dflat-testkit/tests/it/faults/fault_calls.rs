@@ -95,10 +95,10 @@ fn failed_write_inside_a_transaction_loses_no_commit() {
 #[test]
 fn failed_maintenance_loses_no_commit() {
     let operations = [Operation::Write, Operation::Flush, Operation::Truncate];
-    fault::each_sampled(&operations, &FAILURES, 25, maintained);
-    fault::each_sampled(&LOOKING, &IO, 15, maintained);
+    fault::each_sampled(&operations, &FAILURES, 50, maintained);
+    fault::each_sampled(&LOOKING, &IO, 30, maintained);
     fault::each_sampled(&CREATING, &NO_SPACE, 10, maintained);
-    fault::each_sampled(&[Operation::Delete], &IO, 15, maintained);
+    fault::each_sampled(&[Operation::Delete], &IO, 30, maintained);
 }
 
 fn maintained(device: &Device) -> Outcome {
