@@ -1,20 +1,19 @@
 //! The foundation of versions of the objects of the Dflat object database.
 //!
 //! A version of all objects of one type is a [tree] that is named by a hash of its content.
-//! Its leaves hold the [keys](key) of the objects in their order, each with the hash of the
-//! object's payload. Its [nodes](node) are FlatBuffers messages, stored as [chunks](chunk) under
-//! the hashes of their bytes.
+//! Its leaves hold the [keys](dflat_model::key) of the objects in their order, each with the hash
+//! of the object's payload. Its [nodes](node) are FlatBuffers messages, stored as [chunks](chunk)
+//! under the hashes of their bytes.
 //!
 //! Equal content has an equal root, whatever changes led to it and whatever program made them.
 //! Two trees are therefore compared by reading only the nodes that differ.
 //!
-//! The modules, top down; each uses only those below it: [`tree`]; [`node`]; [`chunk`] and
-//! [`key`]. The page `docs/history-format.md` of the repository has the exact bytes.
+//! The modules, top down; each uses only those below it: [`tree`]; [`node`]; [`chunk`]. The page
+//! `docs/history-format.md` of the repository has the exact bytes.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod chunk;
-pub mod key;
 pub mod node;
 pub mod tree;
 

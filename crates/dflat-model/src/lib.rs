@@ -1,5 +1,5 @@
-//! Plain data of the Dflat object database: descriptors, values, predicates, queries, and records
-//! of changes.
+//! Plain data of the Dflat object database: descriptors, values, keys, predicates, queries, and
+//! records of changes.
 //!
 //! The schema compiler and the engine both depend on this crate. It compares, prints and encodes
 //! its data, and has no dependencies. The public interface of Dflat is the crate `dflat`.
@@ -13,6 +13,7 @@ mod expression;
 mod field;
 mod id;
 mod index;
+pub mod key;
 mod predicate;
 mod query;
 pub mod record;

@@ -41,7 +41,7 @@ impl PiecewiseHash {
 /// The content of one type: its objects, each with the zeros behind it, and their lengths.
 pub(crate) struct TypeContent {
     pub(crate) data: PiecewiseHash,
-    pub(crate) lengths: PiecewiseHash,
+    lengths: PiecewiseHash,
 }
 
 impl TypeContent {

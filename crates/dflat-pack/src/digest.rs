@@ -78,7 +78,7 @@ impl FromStr for Digest {
         let bytes = bytes.filter(|_| rest.is_empty());
         let bytes = bytes.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
         bytes.map(Self).ok_or_else(|| {
-            let message = format!("`{text}` is no name of a pack: 64 hexadecimal digits");
+            let message = format!("`{text}` is no digest: 64 digits of 0-9 and a-f are needed");
             Error::new(ErrorKind::InvalidArgument, message)
         })
     }

@@ -9,8 +9,8 @@
 //! A type is a descriptor (`Table`), and an object is verified bytes (`Object`), as in the crate
 //! `dflat-engine`. Rust programs use the typed interface of the crate `dflat`, feature `pack`.
 //!
-//! The rooms, top down: `backend` and `build`; `read`; `content`; `file`; `layout`; `key` and
-//! `digest`; `failure`.
+//! The rooms, top down: `backend` and `build`; `read`; `content`; `file`; `layout`; `digest`;
+//! `failure`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -20,14 +20,13 @@ mod content;
 mod digest;
 mod failure;
 mod file;
-mod key;
 mod layout;
 mod read;
 
 pub use backend::PackBackend;
 pub use build::{BuildOptions, BuildProgress, PackBuilder};
 pub use digest::Digest;
-pub use read::{Combination, Iter, Objects, ObjectsReader, OpenOptions, Pack, SetIter};
+pub use read::{Iter, Objects, ObjectsReader, OpenOptions, Pack, SetIter};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

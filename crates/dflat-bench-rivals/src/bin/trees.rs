@@ -1,10 +1,11 @@
 //! The trees of `dflat-history` by themselves, beside those of `prolly-map`, in memory.
 //!
-//! Each line is an operation, its number of edits, and nanoseconds: for one entry of `build` and
-//! `get`, for all edits otherwise; the best of several rounds. The keys have 8 bytes and the values
-//! 32, scattered at random; half of the edits are updates, and half are insertions. The last lines
-//! are a leaf of 100 entries, whose keys and values are pairs of numbers: read whole, by place, and
-//! for a key that it lacks. Arguments choose parts: `page`, `dflat`, `prolly-map`.
+//! Each line has a store, an operation, its number of edits, and nanoseconds. Those of `build` and
+//! `get` are for one entry; those of `apply`, `diff` and `merge` are for all edits, in the best of
+//! several rounds. The keys have 8 bytes and the values 32. The edits are scattered at random: half
+//! of them are updates, and half are insertions. The lines of `page` are for a leaf of 100
+//! entries with keys of 16 bytes: all entries read, one entry read by place, and a look-up of a key
+//! that the leaf lacks. Arguments choose parts: `page`, `dflat`, `prolly-map`.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -6,8 +6,8 @@ use std::fmt;
 ///
 /// The whole hash is kept. A peer that sends chunks may be hostile, and two different payloads
 /// with one hash would make two devices believe that they have the same content. To find such a
-/// pair takes 2^128 attempts for 32 bytes, and 2^80 for the 20 bytes that Dolt and Git use, which
-/// machines that search for hashes make within hours. The difference costs 12 bytes for an object,
+/// pair takes about 2^128 attempts for 32 bytes, and 2^80 for the 20 bytes of Dolt and Git; 2^80
+/// attempts are within the reach of large machines. The difference costs 12 bytes for an object,
 /// about one hundredth of an object of 1 KiB.
 ///
 /// Addresses compare as their bytes do, and `Display` shows them in hexadecimal.

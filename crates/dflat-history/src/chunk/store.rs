@@ -36,7 +36,11 @@ impl Chunk {
     pub fn checked(address: Address, bytes: impl Into<Arc<[u8]>>) -> Result<Self> {
         let bytes = bytes.into();
         if bytes.len() > Self::BYTES_MAX {
-            let message = format!("chunk {address} has {} bytes", bytes.len());
+            let message = format!(
+                "chunk {address} has {} bytes; at most {} are allowed",
+                bytes.len(),
+                Self::BYTES_MAX
+            );
             return Err(Error::new(ErrorKind::Corrupt, message));
         }
         let chunk = Self::new(bytes);
@@ -79,8 +83,8 @@ pub trait ChunkStore: Send + Sync {
 
     /// Keeps these chunks.
     ///
-    /// The nodes of a tree are put from its leaves up, so a store whose chunks survive a fault in
-    /// the order of the calls never has a node without its children.
+    /// The nodes of a tree are put from its leaves up, also within one call. So a store never has a
+    /// node without its children, if a fault that loses a chunk also loses all chunks after it.
     ///
     /// # Errors
     /// If the store cannot be written. Any of the chunks may have been kept.

@@ -31,7 +31,7 @@ pub const KEY_BYTES_MAX: usize = 16 * 1024;
 /// The maximum level of a node.
 ///
 /// A node that is not the last of its level has at least two entries, so a tree of this height has
-/// more than 2^30 entries; a tree of small keys has about 90 times as many with each level.
+/// more than 2^30 entries; a tree of small keys has over 100 times as many with each level.
 pub const LEVEL_MAX: u8 = 31;
 
 /// The four bytes that mark a chunk as a node.
@@ -66,8 +66,8 @@ impl Node {
     /// Verifies a chunk as a node.
     ///
     /// The bytes are any bytes. The time is in proportion to them, and no memory is allocated.
-    /// Whether the node has the place in its tree that its bytes claim is for
-    /// [`Trees::check`](crate::tree::Trees::check) to say.
+    /// This does not verify the place of the node in a tree:
+    /// [`Trees::check`](crate::tree::Trees::check) does.
     ///
     /// # Errors
     /// [`ErrorKind::Corrupt`] if the chunk is not a node: its message has another form, its keys do
@@ -117,7 +117,7 @@ impl Node {
         self.layout.len == 0
     }
 
-    /// The entries, for reading. This takes no time to speak of, and allocates nothing.
+    /// The entries, for reading in place. This allocates nothing.
     #[inline]
     #[must_use]
     pub fn view(&self) -> NodeView<'_> {

@@ -46,6 +46,18 @@ fn a_written_node_is_read_again() {
     }
 }
 
+#[test]
+fn an_entry_that_does_not_exist_is_empty() {
+    for node in samples() {
+        let view = node.view();
+        for index in [view.len(), view.len() + 1, usize::MAX - 1, usize::MAX] {
+            assert!(view.key(index).is_empty(), "{index}");
+            assert_eq!(view.address(index), Address::from_bytes([0; 32]));
+            assert_eq!(view.entry(index), None);
+        }
+    }
+}
+
 /// The address shows each flipped bit. Bytes with an address of their own are refused, or are
 /// exactly the node of the values that are read from them.
 #[test]

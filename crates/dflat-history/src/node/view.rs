@@ -24,11 +24,11 @@ pub struct NodeView<'a> {
 /// One entry of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeEntry<'a> {
-    /// The key of an object; not in a leaf, the last key below the child.
+    /// In a leaf, the key of an object; in any other node, the last key below the child.
     pub key: &'a [u8],
-    /// The hash of the object's payload; not in a leaf, the address of the child.
+    /// In a leaf, the hash of the object's payload; in any other node, the address of the child.
     pub address: Address,
-    /// The number of objects: 1 in a leaf.
+    /// The number of objects below the entry: 1 in a leaf.
     pub count: u64,
 }
 
@@ -177,7 +177,8 @@ impl<'a> NodeView<'a> {
         self.partition(first..end, |index| self.key(index) < key)
     }
 
-    /// The first of these entries for which `is_before` does not hold, as it holds for none after.
+    /// The first of these entries for which `is_before` does not hold. It holds for no entry
+    /// after that.
     #[inline]
     fn partition(
         &self,
@@ -222,7 +223,7 @@ impl<'a> NodeView<'a> {
             let start = self.key_len * index;
             return (start, start + self.key_len);
         }
-        match self.offsets.get(index..index + 2) {
+        match self.offsets.get(index..index.saturating_add(2)) {
             Some([start, end]) => (
                 usize::from(u16::from_le_bytes(*start)),
                 usize::from(u16::from_le_bytes(*end)),

@@ -26,8 +26,8 @@ impl Trees {
     /// The tree after these edits, whose keys ascend.
     ///
     /// An edit that changes nothing is allowed: the deletion of a key that is absent, or the
-    /// payload that the key has. The memory is in proportion to the edits. Nodes without an edit
-    /// are neither read nor written, save those up to the next common boundary.
+    /// payload that the key has. The memory is in proportion to the edits. Nodes below which no
+    /// key is edited are neither read nor written, save those up to the next common boundary.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] if a key is not above the one before, or is longer than
@@ -36,7 +36,7 @@ impl Trees {
     pub fn apply(&self, root: &Root, edits: impl IntoIterator<Item = Edit>) -> Result<Root> {
         let mut sorted: Vec<NodeEdit> = Vec::new();
         for edit in edits {
-            check_key(&edit.key)?;
+            check_key("edit", &edit.key)?;
             if sorted.last().is_some_and(|last| last.key >= edit.key) {
                 return Err(unsorted("edit", sorted.len() as u64));
             }
@@ -79,7 +79,7 @@ impl Trees {
         output: &mut Output<'_>,
         replaced: &mut dyn FnMut(Vec<Child>, Vec<Child>),
     ) -> Result<()> {
-        let mut cursor = LevelCursor::new(self, top, level)?;
+        let mut cursor = LevelCursor::new(self, top, level);
         let mut run = Run {
             writer: LevelWriter::new(level),
             output,
@@ -88,6 +88,7 @@ impl Trees {
         let mut rest = edits;
         while let Some(first) = rest.first() {
             cursor.seek(&first.key)?;
+            let begin = cursor.node().address();
             let (mut old, waiting) = (Vec::new(), rest.len());
             loop {
                 let node = cursor.node();
@@ -105,8 +106,10 @@ impl Trees {
                 cursor.advance()?;
             }
             if rest.len() == waiting {
-                // The parent of a node has another last key than the node.
-                let message = "cannot edit a tree: a node lacks the last key that its parent has";
+                // The parent of the node has another last key than the node.
+                let message = format!(
+                    "cannot edit a tree: chunk {begin} lacks the last key that its parent has"
+                );
                 return Err(Error::new(ErrorKind::Corrupt, message));
             }
             replaced(old, std::mem::take(&mut run.new));

@@ -161,7 +161,7 @@ impl Trees {
         let mut last: Option<K> = None;
         for ((key, payload), number) in entries.into_iter().zip(0..) {
             let bytes = key.as_ref();
-            check_key(bytes)?;
+            check_key("build", bytes)?;
             if last.as_ref().is_some_and(|last| last.as_ref() >= bytes) {
                 return Err(unsorted("build", number));
             }

@@ -14,8 +14,9 @@ pub(super) struct Frame {
 
 /// A place among the entries of a tree, which moves both ways.
 ///
-/// A cursor that has left the tree at either end is at no entry, until it is sought again. It reads
-/// a node when it enters it, and keeps one node of each level.
+/// A cursor that has left the tree at either end is at no entry, until one of the `seek` methods
+/// places it again. A cursor reads a node when it enters the node, and keeps one node of each
+/// level.
 #[derive(Debug)]
 pub struct TreeCursor<'t> {
     trees: &'t Trees,

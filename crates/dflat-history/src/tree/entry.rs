@@ -62,7 +62,7 @@ pub struct EntryChange {
 }
 
 impl EntryChange {
-    /// The edit that turns the first tree into the second, as far as this key goes.
+    /// The edit that turns this key's entry of the first tree into that of the second.
     #[must_use]
     pub fn redo(self) -> Edit {
         Edit {
@@ -71,7 +71,7 @@ impl EntryChange {
         }
     }
 
-    /// The edit that turns the second tree into the first, as far as this key goes.
+    /// The edit that turns this key's entry of the second tree into that of the first.
     #[must_use]
     pub fn undo(self) -> Edit {
         Edit {

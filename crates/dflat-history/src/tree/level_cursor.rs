@@ -16,16 +16,15 @@ pub(super) struct LevelCursor<'t> {
 }
 
 impl<'t> LevelCursor<'t> {
-    /// The first node of a level, which is not above that of the root.
-    pub(super) fn new(trees: &'t Trees, root: &Node, level: u8) -> Result<Self> {
-        let mut cursor = Self {
+    /// A cursor for a level that is not above that of the root. It is at the root, and comes to the
+    /// level with the first [`seek`](Self::seek).
+    pub(super) fn new(trees: &'t Trees, root: &Node, level: u8) -> Self {
+        Self {
             trees,
             level,
             above: Vec::new(),
             node: root.clone(),
-        };
-        cursor.descend(|_| 0)?;
-        Ok(cursor)
+        }
     }
 
     /// The node at the cursor.
@@ -46,7 +45,7 @@ impl<'t> LevelCursor<'t> {
             let view = node.view();
             view.key(view.len().saturating_sub(1)) < key
         };
-        if !is_below(&self.node) {
+        if self.node.level() == self.level && !is_below(&self.node) {
             return Ok(());
         }
         while let Some(frame) = self.above.pop() {

@@ -3,7 +3,7 @@
 //! A tree maps keys to the hashes of payloads, in the order of the bytes of the keys. It is made
 //! of [nodes](crate::node). Where a node ends is decided by the keys that it holds, and by nothing
 //! else, so equal content has equal nodes and one [`Root`], whatever edits led to it. An edit
-//! makes one new node at each level, and all others are shared with the tree before.
+//! makes one new node at each level, seldom more, and shares all others with the tree before.
 //!
 //! [`Trees`] reads and makes trees in a [store of chunks](crate::chunk::ChunkStore).
 //!

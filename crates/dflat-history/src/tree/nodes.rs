@@ -42,10 +42,10 @@ impl Root {
 /// Reads and makes trees in a store.
 ///
 /// Any number of threads may use a `Trees` at the same time. It keeps verified nodes in memory,
-/// within a number of bytes. Nodes are verified when they are read; whether they form a tree as
-/// this crate makes it, [`check`](Self::check) says. Reading a tree that does not pass this check
-/// gives wrong answers or an error, and never a panic. Such a tree may promise more entries than
-/// any memory holds, so check a tree of others before you compare or merge it.
+/// within a number of bytes. Nodes are verified when they are read; [`check`](Self::check)
+/// finds whether they form a tree as this crate makes it. Reading a tree that does not pass this
+/// check gives wrong answers or an error, and never a panic. Such a tree may promise more entries
+/// than any memory holds, so check a tree of others before you edit, compare or merge it.
 pub struct Trees {
     store: Arc<dyn ChunkStore>,
     cache: NodeCache,
@@ -141,12 +141,12 @@ fn misplaced(child: &Node, parent: &Node) -> Error {
 
 /// Fails for a key that is too long for a tree.
 #[inline]
-pub(super) fn check_key(key: &[u8]) -> Result<()> {
+pub(super) fn check_key(operation: &str, key: &[u8]) -> Result<()> {
     if key.len() <= KEY_BYTES_MAX {
         return Ok(());
     }
     let message = format!(
-        "a key has {} bytes in a tree; at most {KEY_BYTES_MAX} are allowed",
+        "cannot {operation} a tree: a key has {} bytes; at most {KEY_BYTES_MAX} are allowed",
         key.len()
     );
     Err(Error::new(ErrorKind::InvalidArgument, message))
@@ -159,6 +159,16 @@ pub(super) fn unsorted(operation: &str, number: u64) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
+/// Edits make such a node only of one that a hostile peer has made without ends.
+#[cold]
+fn too_large(bytes: usize) -> Error {
+    let message = format!(
+        "cannot edit a tree: a node would have {bytes} bytes; at most {} are allowed",
+        Chunk::BYTES_MAX
+    );
+    Error::new(ErrorKind::Corrupt, message)
+}
+
 /// New nodes on their way into the store.
 pub(super) struct Output<'t> {
     trees: &'t Trees,
@@ -168,6 +178,10 @@ pub(super) struct Output<'t> {
 impl Output<'_> {
     /// Keeps a new node. With `soon`, it also stays in memory, because it is about to be read.
     pub(super) fn put(&mut self, node: Node, soon: bool) -> Result<()> {
+        let bytes = node.chunk().bytes().len();
+        if bytes > Chunk::BYTES_MAX {
+            return Err(too_large(bytes));
+        }
         self.pending.push(node.chunk().clone());
         if soon {
             self.trees.cache.put(node);

@@ -1,12 +1,11 @@
-//! The number of chunks that a difference reads.
+//! The number of chunks that differences and edits read.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dflat_history::chunk::{Address, MemoryStore};
-use dflat_history::key;
 use dflat_history::tree::{Edit, Root, Trees};
-use dflat_model::ValueRef;
+use dflat_model::{ValueRef, key};
 
 use crate::random::Random;
 
@@ -60,4 +59,24 @@ fn one_edit_in_a_million_entries_reads_at_most_eight_chunks() {
     assert!(updates.keys().all(|reads| *reads <= 8), "{updates:?}");
     let few = others.range(..=8).map(|(_, count)| count).sum::<i32>();
     assert!(few >= 290, "of 300 insertions and deletions: {others:?}");
+}
+
+/// An update reads one node of each level, as a lookup of its key does.
+#[test]
+fn an_update_reads_as_many_chunks_as_a_lookup() {
+    let store = Arc::new(MemoryStore::new());
+    let cold = || Trees::new(Arc::clone(&store) as Arc<_>);
+    let entries = 100_000;
+    let root = tree(&cold(), entries);
+    for number in [0, entries / 2, entries - 1] {
+        let key = key_of(2 * number);
+        let first = store.reads();
+        assert!(cold().get(&root, &key).unwrap().is_some());
+        let height = store.reads() - first;
+        assert!(height > 1, "{height}");
+        let edit = Edit::put(key, Address::of(b"after"));
+        let first = store.reads();
+        cold().apply(&root, [edit]).unwrap();
+        assert_eq!(store.reads() - first, height, "{number}");
+    }
 }

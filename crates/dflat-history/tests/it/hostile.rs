@@ -235,3 +235,46 @@ fn an_edit_between_the_keys_of_a_child_and_its_parent_is_refused() {
     let error = trees.apply(&Root::from_address(bad.address()), [edit]);
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Corrupt);
 }
+
+/// A collection reserves memory for the entries that a range promises.
+#[test]
+fn a_range_of_a_tree_with_false_counts_is_collected() {
+    let (store, root, model) = sample(3);
+    let chunk = store.get_many(&[root.address()]).unwrap().pop().flatten();
+    let node = Node::read(chunk.unwrap()).unwrap();
+    assert_eq!(node.level(), 1);
+    let mut writer = NodeWriter::new(1);
+    for place in 0..node.len() {
+        let entry = node.view().entry(place).unwrap();
+        writer.push(entry.key, &entry.address, u64::MAX >> 10);
+    }
+    let bad = writer.finish();
+    store.put_many(&[bad.chunk().clone()]).unwrap();
+    let trees = Trees::new(Arc::clone(&store) as Arc<_>);
+    let root = Root::from_address(bad.address());
+    let range = trees.range(&root, ..).unwrap();
+    assert!(range.len() > u64::MAX >> 10);
+    let found: Vec<Result<_>> = range.collect();
+    assert!(found.iter().all(Result::is_ok));
+    assert_eq!(found.len(), model.len());
+}
+
+/// A node that lacks its ends gets a long key before its last one.
+#[test]
+fn an_edit_that_makes_a_node_too_large_is_refused() {
+    let store = Arc::new(MemoryStore::new());
+    let payload = Address::of(b"");
+    let key = |first: u8, len: usize| vec![first; len];
+    let long = [1, 2, 3].map(|first| key(first, 16_384));
+    let mut writer = NodeWriter::new(0);
+    for key in long.iter().chain(&[key(4, 16_000), key(6, 1)]) {
+        writer.push(key, &payload, 1);
+    }
+    let unsplit = Node::read(writer.finish().chunk().clone()).unwrap();
+    store.put_many(&[unsplit.chunk().clone()]).unwrap();
+    let trees = Trees::new(Arc::clone(&store) as Arc<_>);
+    let edit = Edit::put(key(5, 16_384), payload);
+    let edited = trees.apply(&Root::from_address(unsplit.address()), [edit]);
+    assert_eq!(edited.unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(store.len(), 1);
+}

@@ -3,10 +3,9 @@
 use std::fmt::Write;
 
 use dflat_history::chunk::Address;
-use dflat_history::key;
 use dflat_history::node::{Node, NodeWriter};
 use dflat_history::tree::Root;
-use dflat_model::ValueRef;
+use dflat_model::{ValueRef, key};
 
 use crate::model::trees;
 

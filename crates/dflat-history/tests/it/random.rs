@@ -69,6 +69,6 @@ impl Keys {
                 Value::text(&number.to_string()),
             ],
         };
-        dflat_history::key::encode(values.iter().map(Value::as_ref))
+        dflat_model::key::encode(values.iter().map(Value::as_ref))
     }
 }

@@ -59,15 +59,21 @@ impl PackBackend {
         // No code that can panic runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// The state of a backend that is not closed.
+    fn unclosed(&self) -> Result<MutexGuard<'_, State>> {
+        let state = self.lock();
+        if state.closed {
+            let message = format!("cannot use {}: it is shut down", self.pack.path().display());
+            return Err(Error::new(ErrorKind::ShutDown, message));
+        }
+        Ok(state)
+    }
 }
 
 impl Backend for PackBackend {
     fn snapshot(self: Arc<Self>, _view: View) -> Result<Box<dyn Snapshot>> {
-        let mut state = self.lock();
-        if state.closed {
-            let message = "cannot use the pack: it is shut down";
-            return Err(Error::new(ErrorKind::ShutDown, message));
-        }
+        let mut state = self.unclosed()?;
         state.open += 1;
         drop(state);
         Ok(Box::new(PackSnapshot {
@@ -77,10 +83,7 @@ impl Backend for PackBackend {
     }
 
     fn begin(self: Arc<Self>, _durability: Durability) -> Result<Box<dyn WriteTransaction>> {
-        if self.lock().closed {
-            let message = "cannot use the pack: it is shut down";
-            return Err(Error::new(ErrorKind::ShutDown, message));
-        }
+        drop(self.unclosed()?);
         let path = self.pack.path().display();
         let message = format!("cannot write {path}: a pack cannot be changed");
         Err(Error::new(ErrorKind::ReadOnly, message))

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use dflat_engine::Result;
 use dflat_engine::storage::{Key, KeyScan, Row, ScanPlan, Source};
-use dflat_model::{Direction, IndexDescriptor, RowId, Table, Value, ValueRef};
+use dflat_model::{Direction, IndexDescriptor, RowId, Table, Value, ValueRef, key};
 
-use crate::key;
 use crate::read::{Pack, Reach, RecordReader, Run, StoredType};
 
 /// The position among a pack's indexes of the one with this definition.
@@ -127,7 +126,7 @@ impl Rows<'_, '_> {
 
     fn primary_key(&mut self, parts: &[ValueRef<'_>]) -> Visited {
         let mut key = Vec::new();
-        key::encode_all(parts.iter().copied(), &mut key);
+        key::append_all(parts.iter().copied(), &mut key);
         match self.stored.find(self.objects, &key)? {
             Some((position, held)) => Ok((self.visit)(Row {
                 row_id: row_id(position),
@@ -143,7 +142,7 @@ impl Rows<'_, '_> {
         if scan.prefix.len() == self.stored.table.primary_key.len() {
             let parts: Vec<ValueRef<'_>> = scan.prefix.iter().map(Value::as_ref).collect();
             let mut key = Vec::new();
-            key::encode_all(parts, &mut key);
+            key::append_all(parts, &mut key);
             let found = self.stored.find(self.objects, &key)?;
             let position = found.map(|(position, _)| position);
             let position = position.filter(|position| is_after(*position, scan.after));
@@ -152,10 +151,7 @@ impl Rows<'_, '_> {
         let (start, end) = bounds(scan);
         let stored = self.stored;
         let start = stored.below(self.objects, &start)?;
-        let end = match end {
-            Some(end) => stored.below(self.objects, &end)?,
-            None => stored.objects.len(),
-        };
+        let end = stored.below(self.objects, &end)?;
         let first = scan
             .after
             .map_or(0, |after| u64::try_from(after.0).unwrap_or(0));
@@ -187,10 +183,7 @@ impl Rows<'_, '_> {
             start.extend_from_slice(&u64::try_from(after.0).unwrap_or(0).to_be_bytes());
         }
         let start = self.entries_below(run, &start)?;
-        let end = match end {
-            Some(end) => self.entries_below(run, &end)?,
-            None => run.len(),
-        };
+        let end = self.entries_below(run, &end)?;
         match scan.direction {
             Direction::Ascending => self.entry_range(run, start..end, scan.after, Reach::Ahead),
             Direction::Descending => self.entries_backwards(run, start..end, scan.after),
@@ -266,27 +259,28 @@ impl Rows<'_, '_> {
     }
 }
 
-/// The encoded bounds of a range: the first key in it, and the first key behind it. There is none
-/// behind a range that has all keys from its first on.
-fn bounds(scan: &KeyScan<'_>) -> (Vec<u8>, Option<Vec<u8>>) {
+/// The encoded bounds of a range: all keys from the first bound to below the second are in it.
+fn bounds(scan: &KeyScan<'_>) -> (Vec<u8>, Vec<u8>) {
     let mut prefix = Vec::new();
-    key::encode_all(scan.prefix.iter().map(Value::as_ref), &mut prefix);
+    key::append_all(scan.prefix.iter().map(Value::as_ref), &mut prefix);
     let at = |value: &Value| {
         let mut key = prefix.clone();
-        key::encode(value.as_ref(), &mut key);
+        key::append(value.as_ref(), &mut key);
         key
     };
-    let behind = |mut key: Vec<u8>| key::advance(&mut key).then_some(key);
+    let behind = |mut key: Vec<u8>| {
+        key.push(key::BEHIND);
+        key
+    };
     let start = match scan.lower {
         Bound::Unbounded => prefix.clone(),
         Bound::Included(value) => at(value),
-        // A value begins with a byte below 4, so there are bytes above all keys that begin with it.
-        Bound::Excluded(value) => behind(at(value)).unwrap_or_default(),
+        Bound::Excluded(value) => behind(at(value)),
     };
     let end = match scan.upper {
         Bound::Unbounded => behind(prefix),
         Bound::Included(value) => behind(at(value)),
-        Bound::Excluded(value) => Some(at(value)),
+        Bound::Excluded(value) => at(value),
     };
     (start, end)
 }

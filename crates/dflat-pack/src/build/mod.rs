@@ -61,8 +61,9 @@ impl Pack {
 /// the next build in the directory removes.
 ///
 /// # Cost
-/// A source that is sorted by the names of the tables, and then by keys, is written once, any other
-/// is written twice; three times if it is larger than 128 times the memory.
+/// A source that is sorted by the names of the tables, and then by keys, is written once. Any other
+/// is written twice. Each time that 128 times the memory has come, the objects so far are written
+/// once more.
 pub struct PackBuilder {
     scratch: Scratch,
     types: Arc<[SourceType]>,
@@ -120,9 +121,12 @@ impl PackBuilder {
     ///   descriptor does not know.
     /// - [`AlreadyExists`](ErrorKind::AlreadyExists) if the object before has the same key. Others
     ///   with the same key are found by [`finish`](Self::finish).
-    /// - [`Cancelled`](ErrorKind::Cancelled) if the callback for the progress cancelled the build.
+    /// - [`Cancelled`](ErrorKind::Cancelled) if the callback for the progress cancelled the build,
+    ///   and [`Panicked`](ErrorKind::Panicked) if it panicked.
     /// - [`StorageFull`](ErrorKind::StorageFull) and [`Io`](ErrorKind::Io) if the files cannot be
-    ///   written. The builder is of no more use then, and its further calls fail.
+    ///   written.
+    /// - [`Aborted`](ErrorKind::Aborted) if the callback cancelled or panicked, or a write failed,
+    ///   in an earlier call.
     pub fn add(&mut self, table: &Table, payload: &[u8]) -> Result<()> {
         self.refuse_broken()?;
         let (number, source) = self.source(table)?;
@@ -211,10 +215,7 @@ impl PackBuilder {
             let Some(ready) = taken else { break };
             let number = number_in(&ready.key);
             if last == ready.key {
-                let Some(source) = types.get(number) else {
-                    break;
-                };
-                return Err(source.exists_twice(&ready.derived.key));
+                return Err(source_of(&types, number)?.exists_twice(&ready.derived.key));
             }
             write(&mut writer, number, &ready)?;
             last = ready.key;
@@ -245,7 +246,7 @@ impl PackBuilder {
 
     fn refuse_broken(&self) -> Result<()> {
         if self.is_broken {
-            let message = "cannot build a pack: an earlier call failed";
+            let message = "cannot build a pack: an earlier call failed, so it must be built again";
             return Err(Error::new(ErrorKind::Aborted, message));
         }
         Ok(())
@@ -276,14 +277,18 @@ fn number_in(key: &[u8]) -> usize {
         .map_or(0, |bytes| u16::from_be_bytes(*bytes).into())
 }
 
+/// The type with a number.
+fn source_of(types: &[SourceType], number: usize) -> Result<&SourceType> {
+    types.get(number).ok_or_else(|| {
+        let message = format!("cannot build a pack: there is no type {number}");
+        Error::new(ErrorKind::Backend, message)
+    })
+}
+
 /// A sorted object.
 fn stored(types: &[SourceType], (key, payload): (&[u8], &[u8])) -> Result<Ready> {
     let number = number_in(key);
-    let source = types.get(number).ok_or_else(|| {
-        let message = format!("cannot build a pack: there is no type {number}");
-        Error::new(ErrorKind::Backend, message)
-    })?;
-    source.stored(number, payload.to_vec())
+    source_of(types, number)?.stored(number, payload.to_vec())
 }
 
 /// The objects that were written as they came.

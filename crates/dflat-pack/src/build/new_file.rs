@@ -192,7 +192,7 @@ mod tests {
             fs::write(path, "bytes").expect("it is written");
         }
         let lock = File::open(&used).expect("it is there");
-        lock.try_lock().expect("nobody else has it");
+        lock.try_lock().expect("no other handle has the lock");
         drop(NewFile::create(directory.path()).expect("it is made"));
         assert_eq!(
             (left.exists(), used.exists(), other.exists()),

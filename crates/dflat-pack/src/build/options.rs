@@ -39,7 +39,7 @@ pub struct BuildOptions {
     on_progress: Option<OnProgress>,
 }
 
-/// The number of objects between two calls of the callback.
+/// The largest number of objects between two calls of the callback.
 const OBJECTS_PER_CALL: u64 = 1024;
 
 impl Default for BuildOptions {
@@ -53,18 +53,18 @@ impl Default for BuildOptions {
 }
 
 impl BuildOptions {
-    /// The bytes of objects, keys and index entries that a build keeps in memory, about; beyond,
-    /// they are sorted in temporary files, in the directory of the pack. Beside them, a build needs
-    /// up to 32 MiB and some copies of its largest object, and at its end, when it opens the pack,
-    /// as much as an open [`Pack`](crate::Pack). The default is 64 MiB.
+    /// A build keeps about so many bytes of objects, keys and index entries in memory, and sorts
+    /// more in temporary files in the directory of the pack. Beside these bytes, a build needs up
+    /// to 32 MiB and some copies of its largest object, and at its end, when it opens the pack, as
+    /// much as an open [`Pack`](crate::Pack). The default is 64 MiB.
     #[must_use]
     pub const fn memory_max(mut self, bytes: usize) -> Self {
         self.memory_max = bytes;
         self
     }
 
-    /// Calls `callback` every 1,024 objects, on the thread that builds. If it returns `Break`, the
-    /// build fails with [`Cancelled`](ErrorKind::Cancelled) and leaves nothing behind.
+    /// Calls `callback` at least every 1,024 objects, on the thread that builds. If it returns
+    /// `Break`, the build fails with [`Cancelled`](ErrorKind::Cancelled) and leaves nothing behind.
     #[must_use]
     pub fn on_progress(
         mut self,

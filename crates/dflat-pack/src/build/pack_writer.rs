@@ -11,7 +11,7 @@ use super::source::SourceType;
 use super::type_writer::{NewObject, TypeWriter};
 use crate::content::PackContent;
 use crate::digest::Digest;
-use crate::layout::{ALIGN, Directory, Extent, Footer, HEADER};
+use crate::layout::{ALIGN, Directory, Footer, HEADER};
 
 /// Takes the objects of all types in order.
 pub(super) struct PackWriter {
@@ -82,10 +82,7 @@ impl PackWriter {
         self.out.align(ALIGN)?;
         let digest = self.content.finish();
         let footer = Footer {
-            directory: Extent {
-                len: directory.len() as u64,
-                ..section.extent
-            },
+            directory: section.extent,
             directory_checksum: section.checksum,
             digest,
         };

@@ -3,9 +3,7 @@
 use dflat_engine::object::{Knowledge, canonical};
 use dflat_engine::transaction::{Derived, derive};
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::{Table, Value};
-
-use crate::key;
+use dflat_model::{Table, Value, key};
 
 /// The largest object, in bytes: a block has the ends of its objects as numbers of four bytes.
 const OBJECT_BYTES_MAX: usize = 1 << 31;
@@ -53,7 +51,8 @@ pub(super) fn types(tables: impl IntoIterator<Item = Table>) -> Result<Vec<Sourc
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
     if types.len() > TYPES_MAX {
-        let message = format!("cannot build a pack: {} types are too many", types.len());
+        let count = types.len();
+        let message = format!("cannot build a pack: {count} types are more than {TYPES_MAX}");
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
     Ok(types)
@@ -67,7 +66,7 @@ impl SourceType {
             let message = format!("cannot add a {} to a pack: {why}", table.type_name);
             Error::new(kind, message)
         };
-        // The objects are read through the descriptor from now on, so it has to know all of them.
+        // The object is read through the descriptor from now on, so this must know all its values.
         derive(table, payload)
             .map_err(|error| error.context(format_args!("cannot add to a pack")))?;
         let covers = self.knowledge.covers(&table.types, payload);
@@ -95,7 +94,7 @@ impl SourceType {
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         let mut key = (number as u16).to_be_bytes().to_vec();
-        key::encode_all(derived.key.iter().map(Value::as_ref), &mut key);
+        key::append_all(derived.key.iter().map(Value::as_ref), &mut key);
         Ok(Ready {
             key,
             payload,

@@ -1,15 +1,14 @@
 //! Writes the objects of a type, the table of their keys, and their indexes.
 
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::Value;
+use dflat_model::{Value, key};
 
 use super::output::Output;
 use super::run_writer::RunWriter;
 use super::scratch::Scratch;
 use super::sorter::Sorter;
 use crate::content::TypeContent;
-use crate::key;
-use crate::layout::{Place, SlotForm, SlotsLayout, TypeLayout, append};
+use crate::layout::{Place, SlotForm, SlotsLayout, TypeLayout, append, key_hash};
 
 /// Takes the objects of a type in the order of their keys.
 pub(super) struct TypeWriter {
@@ -49,13 +48,13 @@ impl TypeWriter {
         let place = self.objects.push(out, object.key, object.payload)?;
         self.record.clear();
         self.record
-            .extend_from_slice(&key::hash(object.key).to_be_bytes());
+            .extend_from_slice(&key_hash(object.key).to_be_bytes());
         self.record.extend_from_slice(&place.0.to_be_bytes());
         self.hashes.push(&self.record, &[])?;
         for (index, values) in self.indexes.iter_mut().zip(object.entries) {
             if let Some(values) = values {
                 self.record.clear();
-                key::encode_all(values.iter().map(Value::as_ref), &mut self.record);
+                key::append_all(values.iter().map(Value::as_ref), &mut self.record);
                 self.record.extend_from_slice(&position.to_be_bytes());
                 index.push(&self.record, &[])?;
             }

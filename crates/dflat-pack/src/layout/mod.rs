@@ -10,6 +10,7 @@ pub(crate) use directory::{Directory, Extent, RunLayout, Section, SlotsLayout, T
 pub(crate) use frame::{FOOTER_BYTES, Footer, HEADER, HEADER_BYTES, header_fault};
 pub(crate) use packed::{Packed, append, width_of};
 pub(crate) use place::{BlockEntry, Place, SlotForm};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A block is full when another record would make it larger than this.
 pub(crate) const BLOCK_BYTES: usize = 4096;
@@ -26,6 +27,11 @@ pub(crate) const ALIGN: u64 = 8;
 
 /// Begins the bytes of which a pack's digest is made. It names the version of the layout.
 pub(crate) const CONTENT: &[u8; 16] = b"dflat pack 00001";
+
+/// The hash of an encoded key, by which the key is looked up.
+pub(crate) fn key_hash(key: &[u8]) -> u64 {
+    xxh3_64(key)
+}
 
 /// The number of zeros behind `len` bytes up to a multiple of `align`, a power of two.
 pub(crate) const fn padding(len: u64, align: u64) -> u64 {

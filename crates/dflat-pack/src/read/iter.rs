@@ -66,7 +66,8 @@ impl Iterator for Iter {
     }
 
     fn nth(&mut self, n: usize) -> Option<Result<Object>> {
-        self.positions.start = self.positions.start.saturating_add(n as u64);
+        let start = self.positions.start.saturating_add(n as u64);
+        self.positions.start = start.min(self.positions.end);
         self.next()
     }
 

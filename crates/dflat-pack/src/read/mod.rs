@@ -17,5 +17,5 @@ pub use options::OpenOptions;
 pub use pack::Pack;
 pub(crate) use records::{Reach, RecordReader};
 pub(crate) use run::Run;
-pub use set::{Combination, SetIter};
+pub use set::SetIter;
 pub(crate) use stored::{StoredPayloads, StoredType};

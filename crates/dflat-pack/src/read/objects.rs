@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use dflat_engine::object::{Object, Origin, exceeded_limit};
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::{ROOT_TYPE, RowId, Table, ValueRef};
+use dflat_model::{ROOT_TYPE, RowId, Table, ValueRef, key};
 
 use super::iter::Iter;
 use super::options::OpenOptions;
 use super::records::{Reach, RecordReader};
 use super::set::{Combination, SetIter};
 use super::stored::StoredType;
-use crate::key;
 
 /// The objects of one type of a pack, in the order of their keys.
 ///
@@ -136,7 +135,7 @@ impl Objects {
         self.at(0..self.len())
     }
 
-    /// The objects at these positions, as far as there are so many.
+    /// The objects at these positions. Positions behind the last object are left out.
     #[must_use]
     pub fn slice(&self, positions: Range<u64>) -> Iter {
         let end = positions.end.min(self.len());
@@ -147,8 +146,8 @@ impl Objects {
         Iter::new(self.clone(), positions)
     }
 
-    /// The objects whose key lies in a range. A bound may have the first parts of a key only: it
-    /// then stands for all keys that begin with them.
+    /// The objects whose key lies in a range. A bound may have the first parts of a key only. Such
+    /// a bound stands for all keys that begin with these parts.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -168,8 +167,8 @@ impl Objects {
         let mut reader = self.record_reader();
         let mut below = |key: &[ValueRef<'_>], is_behind: bool| {
             let mut bound = encoded(key);
-            if is_behind && !key::advance(&mut bound) {
-                return Ok(self.len());
+            if is_behind {
+                bound.push(key::BEHIND);
             }
             self.stored.below(&mut reader, &bound)
         };
@@ -186,7 +185,8 @@ impl Objects {
         Ok(start.min(end)..end)
     }
 
-    /// The objects in parts of about the same number, one behind the other, each for a thread.
+    /// All objects in the order of their keys, in `parts` iterators of about the same length, for
+    /// as many threads.
     #[must_use]
     pub fn split(&self, parts: usize) -> Vec<Iter> {
         let parts = parts.max(1) as u64;
@@ -210,7 +210,8 @@ impl Objects {
         }
     }
 
-    /// The objects of both in the order of their keys; those of this one for keys of both.
+    /// The objects of both in the order of their keys. For a key that both have, the object of this
+    /// one is taken.
     #[must_use]
     pub fn union(&self, other: &Self) -> SetIter {
         SetIter::new(self, other, Combination::Union)
@@ -248,15 +249,14 @@ impl Objects {
         let limit = exceeded_limit(&self.table.types, ROOT_TYPE, payload);
         let why = limit.unwrap_or("it is malformed");
         let name = &self.table.type_name;
-        let message = format!("cannot read row {row_id} of {name} in a pack: {why}");
+        let path = self.stored.objects.file().path().display();
+        let message = format!("cannot read row {row_id} of {name} in {path}: {why}");
         Error::new(ErrorKind::Corrupt, message)
     }
 }
 
 fn encoded(key: &[ValueRef<'_>]) -> Vec<u8> {
-    let mut out = Vec::new();
-    key::encode_all(key.iter().copied(), &mut out);
-    out
+    key::encode(key.iter().copied())
 }
 
 /// Looks up payloads with buffers that it keeps from one look-up to the next.
@@ -277,7 +277,7 @@ impl ObjectsReader<'_> {
     /// One read, and no allocation once the buffers are as large as the largest payload.
     pub fn payload(&mut self, key: &[ValueRef<'_>]) -> Result<Option<&[u8]>> {
         self.key.clear();
-        key::encode_all(key.iter().copied(), &mut self.key);
+        key::append_all(key.iter().copied(), &mut self.key);
         let found = self.objects.stored.find(&mut self.records, &self.key)?;
         Ok(found.map(|(_, held)| self.records.held(held)))
     }

@@ -7,7 +7,7 @@
 /// use dflat_pack::OpenOptions;
 ///
 /// let options = OpenOptions::default().check_blocks(false);
-/// assert_eq!(options, OpenOptions::default().check_blocks(false));
+/// assert_ne!(options, OpenOptions::default());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenOptions {
@@ -23,8 +23,8 @@ impl Default for OpenOptions {
 
 impl OpenOptions {
     /// Whether each read compares the bytes with their checksum, so that a changed byte is an error
-    /// and never another value. It then reads a block of about 4 KiB for each object instead of
-    /// the object alone. The default is `true`.
+    /// and never another value. Each read is then of a whole block of about 4 KiB, and otherwise of
+    /// one object. The default is `true`.
     ///
     /// Without the check, reads of a changed file give errors or other values, and are as safe:
     /// each object is verified.

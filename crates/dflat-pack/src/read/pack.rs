@@ -15,7 +15,7 @@ use super::stored::{StoredPayloads, StoredType};
 use crate::digest::Digest;
 use crate::failure::damaged;
 use crate::file::PackFile;
-use crate::layout::{Directory, FOOTER_BYTES, Footer, HEADER_BYTES, header_fault};
+use crate::layout::{ALIGN, Directory, FOOTER_BYTES, Footer, HEADER_BYTES, header_fault};
 
 /// An immutable collection of objects in one file, which is named by its content.
 ///
@@ -94,7 +94,7 @@ pub(super) fn load_directory(file: &PackFile) -> Result<(Footer, Directory)> {
             footer
                 .directory
                 .end()
-                .is_some_and(|at| at.next_multiple_of(8) == end)
+                .is_some_and(|at| at.next_multiple_of(ALIGN) == end)
         });
     let directory = directory.ok_or_else(|| damaged(file.path(), "its directory is damaged"))?;
     Ok((footer, directory))

@@ -23,7 +23,7 @@ pub(crate) struct Run {
     file: Arc<PackFile>,
     data: Extent,
     count: u64,
-    /// A multiple of it begins each record in its block.
+    /// Each record begins at a multiple of this in its block.
     align: u64,
     blocks: Vec<BlockEntry>,
     ends: Packed,
@@ -166,7 +166,8 @@ impl Run {
         } else {
             self.ends.get(position.wrapping_sub(1))
         };
-        let start = before.map(|end| end + padding(end, self.align));
+        // An end is a number of the file, which may be as large as any.
+        let start = before.and_then(|end| end.checked_add(padding(end, self.align)));
         let span = start.zip(self.ends.get(position));
         let bytes = self.bytes(&(block..block + 1));
         let span = span.filter(|(start, end)| start <= end && *end <= bytes.end - bytes.start);
@@ -204,8 +205,8 @@ impl Run {
                 Ordering::Greater => high = middle,
             }
         }
-        // The record is in the last block whose first key is below the bound, or it is the first
-        // one behind that block.
+        // The first record that is not below the bound is in the last block whose first key is
+        // below it, or directly behind that block.
         let Some(block) = low.checked_sub(1) else {
             return Ok(0);
         };
@@ -224,5 +225,40 @@ impl Run {
             }
         }
         Ok(start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use dflat_engine::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn record_behind_an_end_beyond_all_offsets_is_refused() {
+        let file = tempfile::tempfile().expect("it is made");
+        let file = PackFile::of(file, Path::new("a.pack")).expect("it is a file");
+        let ends = [u64::MAX, 8].map(u64::to_le_bytes);
+        let block = BlockEntry {
+            offset: 0,
+            first: 0,
+            checksum: 0,
+        };
+        let run = Run {
+            file: Arc::new(file),
+            data: Extent { offset: 0, len: 16 },
+            count: 2,
+            align: ALIGN,
+            blocks: vec![block],
+            ends: Packed::new(ends.as_flattened().to_vec(), 8, 2).expect("there are two"),
+            key_ends: Packed::new(vec![0; 2], 2, 1).expect("there is one"),
+            keys: Vec::new(),
+        };
+        for position in [0, 1] {
+            let error = run.span(0, position).expect_err("no record is there");
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use super::objects::Objects;
 
 /// The objects to take from two collections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Combination {
+pub(super) enum Combination {
     /// Those of the first, and those of the second whose keys the first lacks.
     Union,
     /// Those of the first whose keys the second has too.
@@ -59,6 +59,11 @@ impl SetIter {
             self.right.fill()?;
             let order = match (&self.left.next, &self.right.next) {
                 (None, None) => return Ok(None),
+                // The rest of the other collection has no more objects to take.
+                (None, Some(_)) if self.combination != Combination::Union => return Ok(None),
+                (Some(_), None) if self.combination == Combination::Intersection => {
+                    return Ok(None);
+                }
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
                 (Some(_), Some(_)) => self.left.key.cmp(&self.right.key),

@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use dflat_engine::object::field_value;
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::{Field, Table, TableDescriptor};
+use dflat_model::{Field, Table, TableDescriptor, key};
 
 use super::records::{Reach, RecordReader};
 use super::run::Run;
 use super::slots::Slots;
 use crate::failure::damaged;
 use crate::file::PackFile;
-use crate::key;
-use crate::layout::TypeLayout;
+use crate::layout::{TypeLayout, key_hash};
 
 /// A type of a pack, with the places of its objects in memory.
 #[derive(Debug)]
@@ -51,7 +50,7 @@ impl StoredType {
     pub(crate) fn key_of(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<()> {
         for field in self.table.primary_key.iter() {
             let value = field_value(payload, field).map_err(|_| self.unreadable(field))?;
-            key::encode(value, out);
+            key::append(value, out);
         }
         Ok(())
     }
@@ -71,7 +70,7 @@ impl StoredType {
         key: &[u8],
     ) -> Result<Option<(u64, Range<usize>)>> {
         let mut other = Vec::new();
-        for place in self.slots.places(key::hash(key)) {
+        for place in self.slots.places(key_hash(key)) {
             let position = self.objects.position(place)?;
             let held = reader.load(&self.objects, position, Reach::Record)?;
             other.clear();
@@ -85,7 +84,7 @@ impl StoredType {
 
     /// The positions of the objects that may have an encoded key, likely one or none.
     pub(super) fn candidates(&self, key: &[u8]) -> impl Iterator<Item = Result<u64>> {
-        let places = self.slots.places(key::hash(key));
+        let places = self.slots.places(key_hash(key));
         places.map(|place| self.objects.position(place))
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dflat_engine::object::canonical;
 use dflat_engine::transaction::derive;
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::Value;
+use dflat_model::{Value, key};
 
 use super::pack::{Pack, load_directory};
 use super::records::{Reach, RecordReader};
@@ -15,17 +15,15 @@ use super::stored::StoredType;
 use crate::content::{PackContent, TypeContent};
 use crate::failure::damaged;
 use crate::file::PackFile;
-use crate::key;
-use crate::layout::{Directory, HEADER_BYTES};
+use crate::layout::{ALIGN, Directory, HEADER_BYTES};
 
 impl Pack {
     /// Reads the whole file and checks that each byte is as it was written: all checksums, the
     /// padding, and the digest of the content.
     ///
-    /// The digest vouches for the objects, whoever gave the file; the indexes and the table of keys
-    /// are derived from them, and a program that makes a pack by other means can make these wrong
-    /// with checksums that are right. [`verify_objects`](Self::verify_objects) compares them with
-    /// the objects.
+    /// The objects are then those that the digest names, wherever the file comes from. The indexes
+    /// and the table of keys are not part of the digest: another program can write wrong ones with
+    /// right checksums. [`verify_objects`](Self::verify_objects) compares them with the objects.
     ///
     /// # Errors
     /// [`Corrupt`](ErrorKind::Corrupt) if a byte differs; [`Io`](ErrorKind::Io) if the file cannot
@@ -40,10 +38,8 @@ impl Pack {
             return Err(damaged(file.path(), "it was replaced by another pack"));
         }
         verify_padding(file, &directory, footer.directory.offset)?;
-        verify_zeros(
-            file,
-            footer.directory.end().unwrap_or(0)..end_of_padding(footer.directory.end()),
-        )?;
+        let end = footer.directory.end().unwrap_or(0);
+        verify_zeros(file, end..end.next_multiple_of(ALIGN))?;
         let mut content = PackContent::new(directory.types.len());
         for layout in &directory.types {
             let stored = StoredType::load(file, layout)?;
@@ -78,10 +74,6 @@ impl Pack {
         }
         Ok(())
     }
-}
-
-fn end_of_padding(end: Option<u64>) -> u64 {
-    end.unwrap_or(0).next_multiple_of(crate::layout::ALIGN)
 }
 
 /// Checks that there are zeros between the parts of the file.
@@ -149,7 +141,7 @@ fn verify_block(
         end = span.end;
     }
     let rest = bytes.get(end..).unwrap_or(&[1]);
-    match rest.len() < 8 && rest.iter().all(|byte| *byte == 0) {
+    match rest.len() < ALIGN as usize && rest.iter().all(|byte| *byte == 0) {
         true => Ok(()),
         false => Err(run.damaged("a block is larger than its records")),
     }
@@ -198,7 +190,7 @@ impl<'s> Checker<'s> {
             return Err(run.damaged("an object is not canonical"));
         }
         let mut bytes = Vec::new();
-        key::encode_all(derived.key.iter().map(Value::as_ref), &mut bytes);
+        key::append_all(derived.key.iter().map(Value::as_ref), &mut bytes);
         if position > 0 && self.last >= bytes {
             return Err(run.damaged("its key is not above the one before"));
         }
@@ -214,7 +206,7 @@ impl<'s> Checker<'s> {
         for ((index, values), (reader, count)) in indexes.zip(&mut self.entries) {
             let Some(values) = values else { continue };
             let mut entry = Vec::new();
-            key::encode_all(values.iter().map(Value::as_ref), &mut entry);
+            key::append_all(values.iter().map(Value::as_ref), &mut entry);
             entry.extend_from_slice(&position.to_be_bytes());
             let at = index.below(reader, &entry, &|record, out| {
                 out.extend_from_slice(record);
@@ -230,7 +222,11 @@ impl<'s> Checker<'s> {
 
     fn in_row(&self, position: u64, error: &Error) -> Error {
         let name = &self.stored.table.type_name;
-        let message = format!("row {} of {name} in a pack: {error}", position + 1);
-        Error::new(ErrorKind::Corrupt, message)
+        let message = format!("cannot verify row {} of {name}: {error}", position + 1);
+        let kind = match error.kind() {
+            ErrorKind::Io => ErrorKind::Io,
+            _ => ErrorKind::Corrupt,
+        };
+        Error::new(kind, message)
     }
 }

@@ -331,24 +331,19 @@ fn large_objects_lie_in_blocks_of_their_own() {
 }
 
 #[test]
-fn sorted_source_is_written_once_and_packs_are_small() {
+fn sorted_source_is_written_as_it_comes_and_packs_are_small() {
     let directory = tempfile::tempdir().unwrap();
     for (bytes, percent) in [(120, 110), (1024, 103)] {
         let padding = bytes - word("00000000", 1, Some("")).len();
         let note = "n".repeat(padding);
         let payloads = (0..20_000).map(|at| word(&format!("{at:08}"), at, Some(&note)));
-        let objects: Vec<_> = payloads
-            .map(|payload| (places_like_words(), payload))
-            .collect();
+        let objects: Vec<_> = payloads.map(|payload| (plain_words(), payload)).collect();
         assert_eq!(objects[5].1.len(), bytes);
-        let table = places_like_words();
-        let pack = build(
-            directory.path(),
-            &[table],
-            &objects,
-            BuildOptions::default(),
-        )
-        .unwrap();
+        let options = BuildOptions::default().on_progress(|progress| {
+            assert_eq!(progress.written, progress.added);
+            ControlFlow::Continue(())
+        });
+        let pack = build(directory.path(), &[plain_words()], &objects, options).unwrap();
         let payload = (objects.len() * bytes) as u64;
         assert!(
             pack.size_bytes() * 100 <= payload * percent,
@@ -359,7 +354,7 @@ fn sorted_source_is_written_once_and_packs_are_small() {
 }
 
 /// The type of words without its index.
-fn places_like_words() -> Table {
+fn plain_words() -> Table {
     let mut table = (*words()).clone();
     table.indexes = Vec::new().into();
     Table::new(table)

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use dflat_engine::{ErrorKind, Result};
 use dflat_pack::{BuildOptions, OpenOptions, Pack};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::words::{Random, build, empty, key, place, places, word, words};
 
@@ -179,6 +180,123 @@ fn random_damage_gives_errors_and_no_panic() {
         }
         read_unchecked(&path);
     }
+}
+
+/// The bytes of a pack whose numbers a hostile writer chooses: all checksums but those of blocks
+/// fit.
+struct Forged {
+    bytes: Vec<u8>,
+    /// The places in the directory that name a section: its offset, its length, its checksum.
+    sections: Vec<usize>,
+}
+
+impl Forged {
+    const FOOTER: usize = 72;
+
+    fn of(bytes: Vec<u8>) -> Self {
+        let mut forged = Self {
+            bytes,
+            sections: Vec::new(),
+        };
+        let (start, end) = forged.directory();
+        let is_section = |at: &usize| {
+            let bytes = forged.extent(*at);
+            bytes.is_some_and(|bytes| xxh3_64(bytes) == forged.number(at + 16))
+        };
+        forged.sections = (start..end - 23).filter(is_section).collect();
+        forged
+    }
+
+    fn number(&self, at: usize) -> u64 {
+        u64::from_le_bytes(*self.bytes[at..].first_chunk().unwrap())
+    }
+
+    fn put(&mut self, at: usize, number: u64) {
+        self.bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+    }
+
+    fn footer(&self) -> usize {
+        self.bytes.len() - Self::FOOTER
+    }
+
+    fn directory(&self) -> (usize, usize) {
+        let start = self.number(self.footer()) as usize;
+        (start, start + self.number(self.footer() + 8) as usize)
+    }
+
+    /// The part of the file that the numbers at a place of the directory name.
+    fn extent(&self, at: usize) -> Option<&[u8]> {
+        let offset = usize::try_from(self.number(at)).ok()?;
+        let end = offset.checked_add(usize::try_from(self.number(at + 8)).ok()?)?;
+        self.bytes.get(offset..end)
+    }
+
+    /// Makes the checksums fit.
+    fn seal(&mut self) {
+        for at in self.sections.clone() {
+            if let Some(checksum) = self.extent(at).map(xxh3_64) {
+                self.put(at + 16, checksum);
+            }
+        }
+        let (start, end) = self.directory();
+        let directory = xxh3_64(&self.bytes[start..end]);
+        let footer = self.footer();
+        self.put(footer + 16, directory);
+        let hashed = [&self.bytes[..16], &self.bytes[footer..footer + 56]].concat();
+        self.put(footer + 56, xxh3_64(&hashed));
+    }
+}
+
+/// The changed numbers reach the code behind the checksums.
+#[test]
+fn hostile_numbers_under_fitting_checksums_give_errors_and_no_panic() {
+    let directory = tempfile::tempdir().unwrap();
+    let (pack, model) = small(directory.path());
+    let path = copied(&pack, directory.path());
+    let sound = fs::read(&path).unwrap();
+    let sections = Forged::of(sound.clone()).sections;
+    assert!(sections.len() > 10, "{} sections", sections.len());
+    let mut random = Random::new(4);
+    let mut opened = 0;
+    for _ in 0..3000 {
+        let mut forged = Forged::of(sound.clone());
+        for _ in 0..1 + random.below(2) {
+            let (mut start, mut end) = forged.directory();
+            if random.below(2) == 0 {
+                let section = sections[random.below(sections.len() as u64) as usize];
+                start = forged.number(section) as usize;
+                end = start + forged.number(section + 8) as usize;
+            }
+            let size = [1, 2, 4, 8][random.below(4) as usize].min(end.saturating_sub(start));
+            if size == 0 || end > forged.footer() {
+                continue;
+            }
+            let at = start + random.below((end - start - size + 1) as u64) as usize;
+            let mut before = [0; 8];
+            before[..size].copy_from_slice(&forged.bytes[at..at + size]);
+            let before = u64::from_le_bytes(before);
+            let number = match random.below(7) {
+                0 => before.wrapping_add(1),
+                1 => before.wrapping_sub(1),
+                2 => u64::MAX - random.below(9),
+                3 => 1 << random.below(64),
+                4 => sound.len() as u64,
+                5 => 0,
+                _ => random.next(),
+            };
+            forged.bytes[at..at + size].copy_from_slice(&number.to_le_bytes()[..size]);
+        }
+        forged.seal();
+        fs::write(&path, &forged.bytes).unwrap();
+        if let Ok(pack) = Pack::open(&path) {
+            opened += 1;
+            if pack.verify().and_then(|()| pack.verify_objects()).is_ok() {
+                read(&pack, &model).expect("a verified pack has the objects that its name states");
+            }
+        }
+        read_unchecked(&path);
+    }
+    assert!(opened > 300, "{opened} were opened");
 }
 
 #[test]

@@ -93,19 +93,22 @@ impl PackBuilder {
     /// - [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the object before has the same key.
     ///   Others with the same key are found by [`finish`](Self::finish).
     /// - [`Cancelled`](crate::ErrorKind::Cancelled) if the callback for the progress cancelled the
-    ///   build.
+    ///   build, and [`Panicked`](crate::ErrorKind::Panicked) if it panicked.
     /// - [`StorageFull`](crate::ErrorKind::StorageFull) and [`Io`](crate::ErrorKind::Io) if the
-    ///   files cannot be written; further calls fail.
+    ///   files cannot be written.
+    /// - [`Aborted`](crate::ErrorKind::Aborted) if the callback cancelled or panicked, or a write
+    ///   failed, in an earlier call.
     pub fn add<T: Object>(&mut self, data: &T::Data) -> Result<()> {
         Encoder::encode_root(&mut self.writer, data);
         self.inner.add(&T::TABLE, self.writer.finish()?)
     }
 
-    /// Adds an object that was read, by whichever workspace or pack.
+    /// Adds an object that was read from any workspace or pack.
     ///
     /// # Errors
     /// As [`add`](Self::add); [`NewerSchema`](crate::ErrorKind::NewerSchema) if newer code has
-    /// written values that this program's schema lacks.
+    /// written values that this program's schema lacks; [`Corrupt`](crate::ErrorKind::Corrupt) if
+    /// the object lacks required values.
     pub fn add_object<T: Object>(&mut self, object: &T) -> Result<()> {
         self.inner.add(&T::TABLE, object.handle().payload())
     }

@@ -89,7 +89,7 @@ impl Workspace {
 
 /// Writes an object. Returns whether it was written.
 fn put<T: Object>(tx: &TransactionContext, object: &T, on_conflict: OnConflict) -> Result<bool> {
-    // An object of a pack is looked up by its key.
+    // The deletion is not submitted. It tells whether the workspace has an object with the key.
     let is_present =
         on_conflict != OnConflict::Replace && ChangeRequest::deletion(tx, object)?.is_some();
     match (is_present, on_conflict) {
@@ -97,7 +97,8 @@ fn put<T: Object>(tx: &TransactionContext, object: &T, on_conflict: OnConflict) 
         (true, OnConflict::Fail) => {
             let (name, row_id) = (&T::TABLE.type_name, object.row_id());
             let message = format!(
-                "cannot import {name}: the workspace has the key of row {row_id} of the pack"
+                "cannot import {name}: the workspace has the key of row {row_id} of the pack; \
+                 import with `OnConflict::Keep` or `OnConflict::Replace`"
             );
             Err(Error::new(ErrorKind::AlreadyExists, message))
         }

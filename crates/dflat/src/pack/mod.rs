@@ -49,7 +49,7 @@ pub use objects::{PackIter, PackObjects, PackSetIter};
 /// assert_eq!(urgent[0].title(), "a");
 /// assert_eq!(pack.objects::<Post>()?.index_of("b")?, Some(1));
 ///
-/// // The name is that of the content, in whichever order the objects come.
+/// // The name is that of the content, and does not depend on the order of the objects.
 /// let again = Pack::build::<Post>(directory.path(), [post("a", 9), post("b", 7)])?;
 /// assert_eq!(again.path(), pack.path());
 /// # Ok(())
@@ -71,9 +71,9 @@ impl Pack {
     /// - [`Io`](crate::ErrorKind::Io) if the file cannot be read.
     ///
     /// # Cost
-    /// Reads the places of all objects into memory: about 10 bytes for each object, and 24 bytes
-    /// and one key for each block of 4 KiB of the objects and of each index. The objects stay in
-    /// the file.
+    /// Reads the places of all objects into memory: about 10 bytes for each object, 2 bytes for
+    /// each entry of an index, and 24 bytes and one key for each block of 4 KiB of either. The
+    /// objects stay in the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         dflat_pack::Pack::open(path).map(Self::new)
     }
@@ -173,8 +173,9 @@ impl Pack {
     /// Reads the whole file and checks that each byte is as it was written: all checksums, the
     /// padding, and the digest of the content.
     ///
-    /// The digest vouches for the objects, whoever gave the file. The indexes and the table of keys
-    /// are derived from them, and [`verify_objects`](Self::verify_objects) compares them.
+    /// The objects are then those that the digest names, wherever the file comes from. The indexes
+    /// and the table of keys are not part of the digest: another program can write wrong ones with
+    /// right checksums. [`verify_objects`](Self::verify_objects) compares them with the objects.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if a byte differs; [`Io`](crate::ErrorKind::Io) if

@@ -123,7 +123,7 @@ impl<T: Object> PackObjects<T> {
         PackIter::new(self.inner.iter())
     }
 
-    /// The objects at these positions, as far as there are so many.
+    /// The objects at these positions. Positions behind the last object are left out.
     #[must_use]
     pub fn slice(&self, positions: Range<u64>) -> PackIter<T> {
         PackIter::new(self.inner.slice(positions))
@@ -146,14 +146,16 @@ impl<T: Object> PackObjects<T> {
         self.inner.range(bounds).map(PackIter::new)
     }
 
-    /// The objects in parts of about the same number, one behind the other, each for a thread.
+    /// All objects in the order of their keys, in `parts` iterators of about the same length, for
+    /// as many threads.
     #[must_use]
     pub fn split(&self, parts: usize) -> Vec<PackIter<T>> {
         let parts = self.inner.split(parts).into_iter();
         parts.map(PackIter::new).collect()
     }
 
-    /// The objects of both in the order of their keys; those of this one for keys of both.
+    /// The objects of both in the order of their keys. For a key that both have, the object of this
+    /// one is taken.
     #[must_use]
     pub fn union(&self, other: &Self) -> PackSetIter<T> {
         PackSetIter::new(self.inner.union(&other.inner))

@@ -9,8 +9,7 @@
 //! compare as equal have equal bytes: `2` and `2.0`, `0.0` and `-0.0`. NaN is NULL.
 //!
 //! ```
-//! use dflat_history::key;
-//! use dflat_model::{ColumnType, Value, ValueRef};
+//! use dflat_model::{ColumnType, Value, ValueRef, key};
 //!
 //! let monday = key::encode([ValueRef::Text("mon"), ValueRef::Int(-7)]);
 //! let later = key::encode([ValueRef::Text("mon"), ValueRef::Int(300)]);
@@ -27,8 +26,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::{ColumnType, Value, ValueRef};
+use crate::{ColumnType, DecodeError, Value, ValueRef};
 
 /// The first byte of a value.
 mod tag {
@@ -50,16 +48,22 @@ mod tag {
     pub(super) const FRACTION: u8 = 0xf0;
 }
 
-/// The bytes of a key.
-///
-/// The key may have any length; [`tree`](crate::tree) refuses keys that are too long.
+/// A byte above the first byte of every value. The bytes of some values, followed by this byte, are
+/// above all keys that begin with these values, and not above any key that begins with other values
+/// and is above these.
+pub const BEHIND: u8 = tag::FRACTION;
+
+/// The bytes of a key, which may have any length.
 #[must_use]
 pub fn encode<'a>(values: impl IntoIterator<Item = ValueRef<'a>>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for value in values {
-        append(value, &mut bytes);
-    }
+    append_all(values, &mut bytes);
     bytes
+}
+
+/// Appends the bytes of some values of a key.
+pub fn append_all<'a>(values: impl IntoIterator<Item = ValueRef<'a>>, bytes: &mut Vec<u8>) {
+    values.into_iter().for_each(|value| append(value, bytes));
 }
 
 /// Appends the bytes of one value of a key.
@@ -80,27 +84,17 @@ pub fn append(value: ValueRef<'_>, bytes: &mut Vec<u8>) {
 /// others, so two different sequences of bytes never are one key.
 ///
 /// # Errors
-/// [`ErrorKind::Corrupt`] if the bytes are not those of such a key.
-pub fn decode(bytes: &[u8], columns: &[ColumnType]) -> Result<Vec<Value>> {
+/// [`DecodeError::Malformed`] if the bytes are not those of such a key.
+pub fn decode(bytes: &[u8], columns: &[ColumnType]) -> Result<Vec<Value>, DecodeError> {
     let mut rest = bytes;
     let mut values = Vec::with_capacity(columns.len().min(bytes.len()));
     for column in columns {
-        let value = take(&mut rest, *column).ok_or_else(|| malformed(bytes, values.len()))?;
-        values.push(value);
+        values.push(take(&mut rest, *column).ok_or(DecodeError::Malformed)?);
     }
     match rest {
         [] => Ok(values),
-        _ => Err(malformed(bytes, values.len())),
+        _ => Err(DecodeError::Malformed),
     }
-}
-
-fn malformed(bytes: &[u8], place: usize) -> Error {
-    let message = format!(
-        "cannot decode a key of {} bytes: value {place} is malformed, has another type, or is one \
-         too many",
-        bytes.len()
-    );
-    Error::new(ErrorKind::Corrupt, message)
 }
 
 /// Takes the first value off the bytes.

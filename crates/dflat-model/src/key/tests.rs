@@ -1,8 +1,7 @@
 use std::cmp::Ordering;
 
-use dflat_model::{ColumnType, Value, ValueRef};
-
-use super::{decode, encode};
+use super::{BEHIND, append, decode, encode};
+use crate::{ColumnType, Value, ValueRef};
 
 /// `SplitMix64`.
 struct Random(u64);
@@ -128,6 +127,28 @@ fn decoding_gives_the_values_of_each_column_type() {
         assert!(decode(&bytes, &columns[1..]).is_err(), "round {round}");
         let cut = &bytes[..bytes.len() - 1];
         assert!(decode(cut, &columns).is_err(), "round {round}");
+    }
+}
+
+/// The bound is above all keys that begin with the values, and below the keys above them.
+#[test]
+fn bound_behind_values_parts_the_keys_that_begin_with_them_from_those_above() {
+    let mut random = Random(4);
+    for round in 0..200_000 {
+        let of = |random: &mut Random| {
+            let column = ColumnType::ALL[random.below(3) as usize];
+            random.of(column)
+        };
+        let (first, mut other) = (of(&mut random), of(&mut random));
+        if random.below(4) == 0 {
+            other = first.clone();
+        }
+        let mut bound = bytes_of(std::slice::from_ref(&first));
+        bound.push(BEHIND);
+        let mut key = bytes_of(std::slice::from_ref(&other));
+        append(of(&mut random).as_ref(), &mut key);
+        let is_above = other.as_ref().order(first.as_ref()).is_gt();
+        assert_eq!(key > bound, is_above, "round {round}: {first:?} {other:?}");
     }
 }
 
