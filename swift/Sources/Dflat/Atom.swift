@@ -27,9 +27,10 @@ public protocol Atom: FlatBuffersDecodable, AnyObject {
   var _changesTimestamp: Int64 { get set }
 }
 
-/// What writes change requests. Only generated code uses it.
+/// Writes change requests. Only generated code uses it.
 public protocol PersistenceToolbox {
-  /// The toolbox as an object, which is faster to recognise; nil for one that is none.
+  /// The toolbox, whose class Swift finds faster in an object than in a protocol value; nil for a
+  /// toolbox of another library.
   var _object: AnyObject? { get }
 }
 

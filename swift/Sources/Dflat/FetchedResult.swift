@@ -3,8 +3,10 @@ import Foundation
 /// The number of objects of a result whose places are made together.
 private let partLength = 64
 
-/// The locks of results, each of which many results share: to make a lock took longer than to make
-/// the rest of a result, which each delivery does. Nothing waits for another lock under one of them.
+/// The locks of results. Many results share a lock: each delivery makes a result, and to make a
+/// lock took longer than to make the rest of the result.
+///
+/// Order: code that holds one of these locks waits for no other lock.
 private let locks: [NSLock] = (0..<64).map { _ in NSLock() }
 
 /// The objects of a query as of one commit.

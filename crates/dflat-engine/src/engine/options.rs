@@ -31,7 +31,8 @@ pub struct EngineOptions {
     /// Provides the threads that run transactions; `None` for threads of the engine.
     pub executor: Option<TransactionExecutor>,
     /// Whether the first read of a table, and each query that an index could serve, starts to build
-    /// the table's indexes if one of them lacks rows, as a write does.
+    /// the table's indexes if one of them lacks rows, as a write does. The reads of one snapshot
+    /// start at most one build of a table, and so do those of one transaction.
     pub index_on_read: bool,
     /// How change records are written.
     pub recording: Recording,
