@@ -96,6 +96,7 @@ fn large_changes_of_several_types_are_written_once(rig: &Rig) {
 fn small_transactions_are_written_once_while_a_handler_runs(rig: &Rig) {
     const MEMBERS: usize = 50;
     let before = fill(rig, 1);
+    let commits_before = rig.script.commits();
     let hold = rig.hold();
     let names = (0..MEMBERS).map(|member| format!("member {member}"));
     let members = names.map(|name| {
@@ -129,10 +130,12 @@ fn small_transactions_are_written_once_while_a_handler_runs(rig: &Rig) {
     go.send(()).unwrap();
     assert_eq!(kind(next_item), None);
     let writes = rig.script.writes() - before;
-    // The row of the running handler may be undone and written again.
+    let commits = rig.script.commits() - commits_before;
+    // Each commit may undo the row of the running handler and write this row again. On a busy
+    // machine, the members need more commits.
     assert!(
-        writes <= MEMBERS + 2 + 2,
-        "{writes} writes for {MEMBERS} rows"
+        writes <= MEMBERS + 2 + 2 * commits,
+        "{writes} writes for {MEMBERS} rows in {commits} commits"
     );
     assert_eq!(rig.others(), [0, 1, 2]);
     assert_eq!(rig.ids().len(), MEMBERS + 1);
