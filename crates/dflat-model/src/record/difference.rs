@@ -1,5 +1,6 @@
 //! Differences between two payloads, by bytes.
 
+use super::hash::{pair_of_rest, payload_hashes};
 use super::{RecordError, hash_from, payload_hash};
 use crate::encoding::{Encode, Input};
 
@@ -125,8 +126,11 @@ impl<'a> ByteDifference<'a> {
     /// `before`. Returns whether it was appended.
     pub fn between(after: &[u8], before: &[u8], out: &mut Vec<u8>) -> bool {
         let start = out.len();
-        Side::of(after).encode(out);
-        Side::of(before).encode(out);
+        let hashes = payload_hashes(after, before);
+        for (payload, hash) in [after, before].into_iter().zip(hashes) {
+            let length = payload.len();
+            Side { length, hash }.encode(out);
+        }
         let mut ranges = Ranges {
             before,
             position: 0,
@@ -164,74 +168,35 @@ impl<'a> ByteDifference<'a> {
 }
 
 /// The number of bytes that two payloads of different lengths should have before the place where
-/// bytes were inserted or removed, so that the fewest other bytes differ.
+/// bytes were inserted or removed, so that few other bytes differ.
+///
+/// Payloads are aligned, so multiples of four are tried, and then the bytes after the best of them.
 fn best_split(after: &[u8], before: &[u8], shorter: usize) -> usize {
-    let (after_back, before_back) = (
-        &after[after.len() - shorter..],
-        &before[before.len() - shorter..],
-    );
-    let first = equal_prefix(after, before);
-    let pairs = |from: usize| {
-        let front = after[from..shorter].iter().zip(&before[from..shorter]);
-        front.zip(after_back[from..].iter().zip(&before_back[from..]))
-    };
-    // From the last place on where the backs differ, a later split leaves no fewer different bytes.
-    let last = shorter - equal_suffix(after, before).min(shorter - first);
-    // The number of different bytes if the split is at a position, less the number at `first`.
-    let (mut different, mut least, mut best) = (0_isize, 0, first);
-    for (position, ((a, b), (c, d))) in pairs(first).take(last - first).enumerate() {
+    let back = |payload: &'_ [u8]| payload.len() - shorter;
+    let (after_back, before_back) = (&after[back(after)..], &before[back(before)..]);
+    let fronts = words(after).iter().zip(words(before));
+    let backs = words(after_back).iter().zip(words(before_back));
+    // The number of different words if the split is at a position, less the number at the start.
+    let (mut different, mut least, mut best) = (0_isize, 0, 0);
+    for (position, ((a, b), (c, d))) in fronts.zip(backs).enumerate() {
         different += isize::from(a != b) - isize::from(c != d);
         if different < least {
-            (least, best) = (different, first + position + 1);
+            (least, best) = (different, position + 1);
         }
+    }
+    let mut best = 4 * best;
+    let is_equal = |a: &[u8], b: &[u8], at: usize| a.get(at) == b.get(at);
+    while best < shorter
+        && is_equal(after, before, best)
+        && !is_equal(after_back, before_back, best)
+    {
+        best += 1;
     }
     best
 }
 
-/// The number of bytes before the first difference.
-#[inline]
-fn equal_prefix(a: &[u8], b: &[u8]) -> usize {
-    let (a_words, _) = a.as_chunks::<16>();
-    let (b_words, _) = b.as_chunks::<16>();
-    let mut equal = 0;
-    for (a, b) in a_words.iter().zip(b_words) {
-        let different = u128::from_le_bytes(*a) ^ u128::from_le_bytes(*b);
-        if different != 0 {
-            return equal + different.trailing_zeros() as usize / 8;
-        }
-        equal += 16;
-    }
-    let length = a.len().min(b.len());
-    if let (Some(a), Some(b)) = (
-        a[..length].last_chunk::<16>(),
-        b[..length].last_chunk::<16>(),
-    ) {
-        // The last bytes, of which those before `equal` are equal.
-        let different = u128::from_le_bytes(*a) ^ u128::from_le_bytes(*b);
-        return match different {
-            0 => length,
-            _ => length - 16 + different.trailing_zeros() as usize / 8,
-        };
-    }
-    let rest = a[equal..].iter().zip(&b[equal..]);
-    equal + rest.take_while(|(a, b)| a == b).count()
-}
-
-/// The number of bytes after the last difference.
-fn equal_suffix(a: &[u8], b: &[u8]) -> usize {
-    let (_, a_words) = a.as_rchunks::<8>();
-    let (_, b_words) = b.as_rchunks::<8>();
-    let mut equal = 0;
-    for (a, b) in a_words.iter().rev().zip(b_words.iter().rev()) {
-        let different = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
-        if different != 0 {
-            return equal + different.leading_zeros() as usize / 8;
-        }
-        equal += 8;
-    }
-    let rest = a[..a.len() - equal].iter().rev();
-    let rest = rest.zip(b[..b.len() - equal].iter().rev());
-    equal + rest.take_while(|(a, b)| a == b).count()
+fn words(payload: &[u8]) -> &[[u8; 4]] {
+    payload.as_chunks().0
 }
 
 /// The ranges of a difference while they are written.
@@ -251,27 +216,47 @@ struct Ranges<'w> {
 
 impl Ranges<'_> {
     /// Adds parts of both objects that have one length. Returns false if the difference is too
-    /// large.
-    fn add_aligned(&mut self, mut after: &[u8], mut before: &[u8]) -> bool {
-        loop {
-            let equal = equal_prefix(after, before);
-            (after, before) = (&after[equal..], &before[equal..]);
-            let is_copied = equal >= COPIED_MIN || (after.is_empty() && equal > 0);
-            let fits = if is_copied {
-                self.copy(equal)
+    /// large. In 16 bytes, the bytes between the first and the last different one are not copied.
+    #[inline]
+    fn add_aligned(&mut self, after: &[u8], before: &[u8]) -> bool {
+        let ((after_pairs, _), (before_pairs, _)) = (after.as_chunks(), before.as_chunks());
+        let mut equal = 0;
+        for (after, before) in after_pairs.iter().zip(before_pairs) {
+            let different = u128::from_le_bytes(*after) ^ u128::from_le_bytes(*before);
+            if different == 0 {
+                equal += 16;
             } else {
-                self.replace(equal, equal)
-            };
-            if !fits || after.is_empty() {
-                return fits;
-            }
-            let pairs = after.iter().zip(before);
-            let different = pairs.take_while(|(a, b)| a != b).count();
-            (after, before) = (&after[different..], &before[different..]);
-            if !self.replace(different, different) {
-                return false;
+                match self.add_different(equal, different) {
+                    Some(end) => equal = 16 - end,
+                    None => return false,
+                }
             }
         }
+        let rest = after.len() % 16;
+        let different = pair_of_rest(after) ^ pair_of_rest(before);
+        if different == 0 {
+            equal += rest;
+        } else {
+            match self.add_different(equal, different) {
+                Some(end) => equal = rest - end,
+                None => return false,
+            }
+        }
+        equal == 0 || self.copy(equal)
+    }
+
+    /// Adds `equal` bytes and then a pair of numbers with different bytes. Returns the position in
+    /// the pair after its last different byte, or none if the difference is too large.
+    fn add_different(&mut self, equal: usize, different: u128) -> Option<usize> {
+        let first = different.trailing_zeros() as usize / 8;
+        let end = 16 - different.leading_zeros() as usize / 8;
+        let equal = equal + first;
+        let fits = if equal >= COPIED_MIN {
+            self.copy(equal) && self.replace(end - first, end - first)
+        } else {
+            self.replace(equal + end - first, equal + end - first)
+        };
+        fits.then_some(end)
     }
 
     fn copy(&mut self, length: usize) -> bool {

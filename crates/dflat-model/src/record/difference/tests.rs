@@ -133,18 +133,3 @@ fn hostile_difference_takes_no_memory_beyond_its_bytes() {
     let bytes = [side(1 << 60), side(0)].concat();
     assert_eq!(applied(&bytes, &[1, 2]), Err(RecordError::Mismatch));
 }
-
-#[test]
-fn equal_bytes_at_both_ends_are_counted_as_one_by_one() {
-    fn equal<'a>(pairs: impl Iterator<Item = (&'a u8, &'a u8)>) -> usize {
-        pairs.take_while(|(a, b)| a == b).count()
-    }
-    let mut random = Random(5);
-    for _ in 0..4_000 {
-        let a = random.bytes(70);
-        let b = random.changed(&a);
-        let front = equal(a.iter().zip(&b));
-        let back = equal(a.iter().rev().zip(b.iter().rev()));
-        assert_eq!((equal_prefix(&a, &b), equal_suffix(&a, &b)), (front, back));
-    }
-}
