@@ -20,15 +20,25 @@ pub(crate) fn read_failed(path: &Path, error: io::Error) -> Error {
 /// The error of a write into a directory.
 #[cold]
 pub(crate) fn write_failed(directory: &Path, error: io::Error) -> Error {
-    let kind = match error.kind() {
+    let message = format!("cannot build a pack in {}", directory.display());
+    Error::with_source(kind_of_write(&error), message, error)
+}
+
+/// The error of deleting a file.
+#[cold]
+pub(crate) fn delete_failed(path: &Path, error: io::Error) -> Error {
+    let message = format!("cannot delete {}", path.display());
+    Error::with_source(kind_of_write(&error), message, error)
+}
+
+fn kind_of_write(error: &io::Error) -> ErrorKind {
+    match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             ErrorKind::StorageFull
         }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::ReadOnly,
         _ => ErrorKind::Io,
-    };
-    let message = format!("cannot build a pack in {}", directory.display());
-    Error::with_source(kind, message, error)
+    }
 }
 
 /// The error of a damaged pack.

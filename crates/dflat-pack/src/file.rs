@@ -21,6 +21,8 @@ pub(crate) struct PackFile {
 impl PackFile {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|error| read_failed(path, error))?;
+        // An open file is not deleted as garbage, where the file system has locks.
+        let _ = file.try_lock_shared();
         Self::of(file, path)
     }
 

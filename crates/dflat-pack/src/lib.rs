@@ -9,23 +9,36 @@
 //! A type is a descriptor (`Table`), and an object is verified bytes (`Object`), as in the crate
 //! `dflat-engine`. Rust programs use the typed interface of the crate `dflat`, feature `pack`.
 //!
-//! The rooms, top down: `backend` and `build`; `read`; `content`; `file`; `layout`; `digest`;
-//! `failure`.
+//! [`Pack::edit`] puts a layer of changes over a pack, [`Pack::save`] gives the layer a file,
+//! [`Pack::compact`] makes one file of all, [`Pack::diff`] has the differences of two packs, and
+//! [`collect_garbage`] deletes the files that are not needed.
+//!
+//! The rooms, top down: `edit`; `backend`, `build`, `diff` and `garbage`; `read`; `layer` and
+//! `content`; `file` and `hold`; `layout`; `digest`; `failure`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backend;
 mod build;
 mod content;
+mod diff;
 mod digest;
+mod edit;
 mod failure;
 mod file;
+
+mod garbage;
+mod hold;
+mod layer;
 mod layout;
 mod read;
 
 pub use backend::PackBackend;
 pub use build::{BuildOptions, BuildProgress, PackBuilder};
+pub use diff::{PackChange, PackDiff};
 pub use digest::Digest;
+pub use edit::PackEdit;
+pub use garbage::{Collected, GRACE, collect_garbage, collect_garbage_older_than};
 pub use read::{Iter, Objects, ObjectsReader, OpenOptions, Pack, SetIter};
 
 /// The examples of the README are tests.

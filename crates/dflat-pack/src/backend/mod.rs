@@ -1,5 +1,6 @@
 //! A pack as a read-only backend of the engine.
 
+mod entries;
 mod scan;
 
 use std::fmt;
@@ -136,7 +137,7 @@ impl Snapshot for PackSnapshot {
         let Some(stored) = self.backend.pack.stored(table)? else {
             return Ok(Indexes::ready(table));
         };
-        let state = |index: &IndexDescriptor| match scan::position_in(&stored.table, index) {
+        let state = |index: &IndexDescriptor| match scan::position_in(stored.table(), index) {
             Some(_) => IndexState::Ready,
             None => IndexState::Missing,
         };

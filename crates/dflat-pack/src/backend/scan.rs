@@ -1,13 +1,14 @@
 //! Scans of a pack.
 
-use std::ops::{Bound, ControlFlow, Range};
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use dflat_engine::Result;
 use dflat_engine::storage::{Key, KeyScan, Row, ScanPlan, Source};
 use dflat_model::{Direction, IndexDescriptor, RowId, Table, Value, ValueRef, key};
 
-use crate::read::{Pack, Reach, RecordReader, Run, StoredType};
+use super::entries::Entries;
+use crate::read::{Pack, Reach, ReadType, RecordReader};
 
 /// The position among a pack's indexes of the one with this definition.
 pub(super) fn position_in(stored: &Table, index: &IndexDescriptor) -> Option<usize> {
@@ -18,15 +19,12 @@ pub(super) fn position_in(stored: &Table, index: &IndexDescriptor) -> Option<usi
         .position(|other| other.definition() == definition)
 }
 
-/// The bytes of a row's position at the end of an index entry.
-const POSITION_BYTES: usize = size_of::<u64>();
-
 type Visit<'v> = &'v mut dyn FnMut(Row<'_>) -> ControlFlow<()>;
 
 /// Scans the types of a pack, with buffers for the type that was scanned last.
 #[derive(Default)]
 pub(super) struct Scanner {
-    buffers: Option<(Arc<StoredType>, RecordReader)>,
+    buffers: Option<(ReadType, RecordReader)>,
 }
 
 impl Scanner {
@@ -39,19 +37,20 @@ impl Scanner {
         let Some(stored) = pack.stored(plan.table)? else {
             return Ok(());
         };
-        let is_same = |held: &(Arc<StoredType>, RecordReader)| Arc::ptr_eq(&held.0, stored);
+        let is_same =
+            |held: &(ReadType, RecordReader)| Arc::ptr_eq(held.0.stored(), stored.stored());
         if !self.buffers.as_ref().is_some_and(is_same) {
             self.buffers = None;
         }
         let check_blocks = pack.options().checks_blocks();
-        let new = || (Arc::clone(stored), RecordReader::new(check_blocks));
+        let new = || (stored.clone(), RecordReader::new(check_blocks));
         let (stored, objects) = self.buffers.get_or_insert_with(new);
         // An index entry has its values in a form that is compared only, so the payload is lent.
         let payload = plan.payload || matches!(plan.source, Source::Entries(_));
         let mut rows = Rows {
             stored,
             objects,
-            entries: RecordReader::new(check_blocks),
+            check_blocks,
             payload,
             visit,
         };
@@ -61,10 +60,9 @@ impl Scanner {
 
 /// A scan that is under way.
 struct Rows<'s, 'v> {
-    stored: &'s StoredType,
+    stored: &'s ReadType,
     objects: &'s mut RecordReader,
-    /// Reads the entries of an index.
-    entries: RecordReader,
+    check_blocks: bool,
     /// Whether the payloads are needed.
     payload: bool,
     visit: Visit<'v>,
@@ -74,7 +72,7 @@ type Visited = Result<ControlFlow<()>>;
 
 impl Rows<'_, '_> {
     fn source(&mut self, plan: &ScanPlan<'_>) -> Visited {
-        let len = self.stored.objects.len();
+        let len = self.stored.len();
         match &plan.source {
             Source::Rows => self.positions(0..len, Reach::Ahead),
             Source::RowsAfter(after) => {
@@ -91,10 +89,12 @@ impl Rows<'_, '_> {
                 Key::Primary => self.key_range(scan),
                 Key::Index(position) => {
                     let index = plan.table.indexes.get(position);
-                    let index = index.and_then(|index| position_in(&self.stored.table, index));
-                    let stored = self.stored;
-                    match index.and_then(|position| stored.indexes.get(position)) {
-                        Some(run) => self.index_range(run, scan, plan.table, position),
+                    let index = index.and_then(|index| position_in(self.stored.table(), index));
+                    let new = |number| Entries::new(self.stored, number, self.check_blocks);
+                    let fields = plan.table.indexes.get(position);
+                    let fields = fields.map_or(0, |index| index.fields.len());
+                    match index.and_then(new) {
+                        Some(mut entries) => self.index_range(&mut entries, scan, fields),
                         None => Ok(ControlFlow::Continue(())),
                     }
                 }
@@ -114,7 +114,7 @@ impl Rows<'_, '_> {
     /// Lends a row.
     fn row(&mut self, position: u64, reach: Reach) -> Visited {
         let payload = match self.payload {
-            true => self.objects.record(&self.stored.objects, position, reach)?,
+            true => self.stored.record(self.objects, position, reach)?,
             false => &[],
         };
         Ok((self.visit)(Row {
@@ -130,7 +130,7 @@ impl Rows<'_, '_> {
         match self.stored.find(self.objects, &key)? {
             Some((position, held)) => Ok((self.visit)(Row {
                 row_id: row_id(position),
-                payload: self.objects.held(held),
+                payload: self.stored.held(self.objects, held),
                 entry: None,
             })),
             None => Ok(ControlFlow::Continue(())),
@@ -139,7 +139,7 @@ impl Rows<'_, '_> {
 
     /// The rows of a range of the primary key: one range of positions, as no two keys are equal.
     fn key_range(&mut self, scan: &KeyScan<'_>) -> Visited {
-        if scan.prefix.len() == self.stored.table.primary_key.len() {
+        if scan.prefix.len() == self.stored.table().primary_key.len() {
             let parts: Vec<ValueRef<'_>> = scan.prefix.iter().map(Value::as_ref).collect();
             let mut key = Vec::new();
             key::append_all(parts, &mut key);
@@ -166,96 +166,22 @@ impl Rows<'_, '_> {
     /// directions.
     fn index_range(
         &mut self,
-        run: &Run,
+        entries: &mut Entries<'_>,
         scan: &KeyScan<'_>,
-        table: &Table,
-        index: usize,
+        fields: usize,
     ) -> Visited {
-        let (mut start, end) = bounds(scan);
-        let fields = table
-            .indexes
-            .get(index)
-            .map_or(0, |index| index.fields.len());
-        if scan.prefix.len() == fields
-            && let Some(after) = scan.after
-        {
-            // All values are equal, so the entries behind the row are found at once.
-            start.extend_from_slice(&u64::try_from(after.0).unwrap_or(0).to_be_bytes());
-        }
-        let start = self.entries_below(run, &start)?;
-        let end = self.entries_below(run, &end)?;
+        let (start, end) = bounds(scan);
+        let from = scan
+            .after
+            .map_or(0, |after| u64::try_from(after.0).unwrap_or(0));
+        // If all values are equal, the entries behind the row are found at once.
+        let is_equal = scan.prefix.len() == fields && scan.after.is_some();
+        let span = entries.span(&start, &end, is_equal.then_some(from))?;
+        let mut visit = |position| self.row(position, Reach::Record);
         match scan.direction {
-            Direction::Ascending => self.entry_range(run, start..end, scan.after, Reach::Ahead),
-            Direction::Descending => self.entries_backwards(run, start..end, scan.after),
+            Direction::Ascending => entries.ascending(&span, from, Reach::Ahead, &mut visit),
+            Direction::Descending => entries.descending(span, from, &mut visit),
         }
-    }
-
-    fn entries_backwards(
-        &mut self,
-        run: &Run,
-        mut entries: Range<u64>,
-        after: Option<RowId>,
-    ) -> Visited {
-        while let Some(last) = entries
-            .end
-            .checked_sub(1)
-            .filter(|last| *last >= entries.start)
-        {
-            let (values, _) = self.entry(run, last, Reach::Behind)?;
-            let values = values.to_vec();
-            let first = self
-                .entries_below(run, &values)?
-                .max(entries.start)
-                .min(last);
-            let reach = if first == last {
-                Reach::Behind
-            } else {
-                Reach::Ahead
-            };
-            if self
-                .entry_range(run, first..entries.end, after, reach)?
-                .is_break()
-            {
-                return Ok(ControlFlow::Break(()));
-            }
-            entries.end = first;
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn entry_range(
-        &mut self,
-        run: &Run,
-        entries: Range<u64>,
-        after: Option<RowId>,
-        reach: Reach,
-    ) -> Visited {
-        for entry in entries {
-            let (_, position) = self.entry(run, entry, reach)?;
-            if position >= self.stored.objects.len() {
-                return Err(run.damaged("an index has a row that does not exist"));
-            }
-            if is_after(position, after) && self.row(position, Reach::Record)?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    /// The encoded values of an entry, and the position of its row.
-    fn entry(&mut self, run: &Run, entry: u64, reach: Reach) -> Result<(&[u8], u64)> {
-        let record = self.entries.record(run, entry, reach)?;
-        let parts = record.split_last_chunk::<POSITION_BYTES>();
-        let (values, position) = parts.ok_or_else(|| run.damaged("an entry is too short"))?;
-        Ok((values, u64::from_be_bytes(*position)))
-    }
-
-    /// The number of entries below encoded values.
-    fn entries_below(&mut self, run: &Run, bound: &[u8]) -> Result<u64> {
-        run.below(&mut self.entries, bound, &|record, out| {
-            out.extend_from_slice(record);
-            Ok(())
-        })
     }
 }
 

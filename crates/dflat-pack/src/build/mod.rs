@@ -22,12 +22,15 @@ use std::sync::Arc;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
+use crate::hold::hold;
 use crate::read::{OpenOptions, Pack, StoredPayloads};
+pub(crate) use new_file::NewFile;
 pub use options::{BuildOptions, BuildProgress};
 use pack_writer::PackWriter;
 use scratch::Scratch;
 use sorter::Sorter;
-use source::{Ready, SourceType, TYPE_BYTES};
+use source::Ready;
+pub(crate) use source::{SourceType, TYPE_BYTES, types as source_types};
 use type_writer::NewObject;
 
 impl Pack {
@@ -92,7 +95,7 @@ impl PackBuilder {
         options: BuildOptions,
     ) -> Result<Self> {
         let scratch = Scratch::new(directory.as_ref());
-        let types: Arc<[SourceType]> = source::types(tables)?.into();
+        let types: Arc<[SourceType]> = source_types(tables)?.into();
         let writer = PackWriter::create(&scratch, Arc::clone(&types), options.memory_max / 2)?;
         Ok(Self {
             scratch,
@@ -178,12 +181,15 @@ impl PackBuilder {
             Some(sorter) => self.merge(sorter)?,
         };
         let path = digest.path_in(scratch.directory());
+        // A file of this name is not deleted as garbage while the new one takes its place.
+        let held = hold(&path);
         scratch.named(file.publish(&path))?;
+        drop(held);
         Pack::open(path)
     }
 
     /// Merges the objects that were written as they came with those that were sorted.
-    fn merge(self, sorter: Sorter) -> Result<(new_file::NewFile, crate::Digest)> {
+    fn merge(self, sorter: Sorter) -> Result<(NewFile, crate::Digest)> {
         let Self {
             scratch,
             types,
@@ -272,7 +278,7 @@ fn write(writer: &mut PackWriter, number: usize, ready: &Ready) -> Result<()> {
 }
 
 /// The number of the type in front of a key.
-fn number_in(key: &[u8]) -> usize {
+pub(crate) fn number_in(key: &[u8]) -> usize {
     key.first_chunk()
         .map_or(0, |bytes| u16::from_be_bytes(*bytes).into())
 }

@@ -11,7 +11,7 @@ use super::source::SourceType;
 use super::type_writer::{NewObject, TypeWriter};
 use crate::content::PackContent;
 use crate::digest::Digest;
-use crate::layout::{ALIGN, Directory, Footer, HEADER};
+use crate::layout::{ALIGN, Directory, Footer, Kind, header_of};
 
 /// Takes the objects of all types in order.
 pub(super) struct PackWriter {
@@ -33,7 +33,7 @@ impl PackWriter {
         memory: usize,
     ) -> Result<Self> {
         let mut out = Output::create(scratch.directory())?;
-        out.write(&HEADER)?;
+        out.write(&header_of(Kind::Whole))?;
         Ok(Self {
             out,
             content: PackContent::new(types.len()),
@@ -82,6 +82,7 @@ impl PackWriter {
         self.out.align(ALIGN)?;
         let digest = self.content.finish();
         let footer = Footer {
+            kind: Kind::Whole,
             directory: section.extent,
             directory_checksum: section.checksum,
             digest,

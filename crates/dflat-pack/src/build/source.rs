@@ -13,26 +13,26 @@ const TYPES_MAX: usize = 1 << 16;
 
 /// A type of the pack.
 #[derive(Debug)]
-pub(super) struct SourceType {
-    pub(super) table: Table,
+pub(crate) struct SourceType {
+    pub(crate) table: Table,
     /// The encoded descriptor.
     pub(super) descriptor: Vec<u8>,
     knowledge: Knowledge,
 }
 
 /// An object that is ready to be written.
-pub(super) struct Ready {
+pub(crate) struct Ready {
     /// The number of its type and its key, encoded: objects are written in the order of these.
-    pub(super) key: Vec<u8>,
-    pub(super) payload: Vec<u8>,
+    pub(crate) key: Vec<u8>,
+    pub(crate) payload: Vec<u8>,
     pub(super) derived: Derived,
 }
 
 /// The bytes of a type's number in front of a key.
-pub(super) const TYPE_BYTES: usize = 2;
+pub(crate) const TYPE_BYTES: usize = 2;
 
 /// The types by the name of their table, each once.
-pub(super) fn types(tables: impl IntoIterator<Item = Table>) -> Result<Vec<SourceType>> {
+pub(crate) fn types(tables: impl IntoIterator<Item = Table>) -> Result<Vec<SourceType>> {
     let source = |table: Table| SourceType {
         descriptor: table.to_bytes(),
         knowledge: Knowledge::of(&table.types),
@@ -60,7 +60,7 @@ pub(super) fn types(tables: impl IntoIterator<Item = Table>) -> Result<Vec<Sourc
 
 impl SourceType {
     /// Verifies a payload of any encoder, and makes it canonical.
-    pub(super) fn ready(&self, number: usize, payload: &[u8]) -> Result<Ready> {
+    pub(crate) fn ready(&self, number: usize, payload: &[u8]) -> Result<Ready> {
         let table = &self.table;
         let refused = |kind, why: &str| {
             let message = format!("cannot add a {} to a pack: {why}", table.type_name);

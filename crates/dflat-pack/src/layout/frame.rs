@@ -13,8 +13,14 @@ const MAGIC: [u8; 8] = *b"\x93DPACK\r\n";
 /// The version of the format.
 const VERSION: u8 = 1;
 
-/// The kind of file: a whole pack. Other kinds are reserved.
-const WHOLE: u8 = 0;
+/// The kinds of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A whole pack.
+    Whole = 0,
+    /// Changes over another pack.
+    Layer = 1,
+}
 
 /// The algorithm of the digest: BLAKE3 with 256 bits.
 const BLAKE3: u8 = 1;
@@ -22,30 +28,29 @@ const BLAKE3: u8 = 1;
 pub(crate) const HEADER_BYTES: usize = 16;
 pub(crate) const FOOTER_BYTES: usize = 72;
 
-/// The header of each file that this version writes.
-pub(crate) const HEADER: [u8; HEADER_BYTES] = {
+/// The header of each file of a kind that this version writes.
+pub(crate) const fn header_of(kind: Kind) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
-    let mut at = 0;
-    while at < MAGIC.len() {
-        header[at] = MAGIC[at];
-        at += 1;
-    }
+    let (magic, _) = header.split_at_mut(MAGIC.len());
+    magic.copy_from_slice(&MAGIC);
     header[8] = VERSION;
-    header[10] = WHOLE;
+    header[10] = kind as u8;
     header[11] = BLAKE3;
     header
-};
+}
 
-/// Why bytes are no header that this version reads.
-pub(crate) fn header_fault(header: &[u8; HEADER_BYTES]) -> Option<&'static str> {
-    if *header == HEADER {
-        return None;
+/// The kind that a header states, or why bytes are no header that this version reads.
+pub(crate) fn kind_of(header: &[u8; HEADER_BYTES]) -> Result<Kind, &'static str> {
+    for kind in [Kind::Whole, Kind::Layer] {
+        if *header == header_of(kind) {
+            return Ok(kind);
+        }
     }
     let [magic @ .., version, _, kind, algorithm, _, _, _, _] = header;
-    Some(match () {
+    Err(match () {
         () if *magic != MAGIC => "it is no pack",
         () if *version > VERSION => "a newer version of Dflat has written it",
-        () if *kind != WHOLE => "this version of Dflat does not know its kind",
+        () if *kind > Kind::Layer as u8 => "this version of Dflat does not know its kind",
         () if *algorithm != BLAKE3 => "this version of Dflat does not know how its name is made",
         () => "its header is damaged",
     })
@@ -54,6 +59,8 @@ pub(crate) fn header_fault(header: &[u8; HEADER_BYTES]) -> Option<&'static str> 
 /// The end of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Footer {
+    pub(crate) kind: Kind,
+    /// The directory; the body of a layer.
     pub(crate) directory: Extent,
     pub(crate) directory_checksum: u64,
     pub(crate) digest: Digest,
@@ -61,7 +68,7 @@ pub(crate) struct Footer {
 
 impl Footer {
     pub(crate) fn to_bytes(self) -> Vec<u8> {
-        let mut bytes = HEADER.to_vec();
+        let mut bytes = header_of(self.kind).to_vec();
         let Extent { offset, len } = self.directory;
         for number in [offset, len, self.directory_checksum] {
             bytes.extend_from_slice(&number.to_le_bytes());
@@ -73,14 +80,15 @@ impl Footer {
         bytes.split_off(HEADER_BYTES)
     }
 
-    /// `None` if the bytes are no footer.
-    pub(crate) fn from_bytes(bytes: &[u8; FOOTER_BYTES]) -> Option<Self> {
+    /// `None` if the bytes are no footer of a file of this kind.
+    pub(crate) fn from_bytes(kind: Kind, bytes: &[u8; FOOTER_BYTES]) -> Option<Self> {
         let mut input = Input(bytes);
         let directory = Extent {
             offset: input.number()?,
             len: input.number()?,
         };
         let footer = Self {
+            kind,
             directory,
             directory_checksum: input.number()?,
             digest: Digest(*input.bytes(32)?.first_chunk()?),
@@ -95,31 +103,39 @@ mod tests {
 
     #[test]
     fn each_changed_bit_of_a_footer_is_noticed() {
-        let footer = Footer {
-            directory: Extent {
-                offset: 4096,
-                len: 17,
-            },
-            directory_checksum: 99,
-            digest: Digest([3; 32]),
-        };
-        let bytes: [u8; FOOTER_BYTES] = footer.to_bytes().try_into().expect("its size is fixed");
-        assert_eq!(Footer::from_bytes(&bytes), Some(footer));
-        for bit in 0..8 * FOOTER_BYTES {
-            let mut changed = bytes;
-            changed[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Footer::from_bytes(&changed), None, "bit {bit}");
+        for (kind, other) in [(Kind::Whole, Kind::Layer), (Kind::Layer, Kind::Whole)] {
+            let footer = Footer {
+                kind,
+                directory: Extent {
+                    offset: 4096,
+                    len: 17,
+                },
+                directory_checksum: 99,
+                digest: Digest([3; 32]),
+            };
+            let bytes = footer.to_bytes();
+            let bytes: [u8; FOOTER_BYTES] = bytes.try_into().expect("its size is fixed");
+            assert_eq!(Footer::from_bytes(kind, &bytes), Some(footer));
+            assert_eq!(Footer::from_bytes(other, &bytes), None);
+            for bit in 0..8 * FOOTER_BYTES {
+                let mut changed = bytes;
+                changed[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(Footer::from_bytes(kind, &changed), None, "bit {bit}");
+            }
         }
     }
 
     #[test]
     fn each_changed_byte_of_a_header_is_noticed() {
-        assert_eq!(header_fault(&HEADER), None);
-        for at in 0..HEADER_BYTES {
-            let mut changed = HEADER;
-            changed[at] ^= 0x40;
-            assert!(header_fault(&changed).is_some(), "byte {at}");
+        for kind in [Kind::Whole, Kind::Layer] {
+            let header = header_of(kind);
+            assert_eq!(kind_of(&header), Ok(kind));
+            for at in 0..HEADER_BYTES {
+                let mut changed = header;
+                changed[at] ^= 0x40;
+                assert!(kind_of(&changed).is_err(), "byte {at}");
+            }
         }
-        assert_eq!(header_fault(&[0; HEADER_BYTES]), Some("it is no pack"));
+        assert_eq!(kind_of(&[0; HEADER_BYTES]), Err("it is no pack"));
     }
 }

@@ -7,7 +7,7 @@ mod packed;
 mod place;
 
 pub(crate) use directory::{Directory, Extent, RunLayout, Section, SlotsLayout, TypeLayout};
-pub(crate) use frame::{FOOTER_BYTES, Footer, HEADER, HEADER_BYTES, header_fault};
+pub(crate) use frame::{FOOTER_BYTES, Footer, HEADER_BYTES, Kind, header_of, kind_of};
 pub(crate) use packed::{Packed, append, width_of};
 pub(crate) use place::{BlockEntry, Place, SlotForm};
 use xxhash_rust::xxh3::xxh3_64;
@@ -27,6 +27,9 @@ pub(crate) const ALIGN: u64 = 8;
 
 /// Begins the bytes of which a pack's digest is made. It names the version of the layout.
 pub(crate) const CONTENT: &[u8; 16] = b"dflat pack 00001";
+
+/// Begins the bytes of which a layer's digest is made. It names the version of the layout.
+pub(crate) const LAYER_CONTENT: &[u8; 16] = b"dflat layer 0001";
 
 /// The hash of an encoded key, by which the key is looked up.
 pub(crate) fn key_hash(key: &[u8]) -> u64 {

@@ -45,8 +45,8 @@ impl Iter {
         let Some(position) = self.positions.next() else {
             return Ok(None);
         };
-        let run = &self.objects.stored().objects;
-        let payload = self.front.record(run, position, Reach::Ahead)?;
+        let ty = self.objects.stored();
+        let payload = ty.record(&mut self.front, position, Reach::Ahead)?;
         Ok(Some((position, payload)))
     }
 
@@ -60,8 +60,8 @@ impl Iterator for Iter {
 
     fn next(&mut self) -> Option<Result<Object>> {
         let position = self.positions.next()?;
-        let run = &self.objects.stored().objects;
-        let payload = self.front.record(run, position, Reach::Ahead);
+        let ty = self.objects.stored();
+        let payload = ty.record(&mut self.front, position, Reach::Ahead);
         Some(payload.and_then(|payload| self.objects.object(position, payload)))
     }
 
@@ -79,8 +79,8 @@ impl Iterator for Iter {
 impl DoubleEndedIterator for Iter {
     fn next_back(&mut self) -> Option<Result<Object>> {
         let position = self.positions.next_back()?;
-        let run = &self.objects.stored().objects;
-        let payload = self.back.record(run, position, Reach::Behind);
+        let ty = self.objects.stored();
+        let payload = ty.record(&mut self.back, position, Reach::Behind);
         Some(payload.and_then(|payload| self.objects.object(position, payload)))
     }
 }

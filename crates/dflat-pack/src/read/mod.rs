@@ -1,7 +1,9 @@
 //! Reading packs.
 
 mod iter;
+mod layered;
 mod objects;
+mod open;
 mod options;
 mod pack;
 mod records;
@@ -12,10 +14,12 @@ mod stored;
 mod verify;
 
 pub use iter::Iter;
+pub(crate) use layered::ReadType;
 pub use objects::{Objects, ObjectsReader};
+pub(crate) use open::kind;
 pub use options::OpenOptions;
 pub use pack::Pack;
 pub(crate) use records::{Reach, RecordReader};
 pub(crate) use run::Run;
 pub use set::SetIter;
-pub(crate) use stored::{StoredPayloads, StoredType};
+pub(crate) use stored::StoredPayloads;

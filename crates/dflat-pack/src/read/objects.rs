@@ -1,17 +1,16 @@
 //! The objects of one type.
 
 use std::ops::{Bound, Range, RangeBounds};
-use std::sync::Arc;
 
 use dflat_engine::object::{Object, Origin, exceeded_limit};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{ROOT_TYPE, RowId, Table, ValueRef, key};
 
 use super::iter::Iter;
+use super::layered::ReadType;
 use super::options::OpenOptions;
 use super::records::{Reach, RecordReader};
 use super::set::{Combination, SetIter};
-use super::stored::StoredType;
 
 /// The objects of one type of a pack, in the order of their keys.
 ///
@@ -19,13 +18,13 @@ use super::stored::StoredType;
 /// an object is its position plus one.
 #[derive(Clone, Debug)]
 pub struct Objects {
-    stored: Arc<StoredType>,
+    stored: ReadType,
     table: Table,
     options: OpenOptions,
 }
 
 impl Objects {
-    pub(super) const fn new(stored: Arc<StoredType>, table: Table, options: OpenOptions) -> Self {
+    pub(super) const fn new(stored: ReadType, table: Table, options: OpenOptions) -> Self {
         Self {
             stored,
             table,
@@ -36,7 +35,7 @@ impl Objects {
     /// The number of objects.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.stored.objects.len()
+        self.stored.len()
     }
 
     /// Whether there are no objects.
@@ -62,7 +61,7 @@ impl Objects {
     pub fn get(&self, key: &[ValueRef<'_>]) -> Result<Option<Object>> {
         let mut reader = self.record_reader();
         let found = self.stored.find(&mut reader, &encoded(key))?;
-        let object = |(position, held)| self.object(position, reader.held(held));
+        let object = |(position, held)| self.object(position, self.stored.held(&reader, held));
         found.map(object).transpose()
     }
 
@@ -76,23 +75,30 @@ impl Objects {
         keys: &[K],
     ) -> Result<Vec<Option<Object>>> {
         let keys: Vec<Vec<u8>> = keys.iter().map(|key| encoded(key.as_ref())).collect();
+        let stored = self.stored.stored();
+        let mut found = vec![None; keys.len()];
         let mut candidates = Vec::with_capacity(keys.len());
-        for (number, key) in keys.iter().enumerate() {
-            for position in self.stored.candidates(key) {
+        for ((number, key), place) in keys.iter().enumerate().zip(&mut found) {
+            if let Some(changed) = self.stored.changed(key) {
+                let object = |(position, payload)| self.object(position, payload);
+                *place = changed.map(object).transpose()?;
+                continue;
+            }
+            for position in stored.candidates(key) {
                 candidates.push((position?, number));
             }
         }
         candidates.sort_unstable();
-        let mut found = vec![None; keys.len()];
         let mut reader = self.record_reader();
         let mut other = Vec::new();
         for (position, number) in candidates {
-            let payload = reader.record(&self.stored.objects, position, Reach::Record)?;
+            let payload = reader.record(&stored.objects, position, Reach::Record)?;
             other.clear();
-            self.stored.key_of(payload, &mut other)?;
+            stored.key_of(payload, &mut other)?;
             if keys.get(number) == Some(&other)
                 && let Some(place) = found.get_mut(number)
             {
+                let position = self.stored.position_of(position);
                 *place = Some(self.object(position, payload)?);
             }
         }
@@ -125,7 +131,7 @@ impl Objects {
             return Ok(None);
         }
         let mut reader = self.record_reader();
-        let payload = reader.record(&self.stored.objects, position, Reach::Record)?;
+        let payload = self.stored.record(&mut reader, position, Reach::Record)?;
         self.object(position, payload).map(Some)
     }
 
@@ -229,16 +235,16 @@ impl Objects {
         SetIter::new(self, other, Combination::Difference)
     }
 
-    pub(super) fn stored(&self) -> &StoredType {
+    pub(crate) const fn stored(&self) -> &ReadType {
         &self.stored
     }
 
-    pub(super) const fn record_reader(&self) -> RecordReader {
+    pub(crate) const fn record_reader(&self) -> RecordReader {
         RecordReader::new(self.options.checks_blocks())
     }
 
     /// Verifies a payload.
-    pub(super) fn object(&self, position: u64, payload: &[u8]) -> Result<Object> {
+    pub(crate) fn object(&self, position: u64, payload: &[u8]) -> Result<Object> {
         let row_id = RowId(position as i64 + 1);
         Object::new(&self.table, row_id, Origin::default(), payload)
             .map_err(|_| self.malformed(row_id, payload))
@@ -249,7 +255,7 @@ impl Objects {
         let limit = exceeded_limit(&self.table.types, ROOT_TYPE, payload);
         let why = limit.unwrap_or("it is malformed");
         let name = &self.table.type_name;
-        let path = self.stored.objects.file().path().display();
+        let path = self.stored.path().display();
         let message = format!("cannot read row {row_id} of {name} in {path}: {why}");
         Error::new(ErrorKind::Corrupt, message)
     }
@@ -278,7 +284,7 @@ impl ObjectsReader<'_> {
     pub fn payload(&mut self, key: &[ValueRef<'_>]) -> Result<Option<&[u8]>> {
         self.key.clear();
         key::append_all(key.iter().copied(), &mut self.key);
-        let found = self.objects.stored.find(&mut self.records, &self.key)?;
-        Ok(found.map(|(_, held)| self.records.held(held)))
+        let stored = &self.objects.stored;
+        stored.find_payload(&mut self.records, &self.key)
     }
 }

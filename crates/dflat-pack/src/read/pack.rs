@@ -1,27 +1,32 @@
-//! Opening a pack.
+//! An open pack.
 
 use std::fmt;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
-use xxhash_rust::xxh3::xxh3_64;
 
+use super::layered::ReadType;
 use super::objects::Objects;
 use super::options::OpenOptions;
-use super::stored::{StoredPayloads, StoredType};
+use super::stored::StoredPayloads;
 use crate::digest::Digest;
-use crate::failure::damaged;
 use crate::file::PackFile;
-use crate::layout::{ALIGN, Directory, FOOTER_BYTES, Footer, HEADER_BYTES, header_fault};
+use crate::layer::Layer;
 
 /// An immutable collection of objects in one file, which is named by its content.
 ///
 /// Clones share one open file. Any thread may read at any time; reads take no lock. The places of
 /// the objects are in memory: about 10 bytes for each object, 2 bytes for each entry of an index,
 /// and 24 bytes and one key for each block of 4 KiB of either. The objects are read from the file.
+///
+/// # Layers
+/// A pack may consist of such a file and of *layers* over it, each with the objects that were put
+/// and removed since the pack below, its *base*. [`edit`](Self::edit) makes one in memory,
+/// [`save`](Self::save) gives it a file, and [`compact`](Self::compact) makes one file of all. A
+/// layered pack is read as any other. All its layers are in memory, with about 100 bytes, the key
+/// and the index entries for each changed object.
 ///
 /// # Examples
 /// ```
@@ -63,117 +68,57 @@ pub struct Pack {
     inner: Arc<Inner>,
 }
 
-struct Inner {
-    file: Arc<PackFile>,
-    digest: Digest,
-    types: Vec<Arc<StoredType>>,
-    options: OpenOptions,
-}
-
-/// The footer and the directory of a file.
-pub(super) fn load_directory(file: &PackFile) -> Result<(Footer, Directory)> {
-    let mut header = [0; HEADER_BYTES];
-    let end = file.len().checked_sub(FOOTER_BYTES as u64);
-    let end = end.filter(|end| *end >= HEADER_BYTES as u64);
-    let end = end.ok_or_else(|| damaged(file.path(), "it is no pack: it is too short"))?;
-    file.read(0, &mut header)?;
-    if let Some(fault) = header_fault(&header) {
-        return Err(damaged(file.path(), fault));
-    }
-    let mut footer = [0; FOOTER_BYTES];
-    file.read(end, &mut footer)?;
-    let footer = Footer::from_bytes(&footer)
-        .ok_or_else(|| damaged(file.path(), "its end is damaged or missing"))?;
-    let bytes = file.read_extent(footer.directory)?;
-    let is_sound = xxh3_64(&bytes) == footer.directory_checksum;
-    let directory = is_sound.then(|| Directory::from_bytes(&bytes)).flatten();
-    let start = footer.directory.offset;
-    let directory = directory
-        .filter(|directory| directory.is_gapless(HEADER_BYTES as u64, start))
-        .filter(|_| {
-            footer
-                .directory
-                .end()
-                .is_some_and(|at| at.next_multiple_of(ALIGN) == end)
-        });
-    let directory = directory.ok_or_else(|| damaged(file.path(), "its directory is damaged"))?;
-    Ok((footer, directory))
+pub(super) struct Inner {
+    /// The file below all layers.
+    pub(super) file: Arc<PackFile>,
+    /// The digest of the file.
+    pub(super) root: Digest,
+    pub(super) types: Vec<ReadType>,
+    /// The layers, the lowest first.
+    pub(super) layers: Vec<Arc<Layer>>,
+    pub(super) options: OpenOptions,
 }
 
 impl Pack {
-    /// Opens a pack.
-    ///
-    /// All but the objects is read into memory and compared with its checksums.
-    ///
-    /// # Errors
-    /// - [`NotFound`](ErrorKind::NotFound) if there is no such file.
-    /// - [`Corrupt`](ErrorKind::Corrupt) if the file is no pack, is damaged, was cut off, has
-    ///   another digest than its name states, or was written by a newer version of the library.
-    /// - [`Io`](ErrorKind::Io) if the file cannot be read.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, OpenOptions::default())
+    pub(super) fn new(inner: Inner) -> Self {
+        let inner = Arc::new(inner);
+        Self { inner }
     }
 
-    /// As [`open`](Self::open), with options.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self> {
-        let path = path.as_ref();
-        let pack = Self::of(PackFile::open(path)?, options)?;
-        match Digest::of_file_name(path) {
-            Some(name) if name != pack.digest() => {
-                Err(damaged(path, "its content has another name"))
-            }
-            _ => Ok(pack),
-        }
-    }
-
-    /// Opens a file that has no name; `path` is for messages.
-    pub(crate) fn of_file(file: File, path: &Path, options: OpenOptions) -> Result<Self> {
-        Self::of(PackFile::of(file, path)?, options)
-    }
-
-    fn of(file: PackFile, options: OpenOptions) -> Result<Self> {
-        let file = Arc::new(file);
-        let (footer, directory) = load_directory(&file)?;
-        let types = directory.types.iter();
-        let types = types.map(|layout| StoredType::load(&file, layout).map(Arc::new));
-        let types = types.collect::<Result<Vec<_>>>()?;
-        if !types.is_sorted_by(|a, b| a.table.name < b.table.name) {
-            return Err(damaged(file.path(), "its types are not in order"));
-        }
-        Ok(Self {
-            inner: Arc::new(Inner {
-                file,
-                digest: footer.digest,
-                types,
-                options,
-            }),
-        })
-    }
-
-    /// The digest of the content, which is the name of the file.
+    /// The digest of the content, which is the name of the file. That of a layered pack is made of
+    /// its base and of its changes, so it differs from that of a pack that was built of the same
+    /// objects.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        self.inner.digest
+        let top = self.inner.layers.last();
+        top.map_or(self.inner.root, |layer| layer.digest())
     }
 
-    /// The path by which the pack was opened.
+    /// The digests of the packs below, from the base of this one to the file below all layers. None
+    /// if the pack has no layers.
+    pub fn bases(&self) -> impl ExactSizeIterator<Item = Digest> {
+        self.inner.layers.iter().rev().map(|layer| layer.base())
+    }
+
+    /// The path by which the pack was opened, or was saved. That of a layer in memory is the path
+    /// of the first pack below that has a file.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.inner.file.path()
+        let layers = self.inner.layers.iter().rev();
+        let saved = layers.filter_map(|layer| layer.path()).next();
+        saved.unwrap_or_else(|| self.inner.file.path())
     }
 
-    /// The size of the file in bytes.
+    /// The size in bytes of the file and of the files of all layers, also of those in memory.
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
-        self.inner.file.len()
+        let layers = self.inner.layers.iter().map(|layer| layer.size_bytes());
+        self.inner.file.len() + layers.sum::<u64>()
     }
 
     /// The types of the pack, as the pack describes them, by the names of their tables.
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
-        self.inner.types.iter().map(|ty| &ty.table)
+        self.inner.types.iter().map(|ty| ty.table())
     }
 
     /// The objects of a type, as the program describes it. The program's descriptor may be of
@@ -192,19 +137,22 @@ impl Pack {
             );
             Error::new(ErrorKind::NotFound, message)
         })?;
-        let stored = Arc::clone(stored);
-        Ok(Objects::new(stored, table.clone(), self.inner.options))
+        Ok(Objects::new(
+            stored.clone(),
+            table.clone(),
+            self.inner.options,
+        ))
     }
 
     /// The parts of a type; `None` if the pack was built without it.
-    pub(crate) fn stored(&self, table: &Table) -> Result<Option<&Arc<StoredType>>> {
+    pub(crate) fn stored(&self, table: &Table) -> Result<Option<&ReadType>> {
         let types = &self.inner.types;
-        let of_name = |ty: &Arc<StoredType>| ty.table.name.cmp(&table.name);
+        let of_name = |ty: &ReadType| ty.table().name.cmp(&table.name);
         let found = types.binary_search_by(of_name).ok();
         let Some(stored) = found.and_then(|number| types.get(number)) else {
             return Ok(None);
         };
-        if !stored.has_key_of(table) {
+        if !stored.stored().has_key_of(table) {
             let message = format!(
                 "cannot read {} in {}: the pack has objects with another primary key",
                 table.type_name,
@@ -217,6 +165,21 @@ impl Pack {
 
     pub(super) fn file(&self) -> &Arc<PackFile> {
         &self.inner.file
+    }
+
+    /// The digest of the file below all layers.
+    pub(crate) fn root(&self) -> Digest {
+        self.inner.root
+    }
+
+    /// The types, by the names of their tables.
+    pub(crate) fn types(&self) -> &[ReadType] {
+        &self.inner.types
+    }
+
+    /// The layers, the lowest first.
+    pub(crate) fn layers(&self) -> &[Arc<Layer>] {
+        &self.inner.layers
     }
 
     pub(crate) fn options(&self) -> OpenOptions {

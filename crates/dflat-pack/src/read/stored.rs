@@ -7,6 +7,7 @@ use dflat_engine::object::field_value;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{Field, Table, TableDescriptor, key};
 
+use super::layered::ReadType;
 use super::records::{Reach, RecordReader};
 use super::run::Run;
 use super::slots::Slots;
@@ -106,14 +107,14 @@ impl StoredType {
 
 /// All payloads of a pack, by type and key.
 pub(crate) struct StoredPayloads {
-    types: Vec<Arc<StoredType>>,
+    types: Vec<ReadType>,
     reader: RecordReader,
     number: usize,
     position: u64,
 }
 
 impl StoredPayloads {
-    pub(super) fn new(types: Vec<Arc<StoredType>>, check_blocks: bool) -> Self {
+    pub(super) fn new(types: Vec<ReadType>, check_blocks: bool) -> Self {
         Self {
             types,
             reader: RecordReader::new(check_blocks),
@@ -125,10 +126,10 @@ impl StoredPayloads {
     /// The number of a type, and the next of its payloads.
     pub(crate) fn next(&mut self) -> Result<Option<(usize, &[u8])>> {
         while let Some(ty) = self.types.get(self.number) {
-            if self.position < ty.objects.len() {
+            if self.position < ty.len() {
                 self.position += 1;
                 let position = self.position - 1;
-                let payload = self.reader.record(&ty.objects, position, Reach::Ahead)?;
+                let payload = ty.record(&mut self.reader, position, Reach::Ahead)?;
                 return Ok(Some((self.number, payload)));
             }
             // The buffer has blocks of another run.

@@ -8,7 +8,8 @@ use dflat_engine::transaction::derive;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{Value, key};
 
-use super::pack::{Pack, load_directory};
+use super::open::load_directory;
+use super::pack::Pack;
 use super::records::{Reach, RecordReader};
 use super::run::Run;
 use super::stored::StoredType;
@@ -34,7 +35,7 @@ impl Pack {
     pub fn verify(&self) -> Result<()> {
         let file = self.file();
         let (footer, directory) = load_directory(file)?;
-        if footer.digest != self.digest() {
+        if footer.digest != self.root() {
             return Err(damaged(file.path(), "it was replaced by another pack"));
         }
         verify_padding(file, &directory, footer.directory.offset)?;
@@ -53,7 +54,7 @@ impl Pack {
         if content.finish() != footer.digest {
             return Err(damaged(file.path(), "its content has another name"));
         }
-        Ok(())
+        self.layers().iter().try_for_each(|layer| layer.verify())
     }
 
     /// Checks each object: that it is a canonical payload of its type, that its key is above those
@@ -66,11 +67,9 @@ impl Pack {
     /// # Cost
     /// A look-up for each object and for each entry of an index.
     pub fn verify_objects(&self) -> Result<()> {
-        let tables: Vec<_> = self.tables().cloned().collect();
-        for table in &tables {
-            if let Some(stored) = self.stored(table)? {
-                Checker::new(stored, self.options().checks_blocks()).check()?;
-            }
+        for ty in self.types() {
+            Checker::new(ty.stored(), self.options().checks_blocks()).check()?;
+            ty.verify_changes()?;
         }
         Ok(())
     }

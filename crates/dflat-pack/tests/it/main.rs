@@ -10,5 +10,8 @@ mod build;
 mod damage;
 #[cfg(target_os = "linux")]
 mod ends;
+mod garbage;
+mod layer_file;
+mod layers;
 mod model;
 mod words;

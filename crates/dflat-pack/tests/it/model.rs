@@ -11,17 +11,17 @@ use dflat_pack::{BuildOptions, Objects, OpenOptions, Pack};
 
 use crate::words::{Random, build, empty, key, place, places, word, words};
 
-type Model = BTreeMap<String, Vec<u8>>;
+pub(crate) type Model = BTreeMap<String, Vec<u8>>;
 
 /// A random text, one of few, so that some are missing and some begin others.
-fn text(random: &mut Random) -> String {
+pub(crate) fn text(random: &mut Random) -> String {
     let len = random.below(5);
     (0..len)
         .map(|_| *[b'a', b'b', 0].get(random.below(3) as usize).unwrap() as char)
         .collect()
 }
 
-fn random_words(random: &mut Random, count: u64) -> Model {
+pub(crate) fn random_words(random: &mut Random, count: u64) -> Model {
     let mut model = Model::new();
     for _ in 0..count {
         let name = match count {
@@ -47,14 +47,14 @@ fn packed(model: &Model, random: &mut Random) -> Pack {
     Pack::open_with(pack.path(), checked).unwrap()
 }
 
-fn payloads(objects: impl IntoIterator<Item = Result<Object>>) -> Vec<Vec<u8>> {
+pub(crate) fn payloads(objects: impl IntoIterator<Item = Result<Object>>) -> Vec<Vec<u8>> {
     objects
         .into_iter()
         .map(|object| object.unwrap().payload().to_vec())
         .collect()
 }
 
-fn check(model: &Model, objects: &Objects, random: &mut Random) {
+pub(crate) fn check(model: &Model, objects: &Objects, random: &mut Random) {
     let all: Vec<Vec<u8>> = model.values().cloned().collect();
     assert_eq!(objects.len(), model.len() as u64);
     assert_eq!(payloads(objects.iter()), all);

@@ -1,0 +1,13 @@
+//! Locks that keep files from being deleted as garbage.
+
+use std::fs::File;
+use std::path::Path;
+
+/// Keeps the file at a path from being deleted as garbage, until the handle is dropped. `None` if
+/// there is no such file, or its file system has no locks.
+pub(crate) fn hold(path: &Path) -> Option<File> {
+    let file = File::open(path).ok()?;
+    // A collection has the lock for as long as it takes to delete the file.
+    file.lock_shared().ok()?;
+    Some(file)
+}

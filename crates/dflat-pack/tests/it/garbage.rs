@@ -1,0 +1,159 @@
+//! Collecting garbage.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use dflat_engine::ErrorKind;
+use dflat_pack::{Digest, Pack, collect_garbage, collect_garbage_older_than};
+
+use crate::words::{names, word, words};
+
+/// A pack of one word.
+fn pack_of(directory: &Path, name: &str) -> Pack {
+    let objects = [(words(), word(name, 1, None))];
+    Pack::build(directory, [words()], objects).unwrap()
+}
+
+/// A saved layer with one more word.
+fn layer_over(pack: &Pack, directory: &Path, name: &str) -> Pack {
+    let edit = pack.edit().upsert(&words(), &word(name, 1, None));
+    edit.finish().unwrap().save(directory).unwrap()
+}
+
+/// Sets the time of the last change of a file back by two hours.
+fn age(path: &Path) {
+    let file = File::options().write(true).open(path).unwrap();
+    let past = SystemTime::now() - Duration::from_secs(7200);
+    file.set_modified(past).unwrap();
+}
+
+fn files(directory: &Path) -> BTreeSet<String> {
+    names(directory).into_iter().collect()
+}
+
+fn names_of(digests: &[Digest]) -> BTreeSet<String> {
+    digests.iter().map(Digest::file_name).collect()
+}
+
+#[test]
+fn only_old_packs_that_nothing_needs_are_deleted() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let root = pack_of(directory, "a");
+    let lower = layer_over(&root, directory, "b");
+    let upper = layer_over(&lower, directory, "c");
+    let left = layer_over(&lower, directory, "d");
+    let alone = pack_of(directory, "e");
+    let young = pack_of(directory, "f");
+    let digests = [&root, &lower, &upper, &left, &alone, &young].map(Pack::digest);
+    let [
+        root_digest,
+        lower_digest,
+        upper_digest,
+        left_digest,
+        alone_digest,
+        young_digest,
+    ] = digests;
+    drop((root, lower, upper, left, alone));
+    let other = Digest([9; 32]).file_name();
+    fs::write(
+        directory.join(&other),
+        "another program's bytes, longer than a header and a footer of a pack together",
+    )
+    .unwrap();
+    fs::write(directory.join("notes.pack"), "notes").unwrap();
+    for name in names(directory) {
+        age(&directory.join(name));
+    }
+    // No file is a day old.
+    let kept = collect_garbage_older_than(directory, [], Duration::from_secs(86_400)).unwrap();
+    assert_eq!(kept.deleted, []);
+    let file = File::options().write(true).open(young.path()).unwrap();
+    file.set_modified(SystemTime::now()).unwrap();
+    drop((file, young));
+    let size = |digest: Digest| fs::metadata(digest.path_in(directory)).unwrap().len();
+    let bytes = size(left_digest) + size(alone_digest);
+    let collected = collect_garbage(directory, [upper_digest]).unwrap();
+    assert_eq!(
+        names_of(&collected.deleted),
+        names_of(&[left_digest, alone_digest])
+    );
+    assert_eq!(collected.bytes, bytes);
+    let needed = [root_digest, lower_digest, upper_digest, young_digest];
+    let mut expected = names_of(&needed);
+    expected.extend([other, "notes.pack".to_owned()]);
+    assert_eq!(files(directory), expected);
+    Pack::open(upper_digest.path_in(directory)).unwrap();
+    // A layer goes before its base.
+    let collected = collect_garbage(directory, []).unwrap();
+    assert_eq!(collected.deleted, [upper_digest, lower_digest, root_digest]);
+}
+
+#[test]
+fn open_packs_and_their_bases_stay() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let root = pack_of(directory, "a");
+    let layer = layer_over(&root, directory, "b");
+    let (root_digest, digest) = (root.digest(), layer.digest());
+    drop((root, layer));
+    for name in names(directory) {
+        age(&directory.join(name));
+    }
+    let probe = File::open(digest.path_in(directory)).unwrap();
+    if probe.try_lock().is_err() {
+        eprintln!("skipped: the file system has no locks");
+        return;
+    }
+    drop(probe);
+    let pack = Pack::open(digest.path_in(directory)).unwrap();
+    assert_eq!(collect_garbage(directory, []).unwrap().deleted, []);
+    // A clone, and a layer in memory over the pack, hold the files, too.
+    let clone = pack.clone();
+    drop(pack);
+    let over = clone
+        .edit()
+        .upsert(&words(), &word("c", 1, None))
+        .finish()
+        .unwrap();
+    drop(clone);
+    assert_eq!(collect_garbage(directory, []).unwrap().deleted, []);
+    over.save(directory).unwrap();
+    drop(over);
+    let collected = collect_garbage(directory, []).unwrap();
+    assert_eq!(collected.deleted, []);
+    // The layer that was saved is young, so its bases stay.
+    let saved = names(directory)
+        .into_iter()
+        .map(|name| directory.join(name));
+    saved.for_each(|path| age(&path));
+    let collected = collect_garbage(directory, []).unwrap();
+    assert_eq!(collected.deleted.len(), 3);
+    assert_eq!(collected.deleted[1..], [digest, root_digest]);
+}
+
+#[test]
+fn nothing_is_deleted_if_a_needed_layer_is_damaged() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let root = pack_of(directory, "a");
+    let layer = layer_over(&root, directory, "b");
+    let (digest, path) = (layer.digest(), layer.path().to_owned());
+    drop((root, layer));
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[20] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    for name in names(directory) {
+        age(&directory.join(name));
+    }
+    let before = files(directory);
+    let error = collect_garbage(directory, [digest]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert_eq!(files(directory), before);
+    // If it is not needed, it is deleted.
+    assert_eq!(collect_garbage(directory, []).unwrap().deleted.len(), 2);
+    let missing = collect_garbage(directory.join("missing"), []).unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::NotFound);
+}
