@@ -1,24 +1,29 @@
-//! A backend that writes to memory and reads from packs, so that the laws of reading run on packs.
+//! A backend that writes to memory and reads from packs, so that the laws of reading run on packs,
+//! and on packs with layers.
 //!
 //! Each snapshot reads packs of the state in which it was begun. Row ids are positions in the order
 //! of keys there, and in the order of insertion in memory: a law must insert its objects in the
 //! order of their keys, and must not change an object that it has read.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dflat::Result;
+use dflat_engine::object::field_value;
 use dflat_engine::storage::{
     Backend, CloseOptions, Durability, IndexRepair, Indexes, MemoryBackend, Row, RowWrite,
     ScanPlan, Snapshot, Source, StateId, View, WriteError, WriteTransaction,
 };
-use dflat_model::{RowId, Table};
+use dflat_model::{RowId, Table, Value, ValueRef};
 use dflat_pack::{Pack, PackBackend};
 
 /// Writes to memory, and reads from packs.
 pub struct PackedBackend {
     memory: Arc<MemoryBackend>,
     written: Arc<Mutex<Written>>,
+    /// The number of layers of the packs.
+    layers: usize,
 }
 
 #[derive(Default)]
@@ -33,9 +38,16 @@ impl PackedBackend {
     /// An empty store.
     #[must_use]
     pub fn new() -> Arc<Self> {
+        Self::layered(0)
+    }
+
+    /// An empty store whose packs have this number of layers.
+    #[must_use]
+    pub fn layered(layers: usize) -> Arc<Self> {
         Arc::new(Self {
             memory: MemoryBackend::new(),
             written: Arc::default(),
+            layers,
         })
     }
 
@@ -60,10 +72,53 @@ impl PackedBackend {
             })?;
         }
         let directory = tempfile::tempdir().unwrap();
-        let pack = Pack::build(directory.path(), tables, objects)?;
+        let pack = layered(directory.path(), &tables, &objects, self.layers)?;
         written.pack = Some(pack.clone());
         Ok(pack)
     }
+}
+
+/// A pack of objects, of which some are in the file and the others in layers. Each layer removes
+/// objects that the next one puts back, so that most of them are changed more than once.
+///
+/// # Errors
+/// As [`Pack::build`] and [`PackEdit::finish`](dflat_pack::PackEdit::finish).
+pub fn layered(
+    directory: &Path,
+    tables: &[Table],
+    objects: &[(Table, Vec<u8>)],
+    layers: usize,
+) -> Result<Pack> {
+    let is_first = |number: &usize| layers == 0 || number % (layers + 1) != 1;
+    let first = objects.iter().enumerate();
+    let first = first.filter(|(number, _)| is_first(number));
+    let first = first.map(|(_, object)| object.clone());
+    let mut pack = Pack::build(directory, tables.iter().cloned(), first)?;
+    for layer in 1..=layers {
+        let mut edit = pack.edit();
+        for (number, (table, payload)) in objects.iter().enumerate() {
+            let is_removed = layer < layers && number % (layers + 1) == layer + 1;
+            edit = if is_removed {
+                let values = key_of(table, payload);
+                let values: Vec<ValueRef<'_>> = values.iter().map(Value::as_ref).collect();
+                edit.remove(table, &values)
+            } else if layer == layers || number % (layers + 1) == layer {
+                edit.upsert(table, payload)
+            } else {
+                edit
+            };
+        }
+        pack = edit.finish()?;
+        if layer % 2 == 0 {
+            pack = Pack::open(pack.save(directory)?.path())?;
+        }
+    }
+    Ok(pack)
+}
+
+fn key_of(table: &Table, payload: &[u8]) -> Vec<Value> {
+    let value = |field| field_value(payload, field).unwrap().to_value();
+    table.primary_key.iter().map(value).collect()
 }
 
 impl Backend for PackedBackend {

@@ -9,6 +9,7 @@ use super::side::Side;
 use super::tree::Types;
 use super::{Run, declared, table, text};
 use crate::fixture::bounded;
+use crate::packed::layered;
 use crate::random::Random;
 
 /// Runs a seed.
@@ -65,7 +66,11 @@ impl Run {
         }
         for (table, check) in [(self.table.clone(), true), (Table::new(stored), false)] {
             let memory = self.random.below(20_000);
-            let pack = packed(&table, &payloads, memory, check);
+            let layers = [0, 0, 1, 4][self.random.below(4)];
+            let pack = match layers {
+                0 => packed(&table, &payloads, memory, check),
+                _ => layered_pack(&table, &payloads, layers),
+            };
             let engine = Engine::new(PackBackend::new(pack), EngineOptions::default());
             self.sides.push(Side::of(engine, &self.table));
         }
@@ -84,4 +89,18 @@ fn packed(table: &Table, payloads: &[Vec<u8>], memory: usize, check: bool) -> Pa
     pack.verify().unwrap();
     pack.verify_objects().unwrap();
     Pack::open_with(pack.path(), OpenOptions::default().check_blocks(check)).unwrap()
+}
+
+/// A pack with layers, whose files have no names any more.
+fn layered_pack(table: &Table, payloads: &[Vec<u8>], layers: usize) -> Pack {
+    let directory = tempfile::tempdir().unwrap();
+    let objects: Vec<_> = payloads
+        .iter()
+        .map(|payload| (table.clone(), payload.clone()))
+        .collect();
+    let tables = [table.clone()];
+    let pack = layered(directory.path(), &tables, &objects, layers).unwrap();
+    pack.verify().unwrap();
+    pack.verify_objects().unwrap();
+    pack
 }
