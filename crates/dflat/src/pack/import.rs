@@ -1,5 +1,8 @@
 //! Importing the objects of a pack into a workspace.
 
+use dflat_engine::object::field_value;
+use dflat_model::ValueRef;
+
 use super::{Pack, PackIter};
 use crate::{ChangeRequest, Error, ErrorKind, Object, Result, TransactionContext, Workspace};
 
@@ -95,10 +98,11 @@ fn put<T: Object>(tx: &TransactionContext, object: &T, on_conflict: OnConflict) 
     match (is_present, on_conflict) {
         (true, OnConflict::Keep) => Ok(false),
         (true, OnConflict::Fail) => {
-            let (name, row_id) = (&T::TABLE.type_name, object.row_id());
             let message = format!(
-                "cannot import {name}: the workspace has the key of row {row_id} of the pack; \
-                 import with `OnConflict::Keep` or `OnConflict::Replace`"
+                "cannot import {}: the workspace has an object with the primary key {}; import \
+                 with `OnConflict::Keep` or `OnConflict::Replace`",
+                T::TABLE.type_name,
+                key_of(object)
             );
             Err(Error::new(ErrorKind::AlreadyExists, message))
         }
@@ -107,4 +111,14 @@ fn put<T: Object>(tx: &TransactionContext, object: &T, on_conflict: OnConflict) 
             Ok(true)
         }
     }
+}
+
+/// The primary key of an object, for a message.
+fn key_of<T: Object>(object: &T) -> String {
+    let table = T::TABLE;
+    let parts = table.primary_key.iter().map(|field| {
+        let value = field_value(object.handle().payload(), field).unwrap_or(ValueRef::Null);
+        format!("{field} = {value}")
+    });
+    parts.collect::<Vec<_>>().join(", ")
 }

@@ -75,7 +75,10 @@ fn conflict_keeps_the_chosen_object() {
 
     let fixture = half();
     let error = fixture.import::<Item>(&pack, OnConflict::Fail).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+    let message = "cannot import Item: the workspace has an object with the primary key \
+                   id = \"00000\"; import with `OnConflict::Keep` or `OnConflict::Replace`";
+    assert_eq!(error.to_string(), message);
     // The transaction that failed has written nothing.
     assert_eq!((count(&fixture, 1), count(&fixture, 2)), (0, 618));
 }
@@ -132,7 +135,7 @@ fn import_goes_on_after_a_conflict_with_a_later_object() {
     let fixture = Fixture::memory();
     fixture.create::<Item>([item(1100, 2)]);
     let error = fixture.import::<Item>(&pack, OnConflict::Fail).unwrap_err();
-    assert!(error.to_string().contains("row 1101"), "{error}");
+    assert!(error.to_string().contains("id = \"01100\""), "{error}");
     assert_eq!(count(&fixture, 1), 1000);
     let changed = fixture.perform_changes([Item::TABLE], |tx| {
         let object = tx.get::<Item>("00003")?.unwrap();
