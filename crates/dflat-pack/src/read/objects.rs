@@ -78,18 +78,17 @@ impl Objects {
         let stored = self.stored.stored();
         let mut found = vec![None; keys.len()];
         let mut candidates = Vec::with_capacity(keys.len());
+        let mut reader = self.record_reader();
         for ((number, key), place) in keys.iter().enumerate().zip(&mut found) {
             if let Some(changed) = self.stored.changed(key) {
                 let object = |(position, payload)| self.object(position, payload);
                 *place = changed.map(object).transpose()?;
                 continue;
             }
-            for position in stored.candidates(key) {
-                candidates.push((position?, number));
-            }
+            let take = |position| candidates.push((position, number));
+            stored.candidates(&mut reader, key, take)?;
         }
         candidates.sort_unstable();
-        let mut reader = self.record_reader();
         let mut other = Vec::new();
         for (position, number) in candidates {
             let payload = reader.record(&stored.objects, position, Reach::Record)?;

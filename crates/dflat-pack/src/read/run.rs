@@ -158,6 +158,13 @@ impl Run {
         position.ok_or_else(|| self.damaged("a place has no record"))
     }
 
+    /// The place of a record. `hint` as for [`block_of`](Self::block_of).
+    pub(super) fn place(&self, position: u64, hint: usize) -> Place {
+        let block = self.block_of(position, hint);
+        let record = position.saturating_sub(self.positions(block).start);
+        Place::new(block as u64, record)
+    }
+
     /// The bytes of a record in its block.
     pub(super) fn span(&self, block: usize, position: u64) -> Result<Range<usize>> {
         let is_first = position == self.positions(block).start;

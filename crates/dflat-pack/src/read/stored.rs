@@ -13,7 +13,7 @@ use super::run::Run;
 use super::slots::Slots;
 use crate::failure::damaged;
 use crate::file::PackFile;
-use crate::layout::{TypeLayout, key_hash};
+use crate::layout::{Place, TypeLayout, key_hash};
 
 /// A type of a pack, with the places of its objects in memory.
 #[derive(Debug)]
@@ -72,21 +72,49 @@ impl StoredType {
     ) -> Result<Option<(u64, Range<usize>)>> {
         let mut other = Vec::new();
         for place in self.slots.places(key_hash(key)) {
-            let position = self.objects.position(place)?;
-            let held = reader.load(&self.objects, position, Reach::Record)?;
-            other.clear();
-            self.key_of(reader.held(held.clone()), &mut other)?;
-            if other == key {
-                return Ok(Some((position, held)));
+            let position = match place {
+                Some(place) => self.objects.position(place)?,
+                None => self.below(reader, key)?,
+            };
+            if position < self.objects.len() {
+                let held = reader.load(&self.objects, position, Reach::Record)?;
+                other.clear();
+                self.key_of(reader.held(held.clone()), &mut other)?;
+                if other == key {
+                    return Ok(Some((position, held)));
+                }
+            }
+            if place.is_none() {
+                break;
             }
         }
         Ok(None)
     }
 
-    /// The positions of the objects that may have an encoded key, likely one or none.
-    pub(super) fn candidates(&self, key: &[u8]) -> impl Iterator<Item = Result<u64>> {
-        let places = self.slots.places(key_hash(key));
-        places.map(|place| self.objects.position(place))
+    /// Calls `take` with the position of each object that may have an encoded key, likely of one
+    /// or none.
+    pub(super) fn candidates(
+        &self,
+        reader: &mut RecordReader,
+        key: &[u8],
+        mut take: impl FnMut(u64),
+    ) -> Result<()> {
+        for place in self.slots.places(key_hash(key)) {
+            let Some(place) = place else {
+                let position = self.below(reader, key)?;
+                if position < self.objects.len() {
+                    take(position);
+                }
+                break;
+            };
+            take(self.objects.position(place)?);
+        }
+        Ok(())
+    }
+
+    /// Whether the table of keys is that of these hashes and places, which are in order.
+    pub(super) fn has_slots_of(&self, keys: &[(u64, Place)]) -> bool {
+        self.slots.has_only(keys)
     }
 
     /// The number of objects whose key is below an encoded key.

@@ -184,8 +184,8 @@ fn random_damage_gives_errors_and_no_panic() {
 
 /// The bytes of a pack whose numbers a hostile writer chooses: all checksums but those of blocks
 /// fit.
-struct Forged {
-    bytes: Vec<u8>,
+pub(crate) struct Forged {
+    pub(crate) bytes: Vec<u8>,
     /// The places in the directory that name a section: its offset, its length, its checksum.
     sections: Vec<usize>,
 }
@@ -193,7 +193,7 @@ struct Forged {
 impl Forged {
     const FOOTER: usize = 72;
 
-    fn of(bytes: Vec<u8>) -> Self {
+    pub(crate) fn of(bytes: Vec<u8>) -> Self {
         let mut forged = Self {
             bytes,
             sections: Vec::new(),
@@ -207,7 +207,7 @@ impl Forged {
         forged
     }
 
-    fn number(&self, at: usize) -> u64 {
+    pub(crate) fn number(&self, at: usize) -> u64 {
         u64::from_le_bytes(*self.bytes[at..].first_chunk().unwrap())
     }
 
@@ -219,7 +219,7 @@ impl Forged {
         self.bytes.len() - Self::FOOTER
     }
 
-    fn directory(&self) -> (usize, usize) {
+    pub(crate) fn directory(&self) -> (usize, usize) {
         let start = self.number(self.footer()) as usize;
         (start, start + self.number(self.footer() + 8) as usize)
     }
@@ -232,7 +232,7 @@ impl Forged {
     }
 
     /// Makes the checksums fit.
-    fn seal(&mut self) {
+    pub(crate) fn seal(&mut self) {
         for at in self.sections.clone() {
             if let Some(checksum) = self.extent(at).map(xxh3_64) {
                 self.put(at + 16, checksum);

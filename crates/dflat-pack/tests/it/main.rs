@@ -13,5 +13,7 @@ mod ends;
 mod garbage;
 mod layer_file;
 mod layers;
+#[cfg(unix)]
+mod hostile;
 mod model;
 mod words;
