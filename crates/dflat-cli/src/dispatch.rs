@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::arguments::{Command, DictCommand};
 use crate::failure::{Failure, Outcome};
 use crate::session::Session;
-use crate::{change, generate, see, transfer, upkeep};
+use crate::{change, generate, pack, see, transfer, upkeep};
 
 /// How often a command that only reads begins anew, and the pause before.
 const TRIES: u32 = 100;
@@ -53,6 +53,9 @@ fn once(command: &Command, session: &Session) -> Outcome {
         Command::Import(arguments) => transfer::import(arguments, session),
         Command::Copy(arguments) => transfer::copy(arguments, session),
         Command::Diff(arguments) => transfer::diff(arguments, session),
+        Command::Pack(arguments) => pack::pack(arguments, session),
+        Command::Unpack(arguments) => pack::unpack(arguments, session),
+        Command::Verify(arguments) => pack::verify(arguments, session),
         Command::Backup(arguments) => upkeep::backup(arguments, session),
         Command::Compact(arguments) => upkeep::compact(arguments, session),
         Command::Check(arguments) => upkeep::check(arguments, session),
@@ -79,6 +82,8 @@ pub(crate) const fn only_reads(command: &Command) -> bool {
         | Command::Explain(_)
         | Command::Export(_)
         | Command::Diff(_)
+        | Command::Pack(_)
+        | Command::Verify(_)
         | Command::Backup(_)
         | Command::Check(_) => true,
         Command::Dict(arguments) => {

@@ -11,6 +11,8 @@ mod file;
 mod generate;
 mod mistake;
 mod object;
+mod pack;
+mod progress;
 mod record;
 mod see;
 mod session;

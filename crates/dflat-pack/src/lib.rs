@@ -39,7 +39,7 @@ pub use diff::{PackChange, PackDiff};
 pub use digest::Digest;
 pub use edit::PackEdit;
 pub use garbage::{Collected, GRACE, collect_garbage, collect_garbage_older_than};
-pub use read::{Iter, Objects, ObjectsReader, OpenOptions, Pack, SetIter};
+pub use read::{Iter, Objects, ObjectsReader, OpenOptions, Pack, SetIter, is_pack};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

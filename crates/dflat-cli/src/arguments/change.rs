@@ -67,7 +67,7 @@ Examples:
 ";
 
 /// How a command that writes goes about it.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct WriteArguments {
     /// Changes nothing: carries the command out on a temporary copy of the file, and reports.
     #[arg(long)]

@@ -2,6 +2,7 @@
 
 mod change;
 mod generate;
+mod pack;
 mod see;
 mod shell;
 mod transfer;
@@ -17,6 +18,7 @@ pub(crate) use change::{
     SetArguments, UpsertArguments, WriteArguments,
 };
 pub(crate) use generate::{CompletionsArguments, ManArguments};
+pub(crate) use pack::{PackArguments, UnpackArguments, VerifyArguments};
 pub(crate) use see::{
     ConditionArguments, CountArguments, ExplainArguments, GetArguments, InfoArguments,
     QueryArguments, SchemaArguments, StatsArguments, TypesArguments, WatchArguments,
@@ -72,6 +74,9 @@ pub(crate) enum Command {
     Import(ImportArguments),
     Copy(CopyArguments),
     Diff(DiffArguments),
+    Pack(PackArguments),
+    Unpack(UnpackArguments),
+    Verify(VerifyArguments),
     Backup(BackupArguments),
     Compact(CompactArguments),
     Check(CheckArguments),
@@ -86,7 +91,7 @@ pub(crate) enum Command {
 /// The file, and where its types come from.
 #[derive(Debug, Args)]
 pub(crate) struct FileArguments {
-    /// The database file.
+    /// The database file. A command that only reads takes a pack, too.
     #[arg(value_name = "FILE")]
     pub(crate) path: PathBuf,
     /// A schema for types that the file does not describe; may be given several times. Without it,
@@ -95,8 +100,18 @@ pub(crate) struct FileArguments {
     pub(crate) schemas: Vec<PathBuf>,
 }
 
+impl FileArguments {
+    /// A file without schemas.
+    pub(crate) const fn of(path: PathBuf) -> Self {
+        Self {
+            path,
+            schemas: Vec::new(),
+        }
+    }
+}
+
 /// The form of the output.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct FormatArguments {
     /// The form of the output.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]

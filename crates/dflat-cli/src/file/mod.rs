@@ -7,7 +7,9 @@ mod unknown;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use dflat_engine::engine::EngineOptions;
 use dflat_engine::storage::CloseOptions;
+use dflat_pack::{Pack, PackBackend, is_pack};
 use dflat_workspace::{FileOptions, Source, Workspace};
 use tempfile::TempDir;
 
@@ -21,6 +23,8 @@ pub(crate) struct OpenFile {
     pub(crate) path: PathBuf,
     pub(crate) workspace: Workspace,
     pub(crate) types: Types,
+    /// The pack, if the file is one.
+    pub(crate) pack: Option<Pack>,
     /// The folder of the temporary copy that a dry run uses.
     copy: Option<TempDir>,
 }
@@ -52,6 +56,13 @@ impl OpenFile {
     /// Opens the file for writing, or a temporary copy of it for a dry run. A file that does not
     /// exist is created by the first change.
     pub(crate) fn write(arguments: &FileArguments, is_dry: bool) -> Result<Self, Failure> {
+        if Self::is_pack(&arguments.path)? {
+            let path = arguments.path.display();
+            return Err(Failure::usage(format!(
+                "cannot change {path}: it is a pack\nhelp: `dflat unpack` writes its objects into a \
+                 file that can be changed"
+            )));
+        }
         let mut options = FileOptions::default();
         options.follow_processes(false);
         if !is_dry {
@@ -72,7 +83,26 @@ impl OpenFile {
             path: arguments.path.clone(),
             workspace,
             types,
+            pack: None,
             copy: Some(folder),
+        })
+    }
+
+    /// Whether a path is that of a pack.
+    pub(crate) fn is_pack(path: &Path) -> Result<bool, Failure> {
+        Ok(path.is_file() && is_pack(path)?)
+    }
+
+    /// Opens a pack, which describes its types.
+    fn of_pack(path: PathBuf) -> Result<Self, Failure> {
+        let pack = Pack::open(&path)?;
+        let backend = PackBackend::new(pack.clone());
+        Ok(Self {
+            path,
+            workspace: Workspace::on_backend(backend, EngineOptions::default()),
+            types: Types::of_pack(&pack),
+            pack: Some(pack),
+            copy: None,
         })
     }
 
@@ -90,12 +120,16 @@ impl OpenFile {
             let path = path.display();
             return Err(Failure::file(format!("cannot open {path}: it is a folder")));
         }
+        if Self::is_pack(&path)? {
+            return Self::of_pack(path);
+        }
         let workspace = Workspace::open(&path, options)?;
         let types = Types::find(&workspace, arguments, say)?;
         Ok(Self {
             path,
             workspace,
             types,
+            pack: None,
             copy: None,
         })
     }

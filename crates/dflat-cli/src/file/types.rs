@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use dflat_condition::suggestion;
 use dflat_engine::dictionary;
 use dflat_model::{Table, TableDescriptor};
+use dflat_pack::Pack;
 use dflat_workspace::Workspace;
 
 use super::schemas::{Schemas, beside};
@@ -110,6 +111,15 @@ impl Types {
     /// The types of schemas alone.
     pub(crate) fn of_schemas(schemas: &[PathBuf]) -> Result<Self, Failure> {
         Ok(Self(Schemas::read(schemas)?.into_types().collect()))
+    }
+
+    /// The types of a pack, by its descriptors.
+    pub(super) fn of_pack(pack: &Pack) -> Self {
+        let described = |table: &Table| FileType {
+            table: table.clone(),
+            origin: Origin::File,
+        };
+        Self(pack.tables().map(described).collect())
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &FileType> {

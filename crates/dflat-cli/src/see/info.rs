@@ -73,6 +73,22 @@ fn dictionary_keys(file: &OpenFile) -> Result<usize, Failure> {
 }
 
 fn print_file(file: &OpenFile, out: &mut dyn Write) -> Result<(), Failure> {
+    let lines = match &file.pack {
+        Some(pack) => vec![
+            ("pack", file.path.display().to_string()),
+            ("digest", pack.digest().to_string()),
+            ("size", bytes(pack.size_bytes())),
+        ],
+        None => lines_of_file(file)?,
+    };
+    for (name, value) in lines {
+        writeln!(out, "{name:<16} {}", escaped(&value))?;
+    }
+    Ok(())
+}
+
+/// The names and values of a file that is no pack.
+fn lines_of_file(file: &OpenFile) -> Result<Vec<(&'static str, String)>, Failure> {
     let pages = file.workspace.pages()?;
     let (log_bytes, change) = log_and_change(file);
     let size = pages.page_bytes * pages.pages;
@@ -88,7 +104,7 @@ fn print_file(file: &OpenFile, out: &mut dyn Write) -> Result<(), Failure> {
         1 => "1 key".to_owned(),
         keys => format!("{keys} keys"),
     };
-    let lines = [
+    Ok(vec![
         ("file", file.path.display().to_string()),
         (
             "size",
@@ -106,11 +122,7 @@ fn print_file(file: &OpenFile, out: &mut dyn Write) -> Result<(), Failure> {
             change.unwrap_or_else(|| "unknown".to_owned()),
         ),
         ("dictionary", keys),
-    ];
-    for (name, value) in lines {
-        writeln!(out, "{name:<16} {}", escaped(&value))?;
-    }
-    Ok(())
+    ])
 }
 
 fn print_types(
@@ -138,14 +150,15 @@ fn print_types(
             Cell::Text(keys.join(", ")),
             Cell::of(&sizes.objects),
             Cell::of(&sizes.bytes),
-            Cell::Text(origin(known)),
+            Cell::Text(origin(known, file.pack.is_some())),
         ])?;
     }
     writer.end()
 }
 
-fn origin(known: &FileType) -> String {
+fn origin(known: &FileType, is_pack: bool) -> String {
     match &known.origin {
+        Origin::File if is_pack => "the pack".to_owned(),
         Origin::File => "the file".to_owned(),
         Origin::Schema(path) => path.display().to_string(),
         Origin::Nothing => "nothing".to_owned(),
@@ -206,8 +219,6 @@ fn indexes<'f>(
 
 /// The summary as JSON.
 fn summary(file: &OpenFile, session: &Session) -> Result<Vec<(&'static str, Value)>, Failure> {
-    let pages = file.workspace.pages()?;
-    let (log_bytes, change) = log_and_change(file);
     let mut types = Vec::new();
     for known in file.types.iter() {
         let sizes = Sizes::of((file, session), &known.table)?;
@@ -220,10 +231,20 @@ fn summary(file: &OpenFile, session: &Session) -> Result<Vec<(&'static str, Valu
             "table": known.table.name,
             "objects": sizes.objects,
             "bytes": sizes.bytes,
-            "described_by": origin(known),
+            "described_by": origin(known, file.pack.is_some()),
             "indexes": indexes,
         }));
     }
+    if let Some(pack) = &file.pack {
+        return Ok(vec![
+            ("pack", json!(file.path.display().to_string())),
+            ("digest", json!(pack.digest().to_string())),
+            ("bytes", json!(pack.size_bytes())),
+            ("types", Value::Array(types)),
+        ]);
+    }
+    let pages = file.workspace.pages()?;
+    let (log_bytes, change) = log_and_change(file);
     Ok(vec![
         ("file", json!(file.path.display().to_string())),
         ("bytes", json!(pages.page_bytes * pages.pages)),

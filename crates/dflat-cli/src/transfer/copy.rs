@@ -4,11 +4,11 @@ use dflat_workspace::{Fetch, Source};
 
 use super::batch::{Importer, Item};
 use super::position::Position;
-use super::progress;
 use crate::arguments::{CopyArguments, FileArguments, OnConflict};
 use crate::confirm::confirm;
 use crate::failure::{Failure, Found, Outcome};
 use crate::file::OpenFile;
+use crate::progress;
 use crate::record::report;
 use crate::session::Session;
 
@@ -29,13 +29,7 @@ pub(crate) fn copy(arguments: &CopyArguments, session: &Session) -> Outcome {
     if destroys && !confirm(session, &question, arguments.yes || write.dry_run)? {
         return Ok(Found::Yes);
     }
-    let to = OpenFile::write(
-        &FileArguments {
-            path: arguments.to.clone(),
-            schemas: Vec::new(),
-        },
-        write.dry_run,
-    )?;
+    let to = OpenFile::write(&FileArguments::of(arguments.to.clone()), write.dry_run)?;
     let importer = Importer {
         file: &to,
         tables: tables.clone(),

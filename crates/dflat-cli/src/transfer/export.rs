@@ -9,11 +9,11 @@ use dflat_workspace::{JsonType, Source};
 use indicatif::ProgressBar;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::progress;
 use crate::arguments::{ExportArguments, Format, MoveFormat};
 use crate::display::write_json;
 use crate::failure::{Failure, Found, Outcome};
 use crate::object::{columns, row};
+use crate::progress;
 use crate::record::{RecordWriter, json_failure};
 use crate::session::Session;
 

@@ -10,12 +10,12 @@ use super::batch::{Importer, Item};
 use super::comma_separated::{self, CommaSeparated};
 use super::lines::{Input, Line};
 use super::position::{Position, Stored, cannot_read};
-use super::progress;
 use super::rejects::Rejects;
 use crate::arguments::{Format, ImportArguments, MoveFormat, OnConflict};
 use crate::confirm::confirm;
 use crate::failure::{Failure, Found, Outcome, note};
 use crate::file::OpenFile;
+use crate::progress;
 use crate::record::report;
 use crate::session::Session;
 

@@ -9,7 +9,6 @@ mod export;
 mod import;
 mod lines;
 mod position;
-mod progress;
 mod rejects;
 
 pub(crate) use copy::copy;

@@ -3,7 +3,7 @@
 use dflat_sqlite::{Problem, ProblemKind};
 use dflat_workspace::CheckReport;
 
-use super::{described, with_bar};
+use super::{described, refuse_pack, with_bar};
 use crate::arguments::{CheckArguments, Format, RepairArguments};
 use crate::display::Alignment;
 use crate::failure::{Failure, Found, Outcome};
@@ -14,6 +14,7 @@ use crate::session::Session;
 /// Checks a file.
 pub(crate) fn check(arguments: &CheckArguments, session: &Session) -> Outcome {
     let file = session.read(&arguments.file)?;
+    refuse_pack(&file, "check")?;
     let tables = described(&file.types);
     let found = with_bar(session, "objects", |progress| {
         file.workspace.check(tables, progress)

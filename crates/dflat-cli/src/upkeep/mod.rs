@@ -16,9 +16,21 @@ pub(crate) use check::{check, repair};
 pub(crate) use salvage::salvage;
 pub(crate) use space::{backup, compact, purge};
 
-use crate::failure::note;
-use crate::file::Types;
+use crate::failure::{Failure, note};
+use crate::file::{OpenFile, Types};
 use crate::session::Session;
+
+/// Refuses a pack, for a command that knows database files only.
+fn refuse_pack(file: &OpenFile, verb: &str) -> Result<(), Failure> {
+    if file.pack.is_none() {
+        return Ok(());
+    }
+    let path = file.path.display();
+    Err(Failure::usage(format!(
+        "cannot {verb} {path}: it is a pack\nhelp: `dflat verify` checks a pack, and any copy of \
+         the file is a copy of the pack"
+    )))
+}
 
 /// Runs `work` with a bar on standard error, if that is a terminal.
 fn with_bar<R>(
@@ -45,7 +57,7 @@ fn with_bar<R>(
 
 /// Runs `work`, whose steps are not known, with the elapsed time on standard error, if that is a
 /// terminal.
-fn with_spinner<R>(words: &'static str, work: impl FnOnce() -> R) -> R {
+pub(crate) fn with_spinner<R>(words: &'static str, work: impl FnOnce() -> R) -> R {
     let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
     // A template that cannot be read shows the spinner in its own style.
     let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());

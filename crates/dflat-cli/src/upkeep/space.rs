@@ -1,7 +1,7 @@
 //! Copies of files, and their space.
 
 use super::target::Target;
-use super::with_spinner;
+use super::{refuse_pack, with_spinner};
 use crate::arguments::{
     BackupArguments, CompactArguments, FileArguments, PurgeArguments, WriteArguments,
 };
@@ -14,6 +14,7 @@ use crate::session::Session;
 /// Copies a file.
 pub(crate) fn backup(arguments: &BackupArguments, session: &Session) -> Outcome {
     let file = session.read(&arguments.file)?;
+    refuse_pack(&file, "back up")?;
     let target = Target::new(&arguments.to, &arguments.copy)?;
     let mut copied = 0;
     super::with_bar(session, "pages", |progress| {

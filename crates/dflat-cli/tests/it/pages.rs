@@ -7,7 +7,7 @@ use expect_test::expect_file;
 use crate::fixture::{printed, repository};
 use crate::transcripts::replayed;
 
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 30] = [
     "info",
     "types",
     "schema",
@@ -26,6 +26,9 @@ const COMMANDS: [&str; 27] = [
     "import",
     "copy",
     "diff",
+    "pack",
+    "unpack",
+    "verify",
     "backup",
     "compact",
     "check",
@@ -115,7 +118,7 @@ fn every_command_that_writes_has_a_dry_run() {
         assert_eq!(help.contains("--format"), help.contains("--json"));
         writing += usize::from(writes);
     }
-    assert_eq!(writing, 13);
+    assert_eq!(writing, 15);
 }
 
 #[test]

@@ -158,6 +158,11 @@ fn files_are_copied_compared_and_mended() {
 }
 
 #[test]
+fn packs_are_made_read_and_verified() {
+    check("pack.console");
+}
+
+#[test]
 fn text_of_a_hostile_file_does_not_control_the_terminal() {
     check("hostile.console");
 }

@@ -8,7 +8,7 @@ use crate::digest::Digest;
 
 /// Begins and ends each file. The first byte is in no text, and the line ends show a file that was
 /// changed as a text.
-const MAGIC: [u8; 8] = *b"\x93DPACK\r\n";
+pub(crate) const MAGIC: [u8; 8] = *b"\x93DPACK\r\n";
 
 /// The version of the format.
 const VERSION: u8 = 1;

@@ -7,7 +7,7 @@ mod packed;
 mod place;
 
 pub(crate) use directory::{Directory, Extent, RunLayout, Section, SlotsLayout, TypeLayout};
-pub(crate) use frame::{FOOTER_BYTES, Footer, HEADER_BYTES, Kind, header_of, kind_of};
+pub(crate) use frame::{FOOTER_BYTES, Footer, HEADER_BYTES, Kind, MAGIC, header_of, kind_of};
 pub(crate) use packed::{Packed, append, width_of};
 pub(crate) use place::{BlockEntry, Place, SlotForm};
 use xxhash_rust::xxh3::xxh3_64;

@@ -1,5 +1,6 @@
 //! Reading packs.
 
+mod begin;
 mod iter;
 mod layered;
 mod objects;
@@ -13,6 +14,7 @@ mod slots;
 mod stored;
 mod verify;
 
+pub use begin::is_pack;
 pub use iter::Iter;
 pub(crate) use layered::ReadType;
 pub use objects::{Objects, ObjectsReader};

@@ -300,6 +300,48 @@ fn hostile_numbers_under_fitting_checksums_give_errors_and_no_panic() {
 }
 
 #[test]
+fn each_damaged_block_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let (pack, _) = small(directory.path());
+    assert!(pack.problems().is_empty());
+    let path = copied(&pack, directory.path());
+    let mut bytes = fs::read(&path).unwrap();
+    let places: Vec<usize> = (0..bytes.len() - 30)
+        .filter(|at| bytes[*at..at + 30] == [b'n'; 30])
+        .collect();
+    // The first block has three words of 1,200 bytes, and the second one, too.
+    for at in [places[0], *places.last().unwrap()] {
+        bytes[at] = b'm';
+    }
+    fs::write(&path, bytes).unwrap();
+    let found = Pack::open(&path).unwrap().problems();
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let named = |block| {
+        let path = path.display();
+        format!(
+            "cannot verify the objects of Word: cannot read {path}: the checksum of block {block} \
+             differs"
+        )
+    };
+    assert_eq!(found, [named(0), named(1)]);
+}
+
+#[test]
+fn files_that_begin_as_packs_are_told_from_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let (pack, _) = small(directory.path());
+    assert!(dflat_pack::is_pack(pack.path()).unwrap());
+    let path = directory.path().join("other");
+    for bytes in [&b""[..], b"\x93DPACK\r", b"SQLite format 3\0"] {
+        fs::write(&path, bytes).unwrap();
+        assert!(!dflat_pack::is_pack(&path).unwrap());
+    }
+    fs::remove_file(&path).unwrap();
+    let missing = dflat_pack::is_pack(&path).unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::NotFound);
+}
+
+#[test]
 fn other_files_are_no_packs() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.pack");

@@ -11,9 +11,9 @@ mod damage;
 #[cfg(target_os = "linux")]
 mod ends;
 mod garbage;
-mod layer_file;
-mod layers;
 #[cfg(unix)]
 mod hostile;
+mod layer_file;
+mod layers;
 mod model;
 mod words;

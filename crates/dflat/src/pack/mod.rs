@@ -191,6 +191,14 @@ impl Pack {
     pub fn verify_objects(&self) -> Result<()> {
         self.inner.verify_objects()
     }
+
+    /// All that both checks find: each damaged block with its type, up to 100 of them, and of each
+    /// other type the first object that does not fit. Of any other damage, the first. A sound pack
+    /// has none.
+    #[must_use]
+    pub fn problems(&self) -> Vec<crate::Error> {
+        self.inner.problems()
+    }
 }
 
 impl fmt::Debug for Pack {

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 
 /// A bar with a rate and the time left, for a number of objects. They are counted only if the bar
 /// is shown.
-pub(super) fn of_objects(
+pub(crate) fn of_objects(
     count: impl FnOnce() -> Result<u64, Failure>,
 ) -> Result<ProgressBar, Failure> {
     let bar = ProgressBar::new(0);
@@ -20,7 +20,7 @@ pub(super) fn of_objects(
 }
 
 /// The same for a number of bytes; without a number, a count of bytes.
-pub(super) fn of_bytes(count: Option<u64>) -> ProgressBar {
+pub(crate) fn of_bytes(count: Option<u64>) -> ProgressBar {
     match count {
         Some(count) => styled(
             ProgressBar::new(count),
