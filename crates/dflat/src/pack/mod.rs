@@ -6,6 +6,7 @@
 
 mod build;
 mod import;
+mod layers;
 mod objects;
 
 use std::fmt;
@@ -16,8 +17,12 @@ use dflat_pack::PackBackend;
 
 use crate::{Fetch, Object, Result, Snapshot, Table, Workspace};
 pub use build::PackBuilder;
-pub use dflat_pack::{BuildOptions, BuildProgress, Digest, OpenOptions};
+pub use dflat_pack::{
+    BuildOptions, BuildProgress, Collected, Digest, GRACE, OpenOptions, PackChange,
+    collect_garbage, collect_garbage_older_than,
+};
 pub use import::{Imported, OnConflict};
+pub use layers::{PackDiff, PackEdit};
 pub use objects::{PackIter, PackObjects, PackSetIter};
 
 /// An immutable collection of objects in one file, which is named by its content.
@@ -28,6 +33,8 @@ pub use objects::{PackIter, PackObjects, PackSetIter};
 ///
 /// Without an order, objects come in the order of their keys: the row id of an object is its
 /// position in that order, from 1 on.
+///
+/// [`edit`](Self::edit) makes another pack, which is a *layer* of changes over this one.
 ///
 /// # Examples
 /// ```
@@ -62,18 +69,22 @@ pub struct Pack {
 }
 
 impl Pack {
-    /// Opens a pack.
+    /// Opens a pack. The bases of a layer are looked for in its directory, by the names of their
+    /// digests.
     ///
     /// # Errors
-    /// - [`NotFound`](crate::ErrorKind::NotFound) if there is no such file.
-    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the file is no pack, is damaged, was cut off,
-    ///   has another digest than its name states, or was written by a newer version of Dflat.
-    /// - [`Io`](crate::ErrorKind::Io) if the file cannot be read.
+    /// - [`NotFound`](crate::ErrorKind::NotFound) if there is no such file, or a base is missing.
+    ///   The message names the digest of the base.
+    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if a file is no pack, is damaged, was cut off, has
+    ///   another digest than its name states, or was written by a newer version of Dflat; if there
+    ///   are more than 64 layers, or the layers have more than 1 GiB together.
+    /// - [`Io`](crate::ErrorKind::Io) if a file cannot be read.
     ///
     /// # Cost
     /// Reads the places of all objects into memory: about 10 bytes for each object, 2 bytes for
     /// each entry of an index, and 24 bytes and one key for each block of 4 KiB of either. The
-    /// objects stay in the file.
+    /// objects stay in the file. A layer is read as a whole, and for each of its changed keys a
+    /// block of the file below all layers is read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         dflat_pack::Pack::open(path).map(Self::new)
     }
@@ -94,19 +105,22 @@ impl Pack {
         }
     }
 
-    /// The digest of the content, which is the name of the file.
+    /// The digest of the content, which is the name of the file. That of a layered pack is made of
+    /// its base and of its changes, so it differs from that of a pack that was built of the same
+    /// objects.
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.inner.digest()
     }
 
-    /// The path by which the pack was opened.
+    /// The path by which the pack was opened, or was saved. That of a layer in memory is the path
+    /// of the first pack below that has a file.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.inner.path()
     }
 
-    /// The size of the file in bytes.
+    /// The size in bytes of the file and of the files of all layers, also of those in memory.
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
         self.inner.size_bytes()
