@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use dflat_engine::Result;
 use dflat_model::Table;
@@ -26,11 +27,16 @@ impl Pack {
     /// [`Io`](dflat_engine::ErrorKind::Io) if the directory cannot be written.
     pub fn save(&self, directory: impl AsRef<Path>) -> Result<Self> {
         let directory = directory.as_ref();
-        // Order: no file is deleted as garbage while a layer that needs it is written.
+        // Order: no file is deleted as garbage while a layer that needs it is written. A collection
+        // that has listed the directory before sees by the new time that the file is in use.
         let held: Vec<_> = self
             .bases()
-            .map(|base| hold(&base.path_in(directory)))
+            .filter_map(|base| hold(&base.path_in(directory)))
             .collect();
+        for base in &held {
+            // The time of a file of another user cannot be set; that file cannot be deleted either.
+            let _ = base.set_modified(SystemTime::now());
+        }
         let layers = self.layers().iter();
         let layers = layers
             .map(|layer| saved(layer, directory))

@@ -31,7 +31,7 @@ pub(super) enum Deletion {
     Done,
     /// A process has a lock of it, or locks are not known here.
     InUse,
-    /// Another process has deleted or replaced it.
+    /// Another process has deleted or replaced it, or has begun to save a layer over it.
     Gone,
 }
 

@@ -24,7 +24,7 @@ fn layer_over(pack: &Pack, directory: &Path, name: &str) -> Pack {
 }
 
 /// Sets the time of the last change of a file back by two hours.
-fn age(path: &Path) {
+pub(crate) fn age(path: &Path) {
     let file = File::options().write(true).open(path).unwrap();
     let past = SystemTime::now() - Duration::from_secs(7200);
     file.set_modified(past).unwrap();
@@ -43,7 +43,7 @@ fn names_of(digests: &[Digest]) -> BTreeSet<String> {
 /// Another test of this program may start a process at the same time. Until that process
 /// runs its own program, it shares the locks of the packs that were open when it started, so
 /// one collection may leave a file that this test has closed.
-fn collect(
+pub(crate) fn collect(
     directory: &Path,
     roots: impl IntoIterator<Item = Digest>,
     count: usize,

@@ -8,7 +8,7 @@ use dflat_engine::ErrorKind;
 use dflat_engine::object::Object;
 use dflat_pack::{BuildOptions, OpenOptions, Pack, PackChange};
 
-use crate::model::{Model, check, payloads, random_words, text};
+use crate::model::{Model, check, check_sets, payloads, random_words, text};
 use crate::words::{Random, build, empty, key, place, places, word, words};
 
 /// A pack in a directory.
@@ -115,6 +115,8 @@ fn layers_are_read_as_a_map_that_is_edited_in_the_same_way() {
             let mut version = || &versions[random.below(versions.len() as u64) as usize];
             let (a, b) = (version(), version());
             check_difference((&a.0, &a.1), (&b.0, &b.1));
+            let [left, right] = [a, b].map(|(pack, _)| pack.objects(&words()).unwrap());
+            check_sets((&left, &a.1), (&right, &b.1));
         }
         let other = tempfile::tempdir().unwrap();
         let direct = base(other.path(), &model);

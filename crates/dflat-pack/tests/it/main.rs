@@ -16,4 +16,6 @@ mod hostile;
 mod layer_file;
 mod layers;
 mod model;
+#[cfg(unix)]
+mod processes;
 mod words;

@@ -175,6 +175,22 @@ fn reads_equal_those_of_a_map() {
     }
 }
 
+/// Compares the sets of two packs with those of their maps.
+pub(crate) fn check_sets((a, one): (&Objects, &Model), (b, other): (&Objects, &Model)) {
+    let mut all = other.clone();
+    all.extend(one.clone());
+    let union: Vec<_> = all.into_values().collect();
+    assert_eq!(payloads(a.union(b)), union);
+    let of = |is_in: bool| {
+        let kept = one
+            .iter()
+            .filter(|(name, _)| other.contains_key(*name) == is_in);
+        kept.map(|(_, payload)| payload.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(payloads(a.intersection(b)), of(true));
+    assert_eq!(payloads(a.difference(b)), of(false));
+}
+
 #[test]
 fn sets_equal_those_of_maps() {
     for seed in 0..20 {
@@ -185,18 +201,7 @@ fn sets_equal_those_of_maps() {
         let (pack_a, pack_b) = (packed(&one, &mut random), packed(&other, &mut random));
         let a = pack_a.objects(&words()).unwrap();
         let b = pack_b.objects(&words()).unwrap();
-        let mut all = other.clone();
-        all.extend(one.clone());
-        let union: Vec<_> = all.into_values().collect();
-        assert_eq!(payloads(a.union(&b)), union);
-        let of = |is_in: bool| {
-            let kept = one
-                .iter()
-                .filter(|(name, _)| other.contains_key(*name) == is_in);
-            kept.map(|(_, payload)| payload.clone()).collect::<Vec<_>>()
-        };
-        assert_eq!(payloads(a.intersection(&b)), of(true));
-        assert_eq!(payloads(a.difference(&b)), of(false));
+        check_sets((&a, &one), (&b, &other));
     }
 }
 

@@ -5,6 +5,7 @@
 //! - [`twin`] makes each query by fields with an index, and by equal fields without an index.
 //! - [`payload`] damages the bytes of objects.
 //! - [`mod@file`] damages the bytes of files.
+//! - [`pack`] damages the bytes of packs and of layers.
 //! - [`record`] damages records of changes.
 //! - [`foreign_log`] puts the log of another file beside a file.
 //! - [`repair`] damages files, and repairs or salvages them.
@@ -21,6 +22,7 @@
 pub mod condition;
 pub mod file;
 pub mod foreign_log;
+pub mod pack;
 pub mod payload;
 pub mod predicate;
 pub mod record;

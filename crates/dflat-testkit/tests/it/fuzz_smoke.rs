@@ -3,8 +3,8 @@
 
 use dflat_testkit::archive;
 use dflat_testkit::fuzz::{
-    condition, file, foreign_log, payload, predicate, record, repair, run, schema, shape, tables,
-    twin,
+    condition, file, foreign_log, pack, payload, predicate, record, repair, run, schema, shape,
+    tables, twin,
 };
 
 #[test]
@@ -26,6 +26,11 @@ fn damaged_text_is_a_condition_or_is_refused_at_a_place() {
 #[test]
 fn damaged_payloads_are_refused_or_read_the_same() {
     run("payload", 200, payload::run_seed);
+}
+
+#[test]
+fn damaged_packs_give_values_or_errors_and_no_wrong_object() {
+    run("pack", 100, pack::run_seed);
 }
 
 #[test]
@@ -103,6 +108,7 @@ fn text_of(bytes: &[u8]) -> &str {
 fn kept_fuzz_inputs_never_panic() {
     replay("payload", payload::check_bytes);
     replay("file", file::check_bytes);
+    replay("pack", pack::check_bytes);
     replay("record", record::check_bytes);
     replay("schema", |bytes| schema::check_text(text_of(bytes)));
     replay("condition", |bytes| condition::check_text(text_of(bytes)));
