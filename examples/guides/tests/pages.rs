@@ -10,7 +10,7 @@ use dflat::Workspace;
 dflat::include_schema!("task");
 
 /// A guide, its program, and its schema here and on the page.
-const GUIDES: [(&str, &str, &str, &str); 14] = [
+const GUIDES: [(&str, &str, &str, &str); 15] = [
     ("async", env!("CARGO_BIN_EXE_awaiting"), "task", "task"),
     ("build", env!("CARGO_BIN_EXE_building"), "task", "task"),
     (
@@ -56,6 +56,7 @@ const GUIDES: [(&str, &str, &str, &str); 14] = [
         "subtask",
         "task",
     ),
+    ("packs", env!("CARGO_BIN_EXE_packs"), "task", "task"),
     (
         "performance",
         env!("CARGO_BIN_EXE_performance"),

@@ -2,7 +2,7 @@
 
 use dflat::{ErrorKind, Object, Predicate, Result, TransactionContext, UpdatedObject, Workspace};
 
-use crate::live_queries::squeeze;
+use crate::guide_page::{check_blocks, squeeze};
 use crate::post::{Post, PostChangeRequest, PostData};
 
 const PAGE: &str = include_str!("../../../../docs/concurrency.md");
@@ -185,15 +185,5 @@ fn every_call_that_the_page_lists_is_in_this_file() {
 
 #[test]
 fn every_block_of_the_page_is_in_this_file() {
-    let source = squeeze(include_str!("concurrency_page.rs"));
-    // The first two blocks are the program that `examples/guides` tests.
-    let blocks: Vec<&str> = PAGE.split("```rust\n").skip(3).collect();
-    for block in &blocks {
-        let block = block.split("```").next().unwrap();
-        assert!(
-            source.contains(&squeeze(block)),
-            "compiled nowhere:\n{block}"
-        );
-    }
-    assert_eq!(blocks.len(), 8);
+    check_blocks(PAGE, include_str!("concurrency_page.rs"), 8);
 }

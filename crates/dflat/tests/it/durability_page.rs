@@ -3,7 +3,7 @@
 use dflat::{Durability, Result, Workspace};
 
 use crate::concurrency_page::add_title;
-use crate::live_queries::squeeze;
+use crate::guide_page::check_blocks;
 use crate::post::Post;
 
 const PAGE: &str = include_str!("../../../../docs/durability.md");
@@ -42,15 +42,5 @@ fn examples_of_the_durability_page_run() -> Result<()> {
 
 #[test]
 fn every_block_of_the_page_is_in_this_file() {
-    let source = squeeze(include_str!("durability_page.rs"));
-    // The first two blocks are the program that `examples/guides` tests.
-    let blocks: Vec<&str> = PAGE.split("```rust\n").skip(3).collect();
-    for block in &blocks {
-        let block = block.split("```").next().unwrap();
-        assert!(
-            source.contains(&squeeze(block)),
-            "compiled nowhere:\n{block}"
-        );
-    }
-    assert_eq!(blocks.len(), 4);
+    check_blocks(PAGE, include_str!("durability_page.rs"), 4);
 }

@@ -6,6 +6,7 @@ use dflat::{FetchedResult, Object, Result, Step, Table, Update, Workspace};
 use futures::StreamExt;
 use futures::executor::block_on;
 
+use crate::guide_page::check_blocks;
 use crate::post::{Post, PostChangeRequest, PostData};
 
 const PAGE: &str = include_str!("../../../../docs/live-queries.md");
@@ -78,27 +79,9 @@ fn examples_of_the_live_queries_page_run() -> Result<()> {
     Ok(())
 }
 
-/// The text without blanks and without a comma before a bracket that closes.
-pub(crate) fn squeeze(text: &str) -> String {
-    let text: String = text.split_whitespace().collect();
-    text.replace(",)", ")").replace(",}", "}")
-}
-
 #[test]
 fn every_block_of_the_page_is_in_this_file() {
-    let source = squeeze(include_str!("live_queries.rs"));
-    // The first two blocks are the program that `examples/guides` tests.
-    let blocks = PAGE.split("```rust\n").skip(3);
-    let blocks: Vec<&str> = blocks
-        .map(|rest| rest.split("```").next().unwrap())
-        .collect();
-    for block in &blocks {
-        assert!(
-            source.contains(&squeeze(block)),
-            "compiled nowhere:\n{block}"
-        );
-    }
-    assert_eq!(blocks.len(), 4);
+    check_blocks(PAGE, include_str!("live_queries.rs"), 4);
 }
 
 /// A post with a field beside its handle, unlike the types of generated code.

@@ -13,8 +13,11 @@ mod concurrency_page;
 mod durability_page;
 mod ease;
 mod features;
+mod guide_page;
 mod live_queries;
 mod macros;
+#[cfg(all(feature = "pack", feature = "sqlite"))]
+mod packs_page;
 mod payload;
 mod performance_page;
 mod query_pages;
