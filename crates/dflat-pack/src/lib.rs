@@ -13,8 +13,11 @@
 //! [`Pack::compact`] makes one file of all, [`Pack::diff`] has the differences of two packs, and
 //! [`collect_garbage`] deletes the files that are not needed.
 //!
-//! The rooms, top down: `edit`; `backend`, `build`, `diff` and `garbage`; `read`; `layer` and
-//! `content`; `file` and `hold`; `layout`; `digest`; `failure`.
+//! [`StandingBackend`] lets a file stand on a pack: unchanged objects are read from the pack, and
+//! changed ones from the file.
+//!
+//! The rooms, top down: `edit` and `standing`; `backend`, `build`, `diff` and `garbage`; `read`;
+//! `layer` and `content`; `file` and `hold`; `layout`; `digest`; `failure`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -32,6 +35,7 @@ mod hold;
 mod layer;
 mod layout;
 mod read;
+mod standing;
 
 pub use backend::PackBackend;
 pub use build::{BuildOptions, BuildProgress, PackBuilder};
@@ -40,6 +44,7 @@ pub use digest::Digest;
 pub use edit::PackEdit;
 pub use garbage::{Collected, GRACE, collect_garbage, collect_garbage_older_than};
 pub use read::{Iter, Objects, ObjectsReader, OpenOptions, Pack, SetIter, is_pack};
+pub use standing::StandingBackend;
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

@@ -51,6 +51,9 @@ pub struct SqliteOptions {
     /// The age from which change records are deleted, while no transaction writes; `None` for no
     /// limit, the default. The bytes are limited all the same.
     pub change_log_age_max: Option<Duration>,
+    /// Whether the program reads the file over a pack. A file that stands on a pack is refused
+    /// otherwise. Defaults to `false`.
+    pub stands_on_pack: bool,
 }
 
 impl Default for SqliteOptions {
@@ -69,6 +72,7 @@ impl Default for SqliteOptions {
             change_log: false,
             change_log_bytes_max: 16 << 20,
             change_log_age_max: None,
+            stands_on_pack: false,
         }
     }
 }

@@ -30,7 +30,7 @@ mod workspace;
 pub use dflat_engine::{Error, ErrorKind, Result};
 pub use dflat_model::{Query, Table};
 #[cfg(feature = "sqlite")]
-pub use file::FileOptions;
+pub use file::{Base, FileOptions};
 #[cfg(feature = "serde")]
 pub use json::{JsonType, JsonValue};
 pub use observe::{is_silent_count, is_silent_result};

@@ -10,10 +10,10 @@ use crate::read::{Reach, ReadType, RecordReader, Run};
 const POSITION_BYTES: usize = size_of::<u64>();
 
 /// Is called with the position of each row.
-pub(super) type VisitPosition<'v> = &'v mut dyn FnMut(u64) -> Result<ControlFlow<()>>;
+pub(crate) type VisitPosition<'v> = &'v mut dyn FnMut(u64) -> Result<ControlFlow<()>>;
 
 /// The entries of one index.
-pub(super) struct Entries<'s> {
+pub(crate) struct Entries<'s> {
     stored: &'s ReadType,
     run: &'s Run,
     /// Those of the layers.
@@ -25,14 +25,33 @@ pub(super) struct Entries<'s> {
 
 /// Some entries, one behind the other in the order of the index.
 #[derive(Clone, Debug)]
-pub(super) struct Span {
+pub(crate) struct Span {
     in_file: Range<u64>,
     in_layers: Range<usize>,
 }
 
+impl Span {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.in_file.start >= self.in_file.end && self.in_layers.start >= self.in_layers.end
+    }
+
+    /// Removes the entries from these places on, and returns them.
+    fn split_off(&mut self, in_file: u64, in_layers: usize) -> Self {
+        let in_file = in_file.clamp(self.in_file.start, self.in_file.end);
+        let in_layers = in_layers.clamp(self.in_layers.start, self.in_layers.end);
+        let rest = Self {
+            in_file: in_file..self.in_file.end,
+            in_layers: in_layers..self.in_layers.end,
+        };
+        self.in_file.end = in_file;
+        self.in_layers.end = in_layers;
+        rest
+    }
+}
+
 impl<'s> Entries<'s> {
     /// The index with this number; `None` if there is none.
-    pub(super) fn new(stored: &'s ReadType, number: usize, check_blocks: bool) -> Option<Self> {
+    pub(crate) fn new(stored: &'s ReadType, number: usize, check_blocks: bool) -> Option<Self> {
         let (run, changed) = stored.index(number)?;
         Some(Self {
             stored,
@@ -45,7 +64,7 @@ impl<'s> Entries<'s> {
 
     /// The entries between encoded values. If all of them are equal, the entries of rows before the
     /// position `from` are left out.
-    pub(super) fn span(&mut self, start: &[u8], end: &[u8], from: Option<u64>) -> Result<Span> {
+    pub(crate) fn span(&mut self, start: &[u8], end: &[u8], from: Option<u64>) -> Result<Span> {
         let bound = |position: Option<u64>| {
             let mut bound = start.to_vec();
             bound.extend(position.iter().flat_map(|position| position.to_be_bytes()));
@@ -54,15 +73,38 @@ impl<'s> Entries<'s> {
         let in_file = from.map(|from| self.stored.stored_before(from));
         let first = self.below(&bound(in_file))?;
         let last = self.below(end)?;
-        let in_layers = |bound: &[u8]| self.changed.partition_point(|entry| **entry < *bound);
         Ok(Span {
-            in_file: first..last,
-            in_layers: in_layers(&bound(from))..in_layers(end),
+            in_file: first..last.max(first),
+            in_layers: self.changed_below(&bound(from))..self.changed_below(end),
         })
     }
 
+    /// Removes the entries from encoded values on, and returns them.
+    pub(crate) fn split_off(&mut self, span: &mut Span, values: &[u8]) -> Result<Span> {
+        let in_file = self.below(values)?;
+        Ok(span.split_off(in_file, self.changed_below(values)))
+    }
+
+    /// Removes the entries before those of a position with encoded values, and returns them.
+    pub(crate) fn split_off_before(
+        &mut self,
+        span: &mut Span,
+        values: &[u8],
+        position: u64,
+    ) -> Result<Span> {
+        let bound = |position: u64| [values, &position.to_be_bytes()].concat();
+        let in_file = self.below(&bound(self.stored.stored_before(position)))?;
+        let rest = span.split_off(in_file, self.changed_below(&bound(position)));
+        Ok(std::mem::replace(span, rest))
+    }
+
+    /// The number of entries of the layers below a bound.
+    fn changed_below(&self, bound: &[u8]) -> usize {
+        self.changed.partition_point(|entry| **entry < *bound)
+    }
+
     /// Visits the rows of some entries, those behind the position `from` or at it.
-    pub(super) fn ascending(
+    pub(crate) fn ascending(
         &mut self,
         span: &Span,
         from: u64,
@@ -106,7 +148,7 @@ impl<'s> Entries<'s> {
 
     /// As [`ascending`](Self::ascending), from the last values to the first. Rows with equal values
     /// come by ascending position.
-    pub(super) fn descending(
+    pub(crate) fn descending(
         &mut self,
         mut span: Span,
         from: u64,
@@ -114,19 +156,12 @@ impl<'s> Entries<'s> {
     ) -> Result<ControlFlow<()>> {
         while let Some(values) = self.last_values(&span)? {
             let first = self.below(&values)?;
-            let in_layers = self.changed.partition_point(|entry| **entry < *values);
-            let group = Span {
-                in_file: first.clamp(span.in_file.start, span.in_file.end)..span.in_file.end,
-                in_layers: in_layers.clamp(span.in_layers.start, span.in_layers.end)
-                    ..span.in_layers.end,
-            };
+            let group = span.split_off(first, self.changed_below(&values));
             let is_one = group.in_file.end - group.in_file.start <= 1;
             let reach = if is_one { Reach::Behind } else { Reach::Ahead };
             if self.ascending(&group, from, reach, visit)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
-            span.in_file.end = group.in_file.start;
-            span.in_layers.end = group.in_layers.start;
         }
         Ok(ControlFlow::Continue(()))
     }

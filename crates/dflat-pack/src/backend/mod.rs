@@ -15,7 +15,9 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{IndexDescriptor, Table};
 
 use crate::read::Pack;
+pub(crate) use entries::{Entries, Span};
 use scan::Scanner;
+pub(crate) use scan::{behind, bounds, index_in, positions_behind, row_id};
 
 /// A backend over the objects of a pack.
 ///
@@ -137,7 +139,7 @@ impl Snapshot for PackSnapshot {
         let Some(stored) = self.backend.pack.stored(table)? else {
             return Ok(Indexes::ready(table));
         };
-        let state = |index: &IndexDescriptor| match scan::position_in(stored.table(), index) {
+        let state = |index: &IndexDescriptor| match index_in(stored.table(), index) {
             Some(_) => IndexState::Ready,
             None => IndexState::Missing,
         };

@@ -11,7 +11,7 @@ use super::entries::Entries;
 use crate::read::{Pack, Reach, ReadType, RecordReader};
 
 /// The position among a pack's indexes of the one with this definition.
-pub(super) fn position_in(stored: &Table, index: &IndexDescriptor) -> Option<usize> {
+pub(crate) fn index_in(stored: &Table, index: &IndexDescriptor) -> Option<usize> {
     let definition = index.definition();
     stored
         .indexes
@@ -75,10 +75,7 @@ impl Rows<'_, '_> {
         let len = self.stored.len();
         match &plan.source {
             Source::Rows => self.positions(0..len, Reach::Ahead),
-            Source::RowsAfter(after) => {
-                let start = u64::try_from(after.0).unwrap_or(0);
-                self.positions(start..len, Reach::Ahead)
-            }
+            Source::RowsAfter(after) => self.positions(positions_behind(*after)..len, Reach::Ahead),
             Source::RowIds(row_ids) => {
                 let position = |row_id: &RowId| u64::try_from(row_id.0).ok()?.checked_sub(1);
                 let positions = row_ids.iter().filter_map(position);
@@ -89,7 +86,7 @@ impl Rows<'_, '_> {
                 Key::Primary => self.key_range(scan),
                 Key::Index(position) => {
                     let index = plan.table.indexes.get(position);
-                    let index = index.and_then(|index| position_in(self.stored.table(), index));
+                    let index = index.and_then(|index| index_in(self.stored.table(), index));
                     let new = |number| Entries::new(self.stored, number, self.check_blocks);
                     let fields = plan.table.indexes.get(position);
                     let fields = fields.map_or(0, |index| index.fields.len());
@@ -152,9 +149,7 @@ impl Rows<'_, '_> {
         let stored = self.stored;
         let start = stored.below(self.objects, &start)?;
         let end = stored.below(self.objects, &end)?;
-        let first = scan
-            .after
-            .map_or(0, |after| u64::try_from(after.0).unwrap_or(0));
+        let first = scan.after.map_or(0, positions_behind);
         let positions = start.max(first)..end;
         match scan.direction {
             Direction::Ascending => self.positions(positions, Reach::Ahead),
@@ -171,9 +166,7 @@ impl Rows<'_, '_> {
         fields: usize,
     ) -> Visited {
         let (start, end) = bounds(scan);
-        let from = scan
-            .after
-            .map_or(0, |after| u64::try_from(after.0).unwrap_or(0));
+        let from = scan.after.map_or(0, positions_behind);
         // If all values are equal, the entries behind the row are found at once.
         let is_equal = scan.prefix.len() == fields && scan.after.is_some();
         let span = entries.span(&start, &end, is_equal.then_some(from))?;
@@ -186,16 +179,12 @@ impl Rows<'_, '_> {
 }
 
 /// The encoded bounds of a range: all keys from the first bound to below the second are in it.
-fn bounds(scan: &KeyScan<'_>) -> (Vec<u8>, Vec<u8>) {
+pub(crate) fn bounds(scan: &KeyScan<'_>) -> (Vec<u8>, Vec<u8>) {
     let mut prefix = Vec::new();
     key::append_all(scan.prefix.iter().map(Value::as_ref), &mut prefix);
     let at = |value: &Value| {
         let mut key = prefix.clone();
         key::append(value.as_ref(), &mut key);
-        key
-    };
-    let behind = |mut key: Vec<u8>| {
-        key.push(key::BEHIND);
         key
     };
     let start = match scan.lower {
@@ -211,8 +200,20 @@ fn bounds(scan: &KeyScan<'_>) -> (Vec<u8>, Vec<u8>) {
     (start, end)
 }
 
-fn row_id(position: u64) -> RowId {
+/// The row id of the object at a position.
+pub(crate) fn row_id(position: u64) -> RowId {
     RowId(position as i64 + 1)
+}
+
+/// The position of the first object with a larger row id.
+pub(crate) fn positions_behind(row_id: RowId) -> u64 {
+    u64::try_from(row_id.0).unwrap_or(0)
+}
+
+/// The bound behind all keys that begin with encoded values.
+pub(crate) fn behind(mut values: Vec<u8>) -> Vec<u8> {
+    values.push(key::BEHIND);
+    values
 }
 
 fn is_after(position: u64, after: Option<RowId>) -> bool {

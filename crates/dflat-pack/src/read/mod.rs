@@ -16,7 +16,7 @@ mod verify;
 
 pub use begin::is_pack;
 pub use iter::Iter;
-pub(crate) use layered::ReadType;
+pub(crate) use layered::{Held, ReadType};
 pub use objects::{Objects, ObjectsReader};
 pub(crate) use open::kind;
 pub use options::OpenOptions;

@@ -1,11 +1,13 @@
-//! Refuses files whose texts are not UTF-8.
+//! Refuses files that the program cannot read rightly.
 //!
 //! SQLite compares texts by the bytes of the file's encoding. In a file with UTF-16 the order of
-//! keys and index values would not be the order that queries rely on.
+//! keys and index values would not be the order that queries rely on. A file that stands on a pack
+//! has only the objects that were changed.
 
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::ffi::{Connection, SqliteError};
+use crate::options::SqliteOptions;
 
 /// The encoding that is used, as `PRAGMA encoding` names it.
 const UTF_8: &str = "UTF-8";
@@ -23,28 +25,41 @@ pub(crate) fn check_header(connection: &Connection, what: impl Fn() -> String) -
     }
 }
 
-/// Checks the encoding of the file, by a read.
-pub(crate) fn check(connection: &mut Connection, what: impl Fn() -> String) -> Result<()> {
-    let name = encoding(connection).map_err(|error| error.into_read_error(what()))?;
-    match name.as_str() {
-        UTF_8 => Ok(()),
-        other => Err(refused(other, what)),
+/// Checks by a read the encoding of the file, and whether it stands on a pack.
+pub(crate) fn check(
+    connection: &mut Connection,
+    options: &SqliteOptions,
+    what: impl Fn() -> String,
+) -> Result<()> {
+    let read = read(connection).map_err(|error| error.into_read_error(what()))?;
+    let (name, stands_on_pack) = read;
+    if name != UTF_8 {
+        return Err(refused(&name, what));
     }
+    if stands_on_pack && !options.stands_on_pack {
+        let what = what();
+        let message = format!("{what}: the file stands on a pack, and was opened without the pack");
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    }
+    Ok(())
 }
 
-fn encoding(connection: &mut Connection) -> Result<String, SqliteError> {
-    let mut name = String::new();
+/// The encoding, and whether the file stands on a pack.
+fn read(connection: &mut Connection) -> Result<(String, bool), SqliteError> {
+    let mut read = (String::new(), false);
     connection.execute_with(
-        "SELECT CAST(encoding AS BLOB) FROM pragma_encoding",
+        "SELECT CAST(encoding AS BLOB), \
+         EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'dflat__base') FROM pragma_encoding",
         |columns| {
             // The bytes of the text are those of the file's encoding.
             let bytes = columns.blob(0)?.unwrap_or_default();
             let letters = bytes.iter().filter(|byte| **byte != 0);
-            name = letters.map(|byte| char::from(*byte)).collect();
+            let name = letters.map(|byte| char::from(*byte)).collect();
+            read = (name, columns.integer(1) != 0);
             Ok(())
         },
     )?;
-    Ok(name)
+    Ok(read)
 }
 
 fn refused(encoding: &str, what: impl Fn() -> String) -> Error {

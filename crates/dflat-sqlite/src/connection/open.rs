@@ -77,7 +77,7 @@ pub(crate) fn open_reader(
         let error = match try_open_reader(path, options, monitor) {
             Ok(mut connection) => {
                 let what = || format!("cannot read {}", path.display());
-                encoding::check(&mut connection.raw, what)?;
+                encoding::check(&mut connection.raw, options, what)?;
                 return Ok(Some(connection));
             }
             Err(error) => error,
@@ -151,7 +151,7 @@ pub(crate) fn open_writer(
     let header = |connection: &Connection| FileHeader::read(connection).unwrap_or_default();
     let before = header(&connection);
     configure_writer(&mut connection, options).map_err(|error| error.into_error(what()))?;
-    encoding::check(&mut connection, what)?;
+    encoding::check(&mut connection, options, what)?;
     commits.note_open(OpeningCounts::new(before.count, header(&connection).count));
     let mut connection = FileConnection::new(connection, Arc::clone(path), monitor.cloned());
     let durable = connection.set_durability(options.durability);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use dflat_engine::dictionary::{Dictionary, WeakDictionary};
 use dflat_engine::engine::{Engine, EngineOptions, WeakEngine};
 use dflat_engine::storage::Backend;
-use dflat_sqlite::SqliteBackend;
+use dflat_sqlite::{SqliteBackend, SqliteOptions};
 
 use super::options::{FileOptions, Values};
 use crate::{Error, ErrorKind, Result};
@@ -61,10 +61,19 @@ pub(crate) fn on_file(
         }
     }
     let options = options.values();
-    let backend = SqliteBackend::open(path, options.sqlite.clone())?;
+    let sqlite = SqliteOptions {
+        stands_on_pack: options.base.is_some(),
+        ..options.sqlite.clone()
+    };
+    let backend = SqliteBackend::open(path, sqlite)?;
+    let file = Arc::clone(&backend) as Arc<dyn Backend>;
+    let storage = match &options.base {
+        Some(base) => base.stand(file),
+        None => file,
+    };
     let suspended = Arc::clone(&backend);
     let engine = Engine::with_entrance(
-        Arc::clone(&backend) as Arc<dyn Backend>,
+        storage,
         EngineOptions {
             busy_timeout: options.sqlite.busy_timeout,
             ..options.engine.clone()

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::base::Base;
 use dflat_engine::engine::{EngineOptions, TransactionExecutor};
 use dflat_engine::storage::Durability;
 use dflat_engine::transaction::Concurrency;
@@ -22,6 +23,7 @@ pub(super) struct Values {
     pub(super) engine: EngineOptions,
     pub(super) dictionary_keys_max: usize,
     pub(super) allow_missing: bool,
+    pub(super) base: Option<Base>,
 }
 
 impl Default for Values {
@@ -31,6 +33,7 @@ impl Default for Values {
             engine: EngineOptions::default(),
             dictionary_keys_max: usize::MAX,
             allow_missing: false,
+            base: None,
         }
     }
 }
@@ -104,6 +107,8 @@ options! {
     /// The length that the write-ahead log may reach, in bytes, before a transaction waits for a
     /// checkpoint; at least 64 KiB. Defaults to 16 MiB.
     log_bytes_max: u64 => sqlite.log_bytes_max;
+    /// The pack that the file stands on. Defaults to none.
+    base: Option<Base> => base;
     /// Whether the file is opened for reading only. Defaults to no.
     read_only: bool => sqlite.read_only;
     /// Whether a file that is opened for reading only may be missing. Reads find no object until

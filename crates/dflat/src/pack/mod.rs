@@ -8,6 +8,8 @@ mod build;
 mod import;
 mod layers;
 mod objects;
+#[cfg(feature = "sqlite")]
+mod standing;
 
 use std::fmt;
 use std::path::Path;
@@ -103,6 +105,12 @@ impl Pack {
             inner,
             workspace: Workspace::on_backend(backend, EngineOptions::default()),
         }
+    }
+
+    /// The pack without types, for code that stands on the crate `dflat-pack`.
+    #[must_use]
+    pub const fn untyped(&self) -> &dflat_pack::Pack {
+        &self.inner
     }
 
     /// The digest of the content, which is the name of the file. That of a layered pack is made of

@@ -15,7 +15,7 @@ use crate::{Durability, Result, Workspace};
 #[must_use = "a builder does nothing until `open` is called"]
 pub struct WorkspaceBuilder {
     path: PathBuf,
-    options: FileOptions,
+    pub(crate) options: FileOptions,
 }
 
 impl WorkspaceBuilder {

@@ -8,7 +8,7 @@ use dflat::{Result, Workspace};
 
 use crate::bench_doc::BenchDoc;
 use crate::guide_page::check_blocks;
-use crate::post::{Post, PostData};
+use crate::post::{Post, PostChangeRequest, PostData};
 
 const PAGE: &str = include_str!("../../../../docs/packs.md");
 
@@ -90,6 +90,20 @@ fn examples_of_the_packs_page_run() -> Result<()> {
     })?;
     assert_eq!(opened.objects::<Post>()?.len(), 3);
 
+    let path = directory.join("own.db");
+    let own = Workspace::builder(path).standing_on(&pack).open()?;
+    own.perform_changes_blocking([Post::TABLE], |tx| {
+        if let Some(first) = tx.get::<Post>("a")?
+            && let Some(request) = PostChangeRequest::deletion(tx, &first)?
+        {
+            tx.submit(request)?;
+        }
+        tx.submit(PostChangeRequest::upsert(post("b")))?;
+        tx.submit(PostChangeRequest::creation(post("e"))).map(drop)
+    })?;
+    let all = own.fetch::<Post>().all()?;
+    assert_eq!(all.len(), 3);
+
     let collected = collect_garbage(directory, [saved.digest()])?;
     // Each file is young.
     assert_eq!(collected.deleted, []);
@@ -101,5 +115,5 @@ fn examples_of_the_packs_page_run() -> Result<()> {
 
 #[test]
 fn every_block_of_the_page_is_in_this_file() {
-    check_blocks(PAGE, include_str!("packs_page.rs"), 10);
+    check_blocks(PAGE, include_str!("packs_page.rs"), 11);
 }

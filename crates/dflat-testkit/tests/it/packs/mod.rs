@@ -3,3 +3,4 @@
 mod imports;
 mod laws;
 mod queries;
+mod standing;
