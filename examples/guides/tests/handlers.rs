@@ -93,7 +93,7 @@ fn handlers_of_guides_and_examples_that_read_first_are_safe_beside_other_process
     pages.push(root.join("README.md"));
     pages.push(root.join("crates/dflat/README.md"));
     let sources = [
-        "chat", "first", "guides", "inbox", "notes", "packages", "post", "proof",
+        "chat", "first", "guides", "inbox", "notes", "packages", "post", "proof", "words",
     ];
     let sources = sources.map(|name| root.join(format!("examples/{name}/src")));
     pages.extend(sources.iter().flat_map(|folder| files(folder, "rs")));

@@ -92,7 +92,7 @@ fn examples_of_the_packs_page_run() -> Result<()> {
 
     let path = directory.join("own.db");
     let own = Workspace::builder(path).standing_on(&pack).open()?;
-    own.perform_changes_blocking([Post::TABLE], |tx| {
+    own.write_first().perform_changes_blocking([Post::TABLE], |tx| {
         if let Some(first) = tx.get::<Post>("a")?
             && let Some(request) = PostChangeRequest::deletion(tx, &first)?
         {
