@@ -88,7 +88,9 @@ enum {
     /* An argument cannot be used, for the reason in the message. */
     DFLAT_INVALID_ARGUMENT = 21,
     /* An error of the storage without a kind of its own. */
-    DFLAT_BACKEND = 22
+    DFLAT_BACKEND = 22,
+    /* The file has a property that this build of the library cannot read. */
+    DFLAT_UNSUPPORTED = 23
 };
 
 /* Bytes. `data` may be NULL if `length` is 0. As an argument, they are read during the call only.

@@ -83,6 +83,9 @@ pub enum ErrorKind {
     WrongType,
     /// An argument is invalid, for the reason that the message gives.
     InvalidArgument,
+    /// The file has a property that this build of the program cannot read, for the reason that the
+    /// message gives: a pack is compressed, and the feature for this is off.
+    Unsupported,
     /// An error of the storage library without a kind of its own.
     Backend,
 }

@@ -17,19 +17,19 @@
 //! changed ones from the file.
 //!
 //! The rooms, top down: `edit` and `standing`; `backend`, `build`, `diff` and `garbage`; `read`;
-//! `layer` and `content`; `file` and `hold`; `layout`; `digest`; `failure`.
+//! `layer` and `content`; `file` and `hold`; `layout`; `codec`; `digest`; `failure`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backend;
 mod build;
+mod codec;
 mod content;
 mod diff;
 mod digest;
 mod edit;
 mod failure;
 mod file;
-
 mod garbage;
 mod hold;
 mod layer;
@@ -39,6 +39,7 @@ mod standing;
 
 pub use backend::PackBackend;
 pub use build::{BuildOptions, BuildProgress, PackBuilder};
+pub use codec::Compression;
 pub use diff::{PackChange, PackDiff};
 pub use digest::Digest;
 pub use edit::PackEdit;

@@ -29,6 +29,7 @@ pub(crate) const fn code_of(kind: ErrorKind) -> i32 {
         ErrorKind::User => 19,
         ErrorKind::WrongType => 20,
         ErrorKind::InvalidArgument => 21,
+        ErrorKind::Unsupported => 23,
         _ => 22,
     }
 }
@@ -81,6 +82,7 @@ mod tests {
             ErrorKind::WrongType,
             ErrorKind::InvalidArgument,
             ErrorKind::Backend,
+            ErrorKind::Unsupported,
         ];
         for (kind, code) in kinds.into_iter().zip(1..) {
             assert_eq!(code_of(kind), code);

@@ -18,7 +18,7 @@ pub(crate) use change::{
     SetArguments, UpsertArguments, WriteArguments,
 };
 pub(crate) use generate::{CompletionsArguments, ManArguments};
-pub(crate) use pack::{PackArguments, UnpackArguments, VerifyArguments};
+pub(crate) use pack::{Compress, PackArguments, UnpackArguments, VerifyArguments};
 pub(crate) use see::{
     ConditionArguments, CountArguments, ExplainArguments, GetArguments, InfoArguments,
     QueryArguments, SchemaArguments, StatsArguments, TypesArguments, WatchArguments,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::{CopyOnlyArguments, FileArguments, FormatArguments, OnConflict, WriteArguments};
 
@@ -10,6 +10,7 @@ const PACK_EXAMPLES: &str = "\
 Examples:
   dflat pack tasks.db packs
   dflat pack tasks.db packs Task List --json
+  dflat pack tasks.db packs --compress zstd
 ";
 
 const UNPACK_EXAMPLES: &str = "\
@@ -39,8 +40,20 @@ pub(crate) struct PackArguments {
     /// The types; all types of the file if there is none.
     #[arg(value_name = "TYPE")]
     pub(crate) types: Vec<String>,
+    /// Compress the pack. Its name stays the same: it is that of the objects.
+    #[arg(long, value_name = "HOW")]
+    pub(crate) compress: Option<Compress>,
     #[command(flatten)]
     pub(crate) copy: CopyOnlyArguments,
+}
+
+/// How a pack is compressed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Compress {
+    /// Fast.
+    Lz4,
+    /// Smaller, and slower to read.
+    Zstd,
 }
 
 /// Writes: imports the objects of a pack into a file, in batches.

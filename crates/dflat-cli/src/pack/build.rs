@@ -5,12 +5,12 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use dflat_pack::{BuildOptions, Pack, PackBuilder};
+use dflat_pack::{BuildOptions, Compression, Pack, PackBuilder};
 use dflat_workspace::Source;
 use indicatif::ProgressBar;
 use tempfile::TempDir;
 
-use crate::arguments::{Format, PackArguments};
+use crate::arguments::{Compress, Format, PackArguments};
 use crate::display::{Alignment, bytes, escaped};
 use crate::failure::{Failure, Found, Outcome};
 use crate::progress;
@@ -33,7 +33,11 @@ pub(crate) fn pack(arguments: &PackArguments, session: &Session) -> Outcome {
             .map(|table| Ok(session.fetch(source(), table).count()? as u64))
             .sum()
     })?;
-    let options = options(&bar, session);
+    let options = options(&bar, session).compression(match arguments.compress {
+        None => Compression::None,
+        Some(Compress::Lz4) => Compression::Lz4,
+        Some(Compress::Zstd) => Compression::Zstd,
+    });
     let mut builder = PackBuilder::new(&place.folder, tables.clone(), options)?;
     for table in &tables {
         for object in session.fetch(source(), table).rows()? {

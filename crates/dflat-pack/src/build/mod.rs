@@ -96,7 +96,8 @@ impl PackBuilder {
     ) -> Result<Self> {
         let scratch = Scratch::new(directory.as_ref());
         let types: Arc<[SourceType]> = source_types(tables)?.into();
-        let writer = PackWriter::create(&scratch, Arc::clone(&types), options.memory_max / 2)?;
+        let (memory, compression) = (options.memory_max / 2, options.compression);
+        let writer = PackWriter::create(&scratch, Arc::clone(&types), memory, compression)?;
         Ok(Self {
             scratch,
             types,
@@ -203,8 +204,8 @@ impl PackBuilder {
         let file = scratch.named(file.file().try_clone())?;
         let before = Pack::of_file(file, scratch.directory(), OpenOptions::default())?;
         let mut before = Before::new(before.payloads(), &types);
-        let memory = options.memory_max / 2;
-        let mut writer = PackWriter::create(&scratch, Arc::clone(&types), memory)?;
+        let (memory, compression) = (options.memory_max / 2, options.compression);
+        let mut writer = PackWriter::create(&scratch, Arc::clone(&types), memory, compression)?;
         let mut last = Vec::new();
         let mut early = before.next()?;
         let mut late = sorted

@@ -6,6 +6,8 @@ use std::ops::ControlFlow;
 use dflat_engine::callback;
 use dflat_engine::{Error, ErrorKind, Result};
 
+use crate::codec::Compression;
+
 /// How far a build is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuildProgress {
@@ -36,6 +38,7 @@ type OnProgress = Box<dyn FnMut(BuildProgress) -> ControlFlow<()> + Send>;
 /// ```
 pub struct BuildOptions {
     pub(super) memory_max: usize,
+    pub(super) compression: Compression,
     on_progress: Option<OnProgress>,
 }
 
@@ -43,10 +46,11 @@ pub struct BuildOptions {
 const OBJECTS_PER_CALL: u64 = 1024;
 
 impl Default for BuildOptions {
-    /// 64 MiB of memory, and no callback.
+    /// 64 MiB of memory, no compression, and no callback.
     fn default() -> Self {
         Self {
             memory_max: 64 << 20,
+            compression: Compression::None,
             on_progress: None,
         }
     }
@@ -60,6 +64,15 @@ impl BuildOptions {
     #[must_use]
     pub const fn memory_max(mut self, bytes: usize) -> Self {
         self.memory_max = bytes;
+        self
+    }
+
+    /// How the blocks of objects and of indexes are compressed. It does not change the name of the
+    /// pack. A program that was built without the feature of a compression cannot read such a
+    /// pack. The default is [`Compression::None`].
+    #[must_use]
+    pub const fn compression(mut self, compression: Compression) -> Self {
+        self.compression = compression;
         self
     }
 
@@ -97,6 +110,7 @@ impl fmt::Debug for BuildOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BuildOptions")
             .field("memory_max", &self.memory_max)
+            .field("compression", &self.compression)
             .finish_non_exhaustive()
     }
 }

@@ -9,6 +9,7 @@ use super::output::Output;
 use super::scratch::Scratch;
 use super::source::SourceType;
 use super::type_writer::{NewObject, TypeWriter};
+use crate::codec::Compression;
 use crate::content::PackContent;
 use crate::digest::Digest;
 use crate::layout::{ALIGN, Directory, Footer, Kind, header_of};
@@ -20,6 +21,7 @@ pub(super) struct PackWriter {
     scratch: Scratch,
     /// The bytes that a type keeps in memory.
     memory: usize,
+    compression: Compression,
     /// The open type. Its number is that of the types that are done.
     open: Option<TypeWriter>,
     done: Directory,
@@ -31,6 +33,7 @@ impl PackWriter {
         scratch: &Scratch,
         types: Arc<[SourceType]>,
         memory: usize,
+        compression: Compression,
     ) -> Result<Self> {
         let mut out = Output::create(scratch.directory())?;
         out.write(&header_of(Kind::Whole))?;
@@ -40,6 +43,7 @@ impl PackWriter {
             types,
             scratch: scratch.clone(),
             memory,
+            compression,
             open: None,
             done: Directory::default(),
         })
@@ -51,7 +55,7 @@ impl PackWriter {
             self.close()?;
         }
         let indexes = self.types.get(ty).map_or(0, |ty| ty.table.indexes.len());
-        let open = || TypeWriter::new(&self.scratch, indexes, self.memory);
+        let open = || TypeWriter::new(&self.scratch, indexes, self.memory, self.compression);
         self.open
             .get_or_insert_with(open)
             .push(&mut self.out, object)
@@ -62,7 +66,7 @@ impl PackWriter {
             return Ok(());
         };
         let indexes = ty.table.indexes.len();
-        let open = || TypeWriter::new(&self.scratch, indexes, self.memory);
+        let open = || TypeWriter::new(&self.scratch, indexes, self.memory, self.compression);
         let open = self.open.take().unwrap_or_else(open);
         let (layout, content) = open.finish(&mut self.out, &ty.descriptor)?;
         self.content

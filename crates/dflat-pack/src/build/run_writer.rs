@@ -5,6 +5,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::output::Output;
 use super::scratch::{Scratch, Spool};
+use crate::codec::Compression;
 use crate::content::TypeContent;
 use crate::layout::{
     ALIGN, BLOCK_BYTES, BLOCK_RECORDS, BlockEntry, DATA_ALIGN, Extent, Place, RunLayout, Section,
@@ -15,13 +16,18 @@ use crate::layout::{
 pub(super) struct RunWriter {
     /// The content of the objects; `None` in the run of an index.
     content: Option<TypeContent>,
+    compression: Compression,
     /// The bytes of the open block.
     block: Vec<u8>,
+    /// The compressed bytes of a block.
+    compressed: Vec<u8>,
     /// The number of records in the open block.
     in_block: usize,
     blocks_count: u64,
     count: u64,
     data: Extent,
+    /// The length of the blocks before compression.
+    content_len: u64,
     /// The ends of the records, as numbers of four bytes.
     ends: Spool,
     end_max: u64,
@@ -29,24 +35,34 @@ pub(super) struct RunWriter {
     keys: Spool,
     /// The ends of the first keys, as numbers of eight bytes.
     key_ends: Spool,
+    /// The ends of the stored bytes of compressed blocks, as numbers of eight bytes.
+    stored: Spool,
 }
 
 impl RunWriter {
     /// A run of objects, or of the entries of an index.
-    pub(super) fn new(scratch: &Scratch, content: Option<TypeContent>) -> Self {
+    pub(super) fn new(
+        scratch: &Scratch,
+        compression: Compression,
+        content: Option<TypeContent>,
+    ) -> Self {
         let spool = || Spool::new(scratch.clone());
         Self {
             content,
+            compression,
             block: Vec::new(),
+            compressed: Vec::new(),
             in_block: 0,
             blocks_count: 0,
             count: 0,
             data: Extent::default(),
+            content_len: 0,
             ends: spool(),
             end_max: 0,
             blocks: spool(),
             keys: spool(),
             key_ends: spool(),
+            stored: spool(),
         }
     }
 
@@ -101,17 +117,25 @@ impl RunWriter {
     fn close(&mut self, out: &mut Output) -> Result<()> {
         let zeros = padding(self.block.len() as u64, self.align()) as usize;
         self.block.resize(self.block.len() + zeros, 0);
+        let stored = match self.compression.compress(&self.block, &mut self.compressed) {
+            true => &self.compressed,
+            false => &self.block,
+        };
         let entry = BlockEntry {
-            offset: self.data.len,
+            offset: self.content_len,
             first: self.count - self.in_block as u64,
-            checksum: xxh3_64(&self.block),
+            checksum: xxh3_64(stored),
         };
         self.blocks.append(&entry.to_bytes())?;
-        out.write(&self.block)?;
+        out.write(stored)?;
+        self.data.len += stored.len() as u64;
+        if self.compression != Compression::None {
+            self.stored.append(&self.data.len.to_le_bytes())?;
+        }
         if let Some(content) = &mut self.content {
             content.data.add(&self.block);
         }
-        self.data.len += self.block.len() as u64;
+        self.content_len += self.block.len() as u64;
         self.blocks_count += 1;
         self.block.clear();
         self.in_block = 0;
@@ -127,17 +151,23 @@ impl RunWriter {
             self.data.offset = out.len();
         }
         let (ends_width, key_ends_width) = (width_of(self.end_max), width_of(self.keys.len()));
-        let layout = RunLayout {
+        let mut layout = RunLayout {
             count: self.count,
             blocks_count: self.blocks_count,
             data: self.data,
+            compression: self.compression.number(),
+            content_len: self.content_len,
             ends: narrowed::<4>(out, &self.ends, ends_width)?,
             ends_width,
             blocks: out.section(|write| self.blocks.read(write))?,
             key_ends: narrowed::<8>(out, &self.key_ends, key_ends_width)?,
             key_ends_width,
             keys: out.section(|write| self.keys.read(write))?,
+            stored: Section::default(),
         };
+        if self.compression != Compression::None {
+            layout.stored = out.section(|write| self.stored.read(write))?;
+        }
         Ok((layout, self.content))
     }
 }

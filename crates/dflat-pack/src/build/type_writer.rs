@@ -7,12 +7,14 @@ use super::output::Output;
 use super::run_writer::RunWriter;
 use super::scratch::Scratch;
 use super::sorter::Sorter;
+use crate::codec::Compression;
 use crate::content::TypeContent;
 use crate::layout::{Place, SlotForm, SlotsLayout, TypeLayout, append, key_hash};
 
 /// Takes the objects of a type in the order of their keys.
 pub(super) struct TypeWriter {
     scratch: Scratch,
+    compression: Compression,
     objects: RunWriter,
     /// The hash of each key, and the place of its object.
     hashes: Sorter,
@@ -32,11 +34,17 @@ pub(super) struct NewObject<'a> {
 
 impl TypeWriter {
     /// A writer that keeps about so many bytes in memory.
-    pub(super) fn new(scratch: &Scratch, indexes: usize, memory: usize) -> Self {
+    pub(super) fn new(
+        scratch: &Scratch,
+        indexes: usize,
+        memory: usize,
+        compression: Compression,
+    ) -> Self {
         let sorter = || Sorter::new(scratch.clone(), memory / (indexes + 1));
         Self {
             scratch: scratch.clone(),
-            objects: RunWriter::new(scratch, Some(TypeContent::new())),
+            compression,
+            objects: RunWriter::new(scratch, compression, Some(TypeContent::new())),
             hashes: sorter(),
             indexes: (0..indexes).map(|_| sorter()).collect(),
             record: Vec::new(),
@@ -72,7 +80,7 @@ impl TypeWriter {
         let slots = write_slots(out, self.hashes, objects.count, objects.blocks_count)?;
         let mut indexes = Vec::new();
         for index in self.indexes {
-            let mut run = RunWriter::new(&self.scratch, None);
+            let mut run = RunWriter::new(&self.scratch, self.compression, None);
             let mut entries = index.finish()?;
             while let Some((entry, _)) = entries.next()? {
                 run.push(out, entry, entry)?;

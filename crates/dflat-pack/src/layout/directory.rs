@@ -31,8 +31,12 @@ pub(crate) struct RunLayout {
     pub(crate) count: u64,
     /// The number of blocks.
     pub(crate) blocks_count: u64,
-    /// The bytes of the blocks, one behind the other.
+    /// The stored bytes of the blocks, one behind the other.
     pub(crate) data: Extent,
+    /// The number of the compression; 0 for none.
+    pub(crate) compression: u8,
+    /// If the blocks are compressed, the length of all of them before.
+    pub(crate) content_len: u64,
     /// The end of each record in its block, in numbers of `ends_width` bytes.
     pub(crate) ends: Section,
     pub(crate) ends_width: u8,
@@ -43,6 +47,8 @@ pub(crate) struct RunLayout {
     pub(crate) key_ends_width: u8,
     /// The first key of each block.
     pub(crate) keys: Section,
+    /// If the blocks are compressed, the end of the stored bytes of each in the data.
+    pub(crate) stored: Section,
 }
 
 /// The table from the hashes of keys to the places of objects.
@@ -69,7 +75,7 @@ pub(crate) struct Directory {
     pub(crate) types: Vec<TypeLayout>,
 }
 
-/// The compression of the blocks of a run: none. Other values are reserved.
+/// The compression of a run whose blocks are stored as they are.
 const UNCOMPRESSED: u8 = 0;
 
 impl Directory {
@@ -124,11 +130,7 @@ impl Directory {
             };
             let indexes = ty.indexes.iter().flat_map(|run| run.parts(ALIGN));
             let slots = (ty.slots.section.extent, ALIGN);
-            ty.objects
-                .parts(align)
-                .into_iter()
-                .chain([slots])
-                .chain(indexes)
+            ty.objects.parts(align).chain([slots]).chain(indexes)
         })
     }
 
@@ -150,19 +152,17 @@ impl Directory {
 }
 
 impl RunLayout {
-    fn parts(&self, align: u64) -> [(Extent, u64); 5] {
-        let section = |section: Section| (section.extent, ALIGN);
-        [
-            (self.data, align),
-            section(self.ends),
-            section(self.blocks),
-            section(self.key_ends),
-            section(self.keys),
-        ]
+    fn parts(&self, align: u64) -> impl Iterator<Item = (Extent, u64)> {
+        let is_compressed = self.compression != UNCOMPRESSED;
+        let sections = self.sections().into_iter();
+        let sections = sections.chain(is_compressed.then_some(self.stored));
+        [(self.data, align)]
+            .into_iter()
+            .chain(sections.map(|section| (section.extent, ALIGN)))
     }
 
-    /// The parts that are read as a whole.
-    pub(crate) const fn sections(&self) -> [Section; 4] {
+    /// The parts of each run that are read as a whole.
+    const fn sections(&self) -> [Section; 4] {
         [self.ends, self.blocks, self.key_ends, self.keys]
     }
 }
@@ -183,10 +183,14 @@ fn put_run(out: &mut Vec<u8>, run: &RunLayout) {
     [run.count, run.blocks_count, offset, len]
         .into_iter()
         .for_each(|number| put(out, number));
-    out.extend_from_slice(&[UNCOMPRESSED, run.ends_width, run.key_ends_width]);
+    out.extend_from_slice(&[run.compression, run.ends_width, run.key_ends_width]);
     run.sections()
         .into_iter()
         .for_each(|section| put_section(out, section));
+    if run.compression != UNCOMPRESSED {
+        put(out, run.content_len);
+        put_section(out, run.stored);
+    }
 }
 
 fn section(input: &mut Input<'_>) -> Option<Section> {
@@ -204,21 +208,27 @@ fn run(input: &mut Input<'_>) -> Option<RunLayout> {
         offset: input.number()?,
         len: input.number()?,
     };
-    if input.byte()? != UNCOMPRESSED {
-        return None;
-    }
+    let compression = input.byte()?;
     let (ends_width, key_ends_width) = (input.byte()?, input.byte()?);
-    Some(RunLayout {
+    let mut run = RunLayout {
         count,
         blocks_count,
         data,
+        compression,
+        content_len: data.len,
         ends_width,
         key_ends_width,
         ends: section(input)?,
         blocks: section(input)?,
         key_ends: section(input)?,
         keys: section(input)?,
-    })
+        stored: Section::default(),
+    };
+    if compression != UNCOMPRESSED {
+        run.content_len = input.number()?;
+        run.stored = section(input)?;
+    }
+    Some(run)
 }
 
 #[cfg(test)]
@@ -235,18 +245,24 @@ mod tests {
                 checksum: len + 1,
             }
         };
-        let mut run = |count| RunLayout {
+        let mut run = |count, compression| RunLayout {
             count,
             blocks_count: 1,
             data: section(40).extent,
+            compression,
+            content_len: 40 + u64::from(compression),
             ends: section(6),
             ends_width: 2,
             blocks: section(24),
             key_ends: section(2),
             key_ends_width: 2,
             keys: section(5),
+            stored: match compression {
+                UNCOMPRESSED => Section::default(),
+                _ => section(8),
+            },
         };
-        let (objects, index) = (run(0), run(3));
+        let (objects, index) = (run(0, UNCOMPRESSED), run(3, 2));
         let slots = SlotsLayout::default();
         Directory {
             types: vec![TypeLayout {

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use dflat_engine::Result;
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::run::Run;
 
@@ -13,7 +12,7 @@ const AHEAD_BYTES: u64 = 128 * 1024;
 /// The records that are read together with one that is not in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// None, unless the block must be read as a whole to be checked.
+    /// None, unless the block must be read as a whole to be checked or decompressed.
     Record,
     /// Those of its block.
     Block,
@@ -30,6 +29,8 @@ pub(crate) struct RecordReader {
     /// The blocks in the buffer.
     blocks: Range<usize>,
     bytes: Vec<u8>,
+    /// The stored bytes of compressed blocks.
+    stored: Vec<u8>,
     /// The block of the record that was read last.
     last: usize,
 }
@@ -40,6 +41,7 @@ impl RecordReader {
             check_blocks,
             blocks: 0..0,
             bytes: Vec::new(),
+            stored: Vec::new(),
             last: 0,
         }
     }
@@ -67,7 +69,7 @@ impl RecordReader {
         self.last = block;
         let span = run.span(block, position)?;
         if !self.blocks.contains(&block) {
-            if reach == Reach::Record && !self.check_blocks {
+            if reach == Reach::Record && !self.check_blocks && !run.is_compressed() {
                 return self.alone(run, block, span);
             }
             self.fill(run, reached(run, block, reach))?;
@@ -92,10 +94,7 @@ impl RecordReader {
         self.blocks = 0..0;
         let start = run.bytes(&(block..block + 1)).start + span.start as u64;
         let len = span.end - span.start;
-        if self.bytes.len() < len {
-            self.bytes.resize(len, 0);
-        }
-        let bytes = self.bytes.get_mut(..len).unwrap_or_default();
+        let bytes = sized(&mut self.bytes, &(0..len as u64));
         run.file().read(run.offset(start), bytes)?;
         Ok(0..len)
     }
@@ -103,25 +102,46 @@ impl RecordReader {
     fn fill(&mut self, run: &Run, blocks: Range<usize>) -> Result<()> {
         self.blocks = 0..0;
         let held = run.bytes(&blocks);
-        let len = (held.end - held.start) as usize;
-        if self.bytes.len() < len {
-            self.bytes.resize(len, 0);
-        }
-        let bytes = self.bytes.get_mut(..len).unwrap_or_default();
-        run.file().read(run.offset(held.start), bytes)?;
-        if self.check_blocks {
-            for block in blocks.clone() {
-                let place = run.bytes(&(block..block + 1));
-                let place = (place.start - held.start) as usize..(place.end - held.start) as usize;
-                let bytes = bytes.get(place).unwrap_or_default();
-                if run.checksum(block) != Some(xxh3_64(bytes)) {
-                    return Err(run.damaged(&format!("the checksum of block {block} differs")));
-                }
+        let stored = run.stored(&blocks);
+        let bytes = sized(&mut self.bytes, &held);
+        let from = match run.is_compressed() {
+            true => sized(&mut self.stored, &stored),
+            false => &mut *bytes,
+        };
+        run.file().read(run.offset(stored.start), from)?;
+        for block in blocks.clone() {
+            let one = block..block + 1;
+            let place = within(&run.stored(&one), stored.start);
+            if self.check_blocks {
+                let from = match run.is_compressed() {
+                    true => &self.stored,
+                    false => &self.bytes,
+                };
+                run.check(block, from.get(place.clone()).unwrap_or_default())?;
+            }
+            if run.is_compressed() {
+                let stored = self.stored.get(place).unwrap_or_default();
+                let bytes = self.bytes.get_mut(within(&run.bytes(&one), held.start));
+                run.decompress(block, stored, bytes.unwrap_or_default())?;
             }
         }
         self.blocks = blocks;
         Ok(())
     }
+}
+
+/// Room for so many bytes.
+fn sized<'b>(bytes: &'b mut Vec<u8>, range: &Range<u64>) -> &'b mut [u8] {
+    let len = (range.end - range.start) as usize;
+    if bytes.len() < len {
+        bytes.resize(len, 0);
+    }
+    bytes.get_mut(..len).unwrap_or_default()
+}
+
+/// A range of a run in a buffer that begins at `start`.
+const fn within(range: &Range<u64>, start: u64) -> Range<usize> {
+    (range.start - start) as usize..(range.end - start) as usize
 }
 
 /// The blocks to read for a record of a block.

@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
-use dflat_engine::{Error, Result};
+use dflat_engine::{Error, ErrorKind, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::records::{Reach, RecordReader};
+use crate::codec::{Compression, RATIO_MAX};
 use crate::failure::damaged;
 use crate::file::PackFile;
 use crate::layout::{
@@ -23,12 +24,25 @@ pub(crate) struct Run {
     file: Arc<PackFile>,
     data: Extent,
     count: u64,
+    compression: Compression,
+    /// The length of all blocks before compression.
+    content_len: u64,
+    /// The end of the stored bytes of each block in the data; none if the blocks are stored as they
+    /// are.
+    stored: Vec<u64>,
     /// Each record begins at a multiple of this in its block.
     align: u64,
     blocks: Vec<BlockEntry>,
     ends: Packed,
     key_ends: Packed,
     keys: Vec<u8>,
+}
+
+#[cold]
+fn unsupported(file: &PackFile, compression: u8) -> Error {
+    let why = Compression::missing(compression);
+    let message = format!("cannot read {}: {why}", file.path().display());
+    Error::new(ErrorKind::Unsupported, message)
 }
 
 /// The bytes of a part that is read as a whole, compared with its checksum.
@@ -47,12 +61,23 @@ impl Run {
         let packed = |part: Section, width: u8, count: u64| {
             Packed::new(section(file, part)?, width, count).ok_or_else(why)
         };
+        let compression = Compression::of(layout.compression)
+            .ok_or_else(|| unsupported(file, layout.compression))?;
+        let stored = if compression == Compression::None {
+            Vec::new()
+        } else {
+            section(file, layout.stored)?
+        };
+        let (stored, after) = stored.as_chunks::<8>();
         let blocks = section(file, layout.blocks)?;
         let (entries, rest) = blocks.as_chunks::<{ BlockEntry::BYTES }>();
         let run = Self {
             file: Arc::clone(file),
             data: layout.data,
             count: layout.count,
+            compression,
+            content_len: layout.content_len,
+            stored: stored.iter().map(|end| u64::from_le_bytes(*end)).collect(),
             align: if is_aligned { ALIGN } else { 1 },
             blocks: entries.iter().map(BlockEntry::from_bytes).collect(),
             ends: packed(layout.ends, layout.ends_width, layout.count)?,
@@ -60,6 +85,7 @@ impl Run {
             keys: section(file, layout.keys)?,
         };
         let is_whole = rest.is_empty() && run.blocks.len() as u64 == layout.blocks_count;
+        let is_whole = is_whole && after.is_empty() && run.has_sound_stored();
         match is_whole && run.has_sound_blocks() && run.has_sound_keys() {
             true => Ok(run),
             false => Err(why()),
@@ -69,7 +95,8 @@ impl Run {
     /// Whether the blocks have all bytes and all records, in order.
     fn has_sound_blocks(&self) -> bool {
         let starts = self.blocks.iter().map(|block| (block.offset, block.first));
-        let ends = starts.clone().skip(1).chain([(self.data.len, self.count)]);
+        let last = (self.content_len, self.count);
+        let ends = starts.clone().skip(1).chain([last]);
         let mut before = (0, 0);
         let are_sound = starts.zip(ends).all(|((offset, first), (end, next))| {
             let is_next = (offset, first) == before;
@@ -77,7 +104,25 @@ impl Run {
             let records = next.saturating_sub(first);
             is_next && offset < end && (1..=BLOCK_RECORDS as u64).contains(&records)
         });
-        are_sound && before == (self.data.len, self.count)
+        are_sound && before == last
+    }
+
+    /// Whether the stored bytes of compressed blocks follow each other, and no block is much longer
+    /// than its stored bytes.
+    fn has_sound_stored(&self) -> bool {
+        if self.compression == Compression::None {
+            return self.content_len == self.data.len;
+        }
+        let mut before = 0;
+        let are_sound = (0..self.blocks.len()).all(|block| {
+            let bytes = self.bytes(&(block..block + 1));
+            let end = self.stored.get(block).copied().unwrap_or(0);
+            let stored = end.saturating_sub(before);
+            let len = bytes.end.saturating_sub(bytes.start);
+            before = end;
+            stored > 0 && stored <= len && len <= stored.saturating_mul(RATIO_MAX)
+        });
+        are_sound && before == self.data.len && self.stored.len() == self.blocks.len()
     }
 
     /// Whether the first keys of the blocks are in ascending order, and use all bytes.
@@ -121,17 +166,53 @@ impl Run {
         first(block)..first(block + 1)
     }
 
-    /// The bytes of some blocks, from the start of the data.
+    /// The bytes of some blocks, from the start of the first block. If the blocks are not
+    /// compressed, that is the start of the data.
     pub(super) fn bytes(&self, blocks: &Range<usize>) -> Range<u64> {
-        let start = |block: usize| self.blocks.get(block).map_or(self.data.len, |b| b.offset);
+        let start = |block: usize| {
+            self.blocks
+                .get(block)
+                .map_or(self.content_len, |b| b.offset)
+        };
         start(blocks.start)..start(blocks.end)
     }
 
-    pub(super) fn checksum(&self, block: usize) -> Option<u64> {
-        self.blocks.get(block).map(|block| block.checksum)
+    /// The stored bytes of some blocks, from the start of the data.
+    pub(super) fn stored(&self, blocks: &Range<usize>) -> Range<u64> {
+        if !self.is_compressed() {
+            return self.bytes(blocks);
+        }
+        let end = |blocks: usize| {
+            let last = blocks.checked_sub(1);
+            last.map_or(0, |last| {
+                self.stored.get(last).copied().unwrap_or(self.data.len)
+            })
+        };
+        end(blocks.start)..end(blocks.end)
     }
 
-    /// The offset in the file of a byte of the data.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.compression != Compression::None
+    }
+
+    /// Compares the stored bytes of a block with their checksum.
+    pub(super) fn check(&self, block: usize, stored: &[u8]) -> Result<()> {
+        let checksum = self.blocks.get(block).map(|block| block.checksum);
+        match checksum == Some(xxh3_64(stored)) {
+            true => Ok(()),
+            false => Err(self.damaged(&format!("the checksum of block {block} differs"))),
+        }
+    }
+
+    /// Fills a block from its stored bytes.
+    pub(super) fn decompress(&self, block: usize, stored: &[u8], bytes: &mut [u8]) -> Result<()> {
+        match self.compression.decompress(stored, bytes) {
+            true => Ok(()),
+            false => Err(self.damaged(&format!("block {block} cannot be decompressed"))),
+        }
+    }
+
+    /// The offset in the file of a stored byte of the data.
     pub(super) const fn offset(&self, in_data: u64) -> u64 {
         // The parts were found to lie in the file.
         self.data.offset + in_data
@@ -257,6 +338,9 @@ mod tests {
             file: Arc::new(file),
             data: Extent { offset: 0, len: 16 },
             count: 2,
+            compression: Compression::None,
+            content_len: 16,
+            stored: Vec::new(),
             align: ALIGN,
             blocks: vec![block],
             ends: Packed::new(ends.as_flattened().to_vec(), 8, 2).expect("there are two"),

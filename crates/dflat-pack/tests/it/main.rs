@@ -6,6 +6,8 @@
 )]
 
 mod build;
+#[cfg(all(unix, feature = "lz4", feature = "zstd"))]
+mod compression;
 #[cfg(unix)]
 mod damage;
 #[cfg(target_os = "linux")]

@@ -20,7 +20,7 @@ use dflat_pack::PackBackend;
 use crate::{Fetch, Object, Result, Snapshot, Table, Workspace};
 pub use build::PackBuilder;
 pub use dflat_pack::{
-    BuildOptions, BuildProgress, Collected, Digest, GRACE, OpenOptions, PackChange,
+    BuildOptions, BuildProgress, Collected, Compression, Digest, GRACE, OpenOptions, PackChange,
     collect_garbage, collect_garbage_older_than,
 };
 pub use import::{Imported, OnConflict};
