@@ -8,6 +8,8 @@ use dflat_engine::Result;
 
 use crate::failure::{damaged, read_failed};
 use crate::layout::Extent;
+#[cfg(feature = "map")]
+use crate::map::Map;
 
 /// An open pack.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub(crate) struct PackFile {
     path: PathBuf,
     /// The length when it was opened.
     len: u64,
+    #[cfg(feature = "map")]
+    map: Option<Map>,
 }
 
 impl PackFile {
@@ -36,7 +40,33 @@ impl PackFile {
             file,
             path: path.to_owned(),
             len: metadata.len(),
+            #[cfg(feature = "map")]
+            map: None,
         })
+    }
+
+    /// The file, whose bytes are read through a map from now on.
+    #[cfg(feature = "map")]
+    pub(crate) fn with_map(self, map: Map) -> Self {
+        Self {
+            len: map.bytes().len() as u64,
+            map: Some(map),
+            ..self
+        }
+    }
+
+    #[cfg(feature = "map")]
+    pub(crate) const fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// All bytes, if the file is mapped.
+    #[inline]
+    pub(crate) fn mapped(&self) -> Option<&[u8]> {
+        #[cfg(feature = "map")]
+        return self.map.as_ref().map(Map::bytes);
+        #[cfg(not(feature = "map"))]
+        None
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -52,7 +82,11 @@ impl PackFile {
     /// # Errors
     /// [`ErrorKind::Corrupt`](dflat_engine::ErrorKind::Corrupt) if the file is shorter.
     pub(crate) fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
-        read_exact_at(&self.file, offset, bytes).map_err(|error| read_failed(&self.path, error))
+        let read = match self.mapped() {
+            Some(map) => copy(map, offset, bytes),
+            None => read_exact_at(&self.file, offset, bytes),
+        };
+        read.map_err(|error| read_failed(&self.path, error))
     }
 
     /// The bytes of an extent, which must lie in the file, so that no more memory is allocated than
@@ -65,6 +99,15 @@ impl PackFile {
         self.read(extent.offset, &mut bytes)?;
         Ok(bytes)
     }
+}
+
+fn copy(map: &[u8], offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+    let start = usize::try_from(offset).ok();
+    let end = start.and_then(|start| start.checked_add(bytes.len()));
+    let range = start.zip(end).map(|(start, end)| start..end);
+    let from = range.and_then(|range| map.get(range));
+    bytes.copy_from_slice(from.ok_or(io::ErrorKind::UnexpectedEof)?);
+    Ok(())
 }
 
 #[cfg(unix)]

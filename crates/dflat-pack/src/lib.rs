@@ -17,7 +17,8 @@
 //! changed ones from the file.
 //!
 //! The rooms, top down: `edit` and `standing`; `backend`, `build`, `diff` and `garbage`; `read`;
-//! `layer` and `content`; `file` and `hold`; `layout`; `codec`; `digest`; `failure`.
+//! `layer` and `content`; `file` and `hold`; `layout` and `map`; `codec`;
+//! `digest`; `failure`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -34,6 +35,8 @@ mod garbage;
 mod hold;
 mod layer;
 mod layout;
+#[cfg(feature = "map")]
+mod map;
 mod read;
 mod standing;
 

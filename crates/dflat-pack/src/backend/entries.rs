@@ -191,7 +191,7 @@ impl<'s> Entries<'s> {
 
 /// The encoded values of an entry of the file, and the position of its row there.
 fn entry<'r>(
-    run: &Run,
+    run: &'r Run,
     reader: &'r mut RecordReader,
     number: u64,
     reach: Reach,

@@ -3,6 +3,8 @@
 mod begin;
 mod iter;
 mod layered;
+#[cfg(feature = "map")]
+mod mapped;
 mod objects;
 mod open;
 mod options;

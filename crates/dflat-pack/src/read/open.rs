@@ -109,37 +109,7 @@ impl Pack {
         options: OpenOptions,
         mut find_base: impl FnMut(Digest) -> Result<Option<Self>>,
     ) -> Result<Self> {
-        let top = path.as_ref();
-        let mut layers = Vec::new();
-        let mut room = LAYER_BYTES_MAX;
-        let mut file = PackFile::open(top)?;
-        let base = loop {
-            if kind(&file)? == Kind::Whole {
-                let pack = Self::of(file, options)?;
-                check_name(pack.path(), pack.digest())?;
-                break pack;
-            }
-            let name = file.path().to_owned();
-            let layer = Layer::load(file, room)?;
-            check_name(&name, layer.digest())?;
-            room = room.saturating_sub(layer.size_bytes());
-            let base = layer.base();
-            layers.push(Arc::new(layer));
-            if layers.len() > LAYERS_MAX {
-                return Err(too_many_layers(ErrorKind::Corrupt, top));
-            }
-            if let Some(pack) = find_base(base)? {
-                if pack.digest() != base {
-                    let found = pack.digest();
-                    let why = format!("its base is {base}, but the loader gave {found}");
-                    return Err(damaged(top, why));
-                }
-                break pack;
-            }
-            file = open_base(top, base)?;
-        };
-        layers.reverse();
-        base.with_layers(&layers, ErrorKind::Corrupt)
+        open_files(path.as_ref(), options, &mut find_base, Ok)
     }
 
     /// Opens a file that has no name; `path` is for messages.
@@ -229,6 +199,45 @@ impl Pack {
             options: self.options(),
         }))
     }
+}
+
+/// Opens the files of a pack, from the top to the one below all layers, which `read_as` prepares.
+pub(super) fn open_files(
+    top: &Path,
+    options: OpenOptions,
+    mut find_base: impl FnMut(Digest) -> Result<Option<Pack>>,
+    read_as: impl Fn(PackFile) -> Result<PackFile>,
+) -> Result<Pack> {
+    let mut layers = Vec::new();
+    let mut room = LAYER_BYTES_MAX;
+    let mut file = PackFile::open(top)?;
+    let base = loop {
+        if kind(&file)? == Kind::Whole {
+            let pack = Pack::of(read_as(file)?, options)?;
+            check_name(pack.path(), pack.digest())?;
+            break pack;
+        }
+        let name = file.path().to_owned();
+        let layer = Layer::load(file, room)?;
+        check_name(&name, layer.digest())?;
+        room = room.saturating_sub(layer.size_bytes());
+        let base = layer.base();
+        layers.push(Arc::new(layer));
+        if layers.len() > LAYERS_MAX {
+            return Err(too_many_layers(ErrorKind::Corrupt, top));
+        }
+        if let Some(pack) = find_base(base)? {
+            if pack.digest() != base {
+                let found = pack.digest();
+                let why = format!("its base is {base}, but the loader gave {found}");
+                return Err(damaged(top, why));
+            }
+            break pack;
+        }
+        file = open_base(top, base)?;
+    };
+    layers.reverse();
+    base.with_layers(&layers, ErrorKind::Corrupt)
 }
 
 /// Refuses a file whose name states another digest.

@@ -22,6 +22,15 @@ pub(crate) enum Reach {
     Behind,
 }
 
+/// The place of a record's bytes.
+#[derive(Clone, Debug)]
+pub(crate) enum Lent {
+    /// In the buffer of the reader, until its next use.
+    Buffer(Range<usize>),
+    /// In the mapped file.
+    Mapped(Range<usize>),
+}
+
 /// The buffer of a reader of one run.
 #[derive(Debug)]
 pub(crate) struct RecordReader {
@@ -52,22 +61,50 @@ impl RecordReader {
     }
 
     /// The bytes of the record at a position.
-    pub(crate) fn record(&mut self, run: &Run, position: u64, reach: Reach) -> Result<&[u8]> {
-        let held = self.load(run, position, reach)?;
-        Ok(self.held(held))
+    #[inline]
+    pub(crate) fn record<'r>(
+        &'r mut self,
+        run: &'r Run,
+        position: u64,
+        reach: Reach,
+    ) -> Result<&'r [u8]> {
+        let lent = self.load(run, position, reach)?;
+        Ok(self.lent(run, lent))
     }
 
-    /// Bytes of the buffer, as [`load`](Self::load) returned them.
-    pub(crate) fn held(&self, bytes: Range<usize>) -> &[u8] {
-        self.bytes.get(bytes).unwrap_or_default()
+    /// The bytes at a place that [`load`](Self::load) returned.
+    #[inline]
+    pub(crate) fn lent<'r>(&'r self, run: &'r Run, lent: Lent) -> &'r [u8] {
+        match lent {
+            Lent::Buffer(place) => self.bytes.get(place),
+            Lent::Mapped(place) => run.file().mapped().and_then(|map| map.get(place)),
+        }
+        .unwrap_or_default()
     }
 
-    /// Brings the record at a position into the buffer. Returns its place there, which is valid
-    /// until the next call.
-    pub(crate) fn load(&mut self, run: &Run, position: u64, reach: Reach) -> Result<Range<usize>> {
+    /// Brings the record at a position into the buffer, unless the file is mapped. Returns the
+    /// place of its bytes, which is valid until the next call.
+    #[inline]
+    pub(crate) fn load(&mut self, run: &Run, position: u64, reach: Reach) -> Result<Lent> {
         let block = run.block_of(position, self.last);
         self.last = block;
+        self.load_from(run, block, position, reach)
+    }
+
+    /// As [`load`](Self::load), of a record in this block.
+    #[inline]
+    pub(super) fn load_from(
+        &mut self,
+        run: &Run,
+        block: usize,
+        position: u64,
+        reach: Reach,
+    ) -> Result<Lent> {
         let span = run.span(block, position)?;
+        if let Some(place) = run.mapped(block, self.check_blocks)? {
+            let start = place.start;
+            return Ok(Lent::Mapped(start + span.start..start + span.end));
+        }
         if !self.blocks.contains(&block) {
             if reach == Reach::Record && !self.check_blocks && !run.is_compressed() {
                 return self.alone(run, block, span);
@@ -76,27 +113,27 @@ impl RecordReader {
         }
         let held = run.bytes(&self.blocks).start;
         let start = (run.bytes(&(block..block + 1)).start - held) as usize;
-        Ok(start + span.start..start + span.end)
+        Ok(Lent::Buffer(start + span.start..start + span.end))
     }
 
     /// Brings a block and those behind it into the buffer. Returns the blocks and their bytes.
     pub(super) fn blocks(&mut self, run: &Run, block: usize) -> Result<(Range<usize>, &[u8])> {
         self.fill(run, reached(run, block, Reach::Ahead))?;
-        let held = run.bytes(&self.blocks);
+        let held = within(&run.bytes(&self.blocks), run.bytes(&self.blocks).start);
         Ok((
             self.blocks.clone(),
-            self.held(0..(held.end - held.start) as usize),
+            self.bytes.get(held).unwrap_or_default(),
         ))
     }
 
     /// Reads the bytes of one record.
-    fn alone(&mut self, run: &Run, block: usize, span: Range<usize>) -> Result<Range<usize>> {
+    fn alone(&mut self, run: &Run, block: usize, span: Range<usize>) -> Result<Lent> {
         self.blocks = 0..0;
         let start = run.bytes(&(block..block + 1)).start + span.start as u64;
         let len = span.end - span.start;
         let bytes = sized(&mut self.bytes, &(0..len as u64));
         run.file().read(run.offset(start), bytes)?;
-        Ok(0..len)
+        Ok(Lent::Buffer(0..len))
     }
 
     fn fill(&mut self, run: &Run, blocks: Range<usize>) -> Result<()> {

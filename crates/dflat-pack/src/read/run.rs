@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering as Sync};
 
 use dflat_engine::{Error, ErrorKind, Result};
 use xxhash_rust::xxh3::xxh3_64;
@@ -30,6 +31,8 @@ pub(crate) struct Run {
     /// The end of the stored bytes of each block in the data; none if the blocks are stored as they
     /// are.
     stored: Vec<u64>,
+    /// A bit for each block of a mapped file that was compared with its checksum.
+    checked: Vec<AtomicU64>,
     /// Each record begins at a multiple of this in its block.
     align: u64,
     blocks: Vec<BlockEntry>,
@@ -78,6 +81,10 @@ impl Run {
             compression,
             content_len: layout.content_len,
             stored: stored.iter().map(|end| u64::from_le_bytes(*end)).collect(),
+            checked: match file.mapped() {
+                Some(_) => entries.chunks(64).map(|_| AtomicU64::new(0)).collect(),
+                None => Vec::new(),
+            },
             align: if is_aligned { ALIGN } else { 1 },
             blocks: entries.iter().map(BlockEntry::from_bytes).collect(),
             ends: packed(layout.ends, layout.ends_width, layout.count)?,
@@ -202,6 +209,36 @@ impl Run {
             true => Ok(()),
             false => Err(self.damaged(&format!("the checksum of block {block} differs"))),
         }
+    }
+
+    /// The bytes of a block where they are, and their place in the file, if the file is mapped and
+    /// its blocks are not compressed. The bytes are compared with their checksum once, if they are
+    /// to be checked.
+    #[inline]
+    pub(super) fn mapped(&self, block: usize, check: bool) -> Result<Option<Range<usize>>> {
+        let Some(map) = self.file.mapped().filter(|_| !self.is_compressed()) else {
+            return Ok(None);
+        };
+        let bytes = self.bytes(&(block..block + 1));
+        let place = self.offset(bytes.start) as usize..self.offset(bytes.end) as usize;
+        if check {
+            self.check_once(block, map.get(place.clone()).unwrap_or_default())?;
+        }
+        Ok(Some(place))
+    }
+
+    #[inline]
+    fn check_once(&self, block: usize, stored: &[u8]) -> Result<()> {
+        let bit = 1 << (block % 64);
+        let Some(checked) = self.checked.get(block / 64) else {
+            return self.check(block, stored);
+        };
+        // The bytes do not change, so it does not matter whether another thread has checked them.
+        if checked.load(Sync::Relaxed) & bit == 0 {
+            self.check(block, stored)?;
+            checked.fetch_or(bit, Sync::Relaxed);
+        }
+        Ok(())
     }
 
     /// Fills a block from its stored bytes.
@@ -341,6 +378,7 @@ mod tests {
             compression: Compression::None,
             content_len: 16,
             stored: Vec::new(),
+            checked: Vec::new(),
             align: ALIGN,
             blocks: vec![block],
             ends: Packed::new(ends.as_flattened().to_vec(), 8, 2).expect("there are two"),

@@ -1,6 +1,5 @@
 //! The parts of a pack that belong to one type.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use dflat_engine::object::field_value;
@@ -8,7 +7,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{Field, Table, TableDescriptor, key};
 
 use super::layered::ReadType;
-use super::records::{Reach, RecordReader};
+use super::records::{Lent, Reach, RecordReader};
 use super::run::Run;
 use super::slots::Slots;
 use crate::failure::damaged;
@@ -63,13 +62,13 @@ impl StoredType {
         self.objects.damaged(&why)
     }
 
-    /// Looks up an encoded key. Returns the position of its object, and the place of the payload in
-    /// the reader's buffer.
+    /// Looks up an encoded key. Returns the position of its object, and the place of its
+    /// payload.
     pub(crate) fn find(
         &self,
         reader: &mut RecordReader,
         key: &[u8],
-    ) -> Result<Option<(u64, Range<usize>)>> {
+    ) -> Result<Option<(u64, Lent)>> {
         let mut other = Vec::new();
         for place in self.slots.places(key_hash(key)) {
             let position = match place {
@@ -77,11 +76,11 @@ impl StoredType {
                 None => self.below(reader, key)?,
             };
             if position < self.objects.len() {
-                let held = reader.load(&self.objects, position, Reach::Record)?;
+                let lent = reader.load(&self.objects, position, Reach::Record)?;
                 other.clear();
-                self.key_of(reader.held(held.clone()), &mut other)?;
+                self.key_of(reader.lent(&self.objects, lent.clone()), &mut other)?;
                 if other == key {
-                    return Ok(Some((position, held)));
+                    return Ok(Some((position, lent)));
                 }
             }
             if place.is_none() {

@@ -17,6 +17,8 @@ mod garbage;
 mod hostile;
 mod layer_file;
 mod layers;
+#[cfg(all(unix, feature = "map"))]
+mod mapped;
 mod model;
 #[cfg(unix)]
 mod processes;

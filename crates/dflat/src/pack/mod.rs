@@ -7,6 +7,8 @@
 mod build;
 mod import;
 mod layers;
+#[cfg(feature = "pack-map")]
+mod mapped;
 mod objects;
 #[cfg(feature = "sqlite")]
 mod standing;

@@ -68,6 +68,25 @@ fn read(pack: &Pack, other: &Pack) -> Result<()> {
     Ok(())
 }
 
+#[cfg(feature = "pack-map")]
+#[allow(unsafe_code, reason = "the file stays as it is")]
+fn mapped(pack: &Pack) -> Result<Pack> {
+    // SAFETY: Nobody changes the file or cuts it off while the pack is open.
+    let mapped = unsafe { Pack::open_mapped(pack.path(), OpenOptions::default())? };
+    Ok(mapped)
+}
+
+#[cfg(feature = "pack-map")]
+#[test]
+fn mapped_pack_of_the_page_is_read() -> Result<()> {
+    let directory = tempfile::tempdir().unwrap();
+    let pack = Pack::build::<Post>(directory.path(), ["a", "b"].map(post))?;
+    let mapped = mapped(&pack)?;
+    assert_eq!(mapped.fetch::<Post>().count()?, 2);
+    assert_eq!(mapped.get::<Post>("b")?.unwrap().title(), "b");
+    Ok(())
+}
+
 #[test]
 fn examples_of_the_packs_page_run() -> Result<()> {
     let directory = tempfile::tempdir().unwrap();
@@ -92,15 +111,16 @@ fn examples_of_the_packs_page_run() -> Result<()> {
 
     let path = directory.join("own.db");
     let own = Workspace::builder(path).standing_on(&pack).open()?;
-    own.write_first().perform_changes_blocking([Post::TABLE], |tx| {
-        if let Some(first) = tx.get::<Post>("a")?
-            && let Some(request) = PostChangeRequest::deletion(tx, &first)?
-        {
-            tx.submit(request)?;
-        }
-        tx.submit(PostChangeRequest::upsert(post("b")))?;
-        tx.submit(PostChangeRequest::creation(post("e"))).map(drop)
-    })?;
+    own.write_first()
+        .perform_changes_blocking([Post::TABLE], |tx| {
+            if let Some(first) = tx.get::<Post>("a")?
+                && let Some(request) = PostChangeRequest::deletion(tx, &first)?
+            {
+                tx.submit(request)?;
+            }
+            tx.submit(PostChangeRequest::upsert(post("b")))?;
+            tx.submit(PostChangeRequest::creation(post("e"))).map(drop)
+        })?;
     let all = own.fetch::<Post>().all()?;
     assert_eq!(all.len(), 3);
 
@@ -115,5 +135,5 @@ fn examples_of_the_packs_page_run() -> Result<()> {
 
 #[test]
 fn every_block_of_the_page_is_in_this_file() {
-    check_blocks(PAGE, include_str!("packs_page.rs"), 11);
+    check_blocks(PAGE, include_str!("packs_page.rs"), 12);
 }

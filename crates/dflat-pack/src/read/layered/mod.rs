@@ -4,7 +4,6 @@ mod changes;
 mod draft;
 mod key_table;
 
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use dflat_engine::Result;
 use dflat_engine::object::canonical;
 use dflat_model::Table;
 
-use super::records::{Reach, RecordReader};
+use super::records::{Lent, Reach, RecordReader};
 use super::run::Run;
 use super::stored::StoredType;
 pub(crate) use changes::Changes;
@@ -31,8 +30,8 @@ pub(crate) struct ReadType {
 
 /// A payload that was looked up.
 pub(crate) enum Held {
-    /// It is in the buffer of the reader.
-    Read(Range<usize>),
+    /// It is in the buffer of the reader, or in the mapped file.
+    Read(Lent),
     /// It is in the change with this number.
     Changed(usize),
 }
@@ -94,13 +93,13 @@ impl ReadType {
             return Ok(changed.map(|(_, payload)| payload));
         }
         let found = self.stored.find(reader, key)?;
-        Ok(found.map(|(_, held)| reader.held(held)))
+        Ok(found.map(|(_, lent)| reader.lent(&self.stored.objects, lent)))
     }
 
     /// The payload of an object, until the next use of the reader.
     pub(crate) fn held<'r>(&'r self, reader: &'r RecordReader, held: Held) -> &'r [u8] {
         match held {
-            Held::Read(place) => reader.held(place),
+            Held::Read(place) => reader.lent(&self.stored.objects, place),
             Held::Changed(number) => self.changed_object(number).unwrap_or_default(),
         }
     }

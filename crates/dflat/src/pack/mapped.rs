@@ -1,0 +1,36 @@
+//! Packs in memory maps.
+
+use std::path::Path;
+
+use super::{OpenOptions, Pack};
+use crate::Result;
+
+impl Pack {
+    /// As [`open_with`](Self::open_with), with the file below all layers in a memory map: objects
+    /// are read where they are, without a call of the operating system. Blocks that are compressed
+    /// are decompressed from the map.
+    ///
+    /// If blocks are checked, each is compared with its checksum when it is first read, and not
+    /// again.
+    ///
+    /// # Safety
+    /// Nobody changes the file or cuts it off while the pack, or a clone of it, is open: no other
+    /// process, and nothing in this one. A file that is replaced by name or deleted is not changed.
+    /// The library itself never changes a pack.
+    ///
+    /// If the file changes all the same, reads are undefined behaviour; in practice they give other
+    /// objects, or the process gets the signal SIGBUS. The same happens if the device fails.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    #[cfg_attr(docsrs, doc(cfg(feature = "pack-map")))]
+    #[allow(
+        unsafe_code,
+        reason = "only the caller can know that the file stays as it is"
+    )]
+    pub unsafe fn open_mapped(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self> {
+        // SAFETY: The caller promises that the file stays as it is.
+        let inner = unsafe { dflat_pack::Pack::open_mapped(path, options) };
+        inner.map(Self::new)
+    }
+}
