@@ -90,7 +90,9 @@ enum {
     /* An error of the storage without a kind of its own. */
     DFLAT_BACKEND = 22,
     /* The file has a property that this build of the library cannot read. */
-    DFLAT_UNSUPPORTED = 23
+    DFLAT_UNSUPPORTED = 23,
+    /* Whether a commit was made on a server is not known. No function returns it yet. */
+    DFLAT_IN_DOUBT = 24
 };
 
 /* Bytes. `data` may be NULL if `length` is 0. As an argument, they are read during the call only.

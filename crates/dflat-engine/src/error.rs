@@ -86,6 +86,10 @@ pub enum ErrorKind {
     /// The file has a property that this build of the program cannot read, for the reason that the
     /// message gives: a pack is compressed, and the feature for this is off.
     Unsupported,
+    /// The outcome of a commit is not known: the connection to a server was lost, and the server
+    /// does not say whether the commit was made. Nothing is done again by itself. Read the objects,
+    /// and decide anew.
+    InDoubt,
     /// An error of the storage library without a kind of its own.
     Backend,
 }

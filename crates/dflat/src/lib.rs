@@ -83,6 +83,7 @@
 //! - `system-sqlite`: the SQLite backend, linked to the system's library.
 //! - Neither: the memory backend alone, without C code.
 //! - `pack`: packs, immutable collections of objects in one file (the module `pack`).
+//! - `postgres`: workspaces on a PostgreSQL server (`Workspace::connect`).
 //! - `jiff`: the dates and times of a schema, such as [`Milliseconds`], convert from and to
 //!   `jiff::Timestamp`, and queries compare them with it.
 //! - `uuid`: keys that are UUIDs, and conversions of a schema's UUIDs from and to `uuid::Uuid`.
@@ -104,6 +105,8 @@ mod observe;
 pub mod pack;
 pub mod prelude;
 mod query;
+#[cfg(feature = "postgres")]
+mod server;
 mod time;
 mod transaction;
 mod workspace;
@@ -171,6 +174,8 @@ pub use query::{
     Element, Field, FieldType, Flags, IgnoreCase, Maybe, Member, Number, Operand, Order, Predicate,
     Presence, Sure, VectorField,
 };
+#[cfg(feature = "postgres")]
+pub use server::ServerBuilder;
 pub use time::{Microseconds, Milliseconds, Nanoseconds, Seconds};
 pub use transaction::{ChangeRequest, TransactionContext, TransactionHandle, UpdatedObject};
 #[cfg(feature = "sqlite")]

@@ -223,9 +223,12 @@ const SANITIZE: &str = "folder=$(mktemp -d) && echo 'int main(void) { return 0; 
                         | cc -fsanitize=address,undefined -x c - -o $folder/a && $folder/a; \
                         status=$?; rm -r $folder; exit $status";
 
+/// Finds the programs of PostgreSQL where Debian has them, or on the path.
+const POSTGRES: &str = "ls /usr/lib/postgresql/*/bin/initdb || command -v initdb";
+
 /// Google's schema compiler, with which `dflatc` is compared; a tracer for the system calls of
-/// readers; what the tests of the C interface use; and the system's SQLite.
-const TOOLS: [Tool; 6] = [
+/// readers; what the tests of the C interface use; the system's SQLite; and a server.
+const TOOLS: [Tool; 7] = [
     Tool {
         program: "flatc",
         check: &["--version"],
@@ -261,6 +264,12 @@ const TOOLS: [Tool; 6] = [
         check: &["--exists", "sqlite3"],
         package: "libsqlite3-dev",
         variable: SYSTEM_SQLITE,
+    },
+    Tool {
+        program: "sh",
+        check: &["-c", POSTGRES],
+        package: "postgresql",
+        variable: "DFLAT_REQUIRE_POSTGRES",
     },
 ];
 

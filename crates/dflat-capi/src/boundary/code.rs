@@ -30,6 +30,7 @@ pub(crate) const fn code_of(kind: ErrorKind) -> i32 {
         ErrorKind::WrongType => 20,
         ErrorKind::InvalidArgument => 21,
         ErrorKind::Unsupported => 23,
+        ErrorKind::InDoubt => 24,
         _ => 22,
     }
 }
@@ -83,6 +84,7 @@ mod tests {
             ErrorKind::InvalidArgument,
             ErrorKind::Backend,
             ErrorKind::Unsupported,
+            ErrorKind::InDoubt,
         ];
         for (kind, code) in kinds.into_iter().zip(1..) {
             assert_eq!(code_of(kind), code);

@@ -1,0 +1,82 @@
+//! The backend behind the storage seam of the engine.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dflat_engine::Result;
+use dflat_engine::storage::{
+    Backend, CloseOptions, Durability, Looked, Snapshot, View, WriteTransaction,
+};
+
+use crate::database::Database;
+use crate::follow::Follower;
+use crate::options::PostgresOptions;
+use crate::read::PostgresSnapshot;
+use crate::write::PostgresTransaction;
+
+/// Stores objects on a PostgreSQL server.
+pub struct PostgresBackend {
+    database: Arc<Database>,
+    follower: Mutex<Option<Follower>>,
+}
+
+impl PostgresBackend {
+    /// A backend on a server. Nothing is connected to before the first read or write, and nothing
+    /// is written before the first change.
+    ///
+    /// `address` is a URL such as `postgres://user@host/database`, or a list of `key=value` pairs
+    /// as libpq takes it.
+    ///
+    /// # Errors
+    /// - [`InvalidArgument`](dflat_engine::ErrorKind::InvalidArgument) if the address is invalid.
+    /// - [`Io`](dflat_engine::ErrorKind::Io) if no thread can be started.
+    pub fn new(address: &str, options: PostgresOptions) -> Result<Arc<Self>> {
+        Ok(Arc::new(Self {
+            database: Database::new(address, options)?,
+            follower: Mutex::new(None),
+        }))
+    }
+
+    fn follower(&self) -> MutexGuard<'_, Option<Follower>> {
+        // No code that can panic runs under the lock.
+        self.follower.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Backend for PostgresBackend {
+    fn snapshot(self: Arc<Self>, view: View) -> Result<Box<dyn Snapshot>> {
+        let database = Arc::clone(&self.database);
+        Ok(Box::new(PostgresSnapshot::new(database, view)?))
+    }
+
+    fn begin(self: Arc<Self>, _durability: Durability) -> Result<Box<dyn WriteTransaction>> {
+        let database = Arc::clone(&self.database);
+        Ok(Box::new(PostgresTransaction::begin(database)?))
+    }
+
+    fn durability(&self) -> Durability {
+        Durability::Full
+    }
+
+    fn follow(&self, look: Arc<dyn Fn() -> Looked + Send + Sync>) {
+        let mut follower = self.follower();
+        if follower.is_none() && !self.database.is_closed() {
+            *follower = Some(Follower::start(look));
+        }
+    }
+
+    fn close(&self, _options: CloseOptions) -> Result<()> {
+        self.database.refuse();
+        let follower = self.follower().take();
+        // Waits for the look that is under way.
+        drop(follower);
+        self.database.close();
+        Ok(())
+    }
+}
+
+impl fmt::Debug for PostgresBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresBackend").finish_non_exhaustive()
+    }
+}

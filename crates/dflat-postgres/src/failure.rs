@@ -1,0 +1,86 @@
+//! Errors of the server and of the connection to it.
+
+use std::fmt::Display;
+
+use dflat_engine::{Error, ErrorKind};
+use tokio_postgres::error::SqlState;
+
+/// The error of an operation. The message has the server's words, and never the address.
+#[cold]
+pub(crate) fn failed(operation: impl Display, error: tokio_postgres::Error) -> Error {
+    let Some(db) = error.as_db_error() else {
+        let message = format!("cannot {operation}: the connection to the server failed");
+        return Error::with_source(ErrorKind::Io, message, error);
+    };
+    let kind = kind_of(db.code());
+    let mut message = format!("cannot {operation}: {}", db.message());
+    if let Some(hint) = db.hint() {
+        message.push_str("; ");
+        message.push_str(hint);
+    }
+    if *db.code() == SqlState::LOCK_NOT_AVAILABLE {
+        message.push_str("; another transaction wrote for longer than the busy timeout");
+    }
+    Error::with_source(kind, message, error)
+}
+
+fn kind_of(code: &SqlState) -> ErrorKind {
+    if is_lost(code) {
+        return ErrorKind::Io;
+    }
+    match *code {
+        SqlState::LOCK_NOT_AVAILABLE
+        | SqlState::T_R_SERIALIZATION_FAILURE
+        | SqlState::T_R_DEADLOCK_DETECTED
+        | SqlState::TOO_MANY_CONNECTIONS
+        | SqlState::UNDEFINED_TABLE => ErrorKind::Busy,
+        SqlState::DISK_FULL | SqlState::CONFIGURATION_LIMIT_EXCEEDED => ErrorKind::StorageFull,
+        SqlState::READ_ONLY_SQL_TRANSACTION | SqlState::INSUFFICIENT_PRIVILEGE => {
+            ErrorKind::ReadOnly
+        }
+        SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED => ErrorKind::Corrupt,
+        SqlState::INVALID_PASSWORD
+        | SqlState::INVALID_AUTHORIZATION_SPECIFICATION
+        | SqlState::INVALID_CATALOG_NAME => ErrorKind::InvalidArgument,
+        SqlState::IO_ERROR => ErrorKind::Io,
+        _ => ErrorKind::Backend,
+    }
+}
+
+/// Whether the server ends the connection with this error.
+fn is_lost(code: &SqlState) -> bool {
+    matches!(
+        *code,
+        SqlState::ADMIN_SHUTDOWN
+            | SqlState::CRASH_SHUTDOWN
+            | SqlState::CANNOT_CONNECT_NOW
+            | SqlState::IDLE_SESSION_TIMEOUT
+            | SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
+    )
+}
+
+/// Whether the connection has ended, so that its transaction is gone.
+pub(crate) fn is_disconnected(error: &tokio_postgres::Error) -> bool {
+    let is_lost = |db: &tokio_postgres::error::DbError| is_lost(db.code());
+    error.is_closed() || error.as_db_error().is_none_or(is_lost)
+}
+
+/// Whether a table was removed since its name was read.
+pub(crate) fn is_removed_table(error: &tokio_postgres::Error) -> bool {
+    error.code() == Some(&SqlState::UNDEFINED_TABLE)
+}
+
+/// The error of a use after the shutdown.
+#[cold]
+pub(crate) fn shut_down() -> Error {
+    Error::new(
+        ErrorKind::ShutDown,
+        "cannot use the database: it is shut down",
+    )
+}
+
+/// The error of a table whose contents do not fit its descriptor.
+#[cold]
+pub(crate) fn damaged(what: impl Display) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("cannot read {what}"))
+}

@@ -1,0 +1,23 @@
+//! The PostgreSQL backend of Dflat: the same objects on a server.
+//!
+//! Programs use it through the crate `dflat`, feature `postgres`. This crate has the backend behind
+//! the engine's storage seam.
+//!
+//! A schema of the server's database has one table for each type, one for each secondary index, and
+//! the library's own tables: the state, the descriptors and the change records. One transaction
+//! writes at a time, among all programs; each commit appends its change records. A reader sees the
+//! state that was committed when its snapshot began, and waits for nobody.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod backend;
+mod database;
+mod failure;
+mod follow;
+mod layout;
+mod options;
+mod read;
+mod server;
+mod write;
+
+pub use backend::PostgresBackend;
+pub use options::PostgresOptions;

@@ -1,0 +1,40 @@
+//! Options of a workspace on a server.
+
+use std::time::Duration;
+
+/// Options of a [`PostgresBackend`](crate::PostgresBackend).
+#[derive(Clone, Debug)]
+pub struct PostgresOptions {
+    /// The schema of the server's database that has the tables. Defaults to `dflat`. The first
+    /// write creates the schema if it is missing.
+    pub schema: String,
+    /// The most connections that read at the same time, at least 1. Defaults to 16. One more
+    /// connection writes.
+    pub readers_max: usize,
+    /// How long a transaction waits for the transactions of other engines, a read for a connection,
+    /// and a commit whose outcome is in doubt for the server. Defaults to 30 s.
+    pub busy_timeout: Duration,
+    /// How long to wait for a connection to the server, if the address does not say. Defaults to
+    /// 10 s.
+    pub connect_timeout: Duration,
+    /// The bytes of change records above which the oldest ones are deleted until half of the bytes
+    /// are left. Defaults to 16 MiB.
+    pub log_bytes_max: u64,
+    /// Whether a commit may return before the server has stored it, as `synchronous_commit = off`
+    /// says. Defaults to no: if the server is configured so, the library turns it on for its own
+    /// connections.
+    pub asynchronous_commit: bool,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self {
+            schema: "dflat".to_owned(),
+            readers_max: 16,
+            busy_timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(10),
+            log_bytes_max: 16 << 20,
+            asynchronous_commit: false,
+        }
+    }
+}

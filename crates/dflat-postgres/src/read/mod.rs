@@ -1,0 +1,13 @@
+//! Reads: scans of tables, and snapshots.
+
+mod lend;
+mod query;
+mod records;
+mod scan;
+mod snapshot;
+mod states;
+
+pub(crate) use records::records;
+pub(crate) use scan::{Access, scan};
+pub(crate) use snapshot::{PostgresSnapshot, whole};
+pub(crate) use states::states;

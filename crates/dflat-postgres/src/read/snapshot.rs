@@ -1,0 +1,270 @@
+//! Snapshots: one transaction on a connection, or a connection for each scan.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use dflat_engine::Result;
+use dflat_engine::storage::{Indexes, Records, Row, ScanPlan, Snapshot, StateId, View};
+use dflat_model::Table;
+
+use super::scan::{Access, BEGIN_READ, ScanFailure, scan};
+use super::{records, states};
+use crate::database::{Database, Known, read_created};
+use crate::failure::{failed, is_disconnected};
+use crate::layout::{State, StoredTable};
+use crate::server::Pooled;
+
+/// A snapshot.
+pub(crate) struct PostgresSnapshot {
+    database: Arc<Database>,
+    view: View,
+    /// The transaction of a pinned snapshot.
+    pinned: Option<Pinned>,
+}
+
+/// A transaction that sees one state.
+struct Pinned {
+    /// `None` if the library's own tables did not exist, so that there is nothing to read.
+    connection: Option<Pooled>,
+    state: State,
+    /// The facts that were known when it began, and those that it found.
+    known: Arc<Known>,
+}
+
+impl Drop for PostgresSnapshot {
+    fn drop(&mut self) {
+        if let Some(mut connection) = self.pinned.take().and_then(|pinned| pinned.connection)
+            && let Ok(open) = connection.get()
+        {
+            open.send("ROLLBACK");
+        }
+        self.database.ended();
+    }
+}
+
+impl PostgresSnapshot {
+    /// A snapshot of a database.
+    pub(crate) fn new(database: Arc<Database>, view: View) -> Result<Self> {
+        database.begin_read()?;
+        Ok(Self {
+            database,
+            view,
+            pinned: None,
+        })
+    }
+
+    fn pinned(&mut self) -> Result<&mut Pinned> {
+        if self.pinned.is_none() {
+            self.pinned = Some(self.open()?);
+        }
+        // It was just set.
+        self.pinned.as_mut().ok_or_else(crate::failure::shut_down)
+    }
+
+    /// Begins a transaction that reads. A connection that has ended meanwhile is replaced.
+    fn open(&self) -> Result<Pinned> {
+        let known = self.database.known();
+        if !known.exists && !self.database.find_own_tables()? {
+            return Ok(Pinned {
+                connection: None,
+                state: State::default(),
+                known,
+            });
+        }
+        loop {
+            let mut connection = self.database.pool().take()?;
+            let control = self.database.control();
+            let begun = connection
+                .get()?
+                .batch_and_query(BEGIN_READ, &control.state, &[]);
+            match begun {
+                Ok(rows) => {
+                    let state = rows.first().map(|row| State::read(row, 0)).transpose()?;
+                    return Ok(Pinned {
+                        connection: Some(connection),
+                        state: state.unwrap_or_default(),
+                        known,
+                    });
+                }
+                Err(error) => {
+                    let was_used = connection.discard();
+                    if !(was_used && is_disconnected(&error)) {
+                        return Err(failed("read", error));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The description of a table, and the states of its indexes if these are asked for.
+    fn in_transaction<R>(
+        &mut self,
+        read: impl FnOnce(&Database, &mut Pooled, &mut Arc<Known>) -> Result<R>,
+        empty: impl FnOnce() -> R,
+    ) -> Result<R> {
+        let database = Arc::clone(&self.database);
+        let is_latest = self.view == View::Latest;
+        let pinned = self.pinned()?;
+        let done = match &mut pinned.connection {
+            None => Ok(empty()),
+            Some(connection) => read(&database, connection, &mut pinned.known),
+        };
+        if done.is_ok() {
+            database.learn(&pinned.known);
+        }
+        if is_latest {
+            self.unpin();
+        }
+        done
+    }
+
+    fn unpin(&mut self) {
+        if let Some(mut connection) = self.pinned.take().and_then(|pinned| pinned.connection)
+            && let Ok(open) = connection.get()
+        {
+            open.send("ROLLBACK");
+        }
+    }
+
+    /// The known description of a table, for a scan outside of a transaction.
+    fn known_table(&self, table: &Table) -> Option<Arc<StoredTable>> {
+        self.database
+            .known()
+            .tables
+            .get(table.name.as_ref())
+            .cloned()
+    }
+
+    /// Scans on a connection of its own.
+    fn scan_latest(
+        &self,
+        stored: &StoredTable,
+        plan: &ScanPlan<'_>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        loop {
+            let mut connection = self.database.pool().take()?;
+            let scanned = scan(connection.get()?, Access::Closed, stored, plan, visit);
+            let Err(failure) = scanned else {
+                return Ok(());
+            };
+            if failure.is_removed {
+                self.database.forget();
+            }
+            let was_used = connection.discard_if(failure.may_retry);
+            if !(was_used && failure.may_retry) {
+                return Err(failure.error);
+            }
+        }
+    }
+}
+
+impl Snapshot for PostgresSnapshot {
+    fn scan(
+        &mut self,
+        plan: &ScanPlan<'_>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        if self.view == View::Latest
+            && let Some(stored) = self.known_table(plan.table)
+        {
+            return self.scan_latest(&stored, plan, visit);
+        }
+        self.in_transaction(
+            |database, connection, known| {
+                let Some(stored) = database.find_table(connection.get()?, known, plan.table)?
+                else {
+                    return Ok(());
+                };
+                let scanned = scan(connection.get()?, Access::Open, &stored, plan, visit);
+                scanned.map_err(
+                    |ScanFailure {
+                         error, is_removed, ..
+                     }| {
+                        if is_removed {
+                            database.forget();
+                        }
+                        error
+                    },
+                )
+            },
+            || (),
+        )
+    }
+
+    fn pin(&mut self) -> Result<StateId> {
+        Ok(self.pinned()?.state.id())
+    }
+
+    fn is_overtaken(&self, since: StateId) -> bool {
+        let Some(pinned) = &self.pinned else {
+            return true;
+        };
+        self.database.is_overtaken(&pinned.state, since)
+    }
+
+    fn records(
+        &mut self,
+        since: StateId,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<Records> {
+        let database = Arc::clone(&self.database);
+        let pinned = self.pinned()?;
+        match &mut pinned.connection {
+            None => Ok(Records::Broken),
+            Some(connection) => {
+                let states = (since, &pinned.state);
+                records(connection.get()?, database.control(), states, visit)
+            }
+        }
+    }
+
+    fn indexes(&mut self, table: &Table) -> Result<Indexes> {
+        if self.view == View::Latest
+            && let Some(stored) = self.known_table(table)
+        {
+            let known = self.database.known();
+            let states = stored.states(table, |index| known.ready.contains(&index.name));
+            let is_ready = |states: &dflat_engine::storage::IndexStates| {
+                let mut states = states.iter();
+                states.all(|state| *state == dflat_engine::storage::IndexState::Ready)
+            };
+            if let Some(states) = states.filter(is_ready) {
+                return Ok(whole(states));
+            }
+        }
+        self.in_transaction(
+            |database, connection, known| {
+                let connection = connection.get()?;
+                if let Some(stored) = known.tables.get(table.name.as_ref())
+                    && let Some(states) =
+                        stored.states(table, |index| known.ready.contains(&index.name))
+                    && states
+                        .iter()
+                        .all(|state| *state == dflat_engine::storage::IndexState::Ready)
+                {
+                    return Ok(whole(states));
+                }
+                let names = (database.schema(), database.control());
+                let stored = read_created(connection, names, table)?;
+                let Some(stored) = stored else {
+                    return Ok(Indexes::ready(table));
+                };
+                let found = states(connection, known, table, &stored)?;
+                let tables = &mut Arc::make_mut(known).tables;
+                tables.insert(table.name.to_string(), Arc::new(stored));
+                Ok(whole(found))
+            },
+            || Indexes::ready(table),
+        )
+    }
+}
+
+/// The indexes of a table without foreign rows: the server refuses the writes of other programs.
+pub(crate) const fn whole(states: dflat_engine::storage::IndexStates) -> Indexes {
+    Indexes {
+        states,
+        foreign: Vec::new(),
+        is_noted: false,
+    }
+}

@@ -1,0 +1,162 @@
+//! A connection to the server.
+
+use std::collections::HashMap;
+
+use dflat_engine::{Error, ErrorKind, Result};
+use futures_util::future::join;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, NoTls, Row, Statement};
+
+use super::Server;
+use super::wait::{send, wait};
+use crate::failure::{failed, shut_down};
+
+/// The parameters of a statement.
+pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+type Answer<T> = std::result::Result<T, tokio_postgres::Error>;
+
+/// If a connection has prepared this many statements, it forgets all of them.
+const STATEMENTS_MAX: usize = 512;
+
+/// The numbers of rows that are fetched at once, in ascending order.
+pub(crate) const FETCHES: [(usize, &str); 4] = [
+    (32, "FETCH 32 FROM c"),
+    (256, "FETCH 256 FROM c"),
+    (1024, "FETCH 1024 FROM c"),
+    (4096, "FETCH 4096 FROM c"),
+];
+
+/// A connection, used by one thread at a time.
+pub(crate) struct Connection {
+    client: Client,
+    statements: HashMap<String, Statement>,
+}
+
+impl Connection {
+    /// Connects to the server.
+    pub(crate) fn open(server: &Server) -> Result<Self> {
+        let Some(runtime) = &server.runtime else {
+            return Err(shut_down());
+        };
+        let config = server.config.clone();
+        let handle = runtime.handle().clone();
+        let connected = runtime.spawn(async move {
+            let (client, connection) = config.connect(NoTls).await?;
+            handle.spawn(async move {
+                if let Err(error) = connection.await {
+                    tracing::debug!(target: "dflat", %error, "a connection ended");
+                }
+            });
+            Ok(client)
+        });
+        let client = wait(connected).map_err(|error| {
+            let message = "cannot connect to the server: the thread for it has ended";
+            Error::with_source(ErrorKind::Io, message, error)
+        })?;
+        let client = client.map_err(|error| failed("connect to the server", error))?;
+        let mut connection = Self {
+            client,
+            statements: HashMap::new(),
+        };
+        let opened = connection.batch(&server.session);
+        let opened = opened.and_then(|()| connection.prepare_fetches());
+        opened.map_err(|error| failed("connect to the server", error))?;
+        Ok(connection)
+    }
+
+    /// Prepares the statements that fetch rows of a cursor. The server describes their rows by the
+    /// cursor that is open, and all cursors have the same columns.
+    fn prepare_fetches(&mut self) -> Answer<()> {
+        self.batch("BEGIN; DECLARE c NO SCROLL CURSOR FOR SELECT 0::bigint, ''::bytea, ''::bytea")?;
+        for (_, fetch) in FETCHES {
+            self.statement(fetch)?;
+        }
+        self.batch("COMMIT")
+    }
+
+    /// Whether the connection has ended.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    /// Executes statements without parameters.
+    pub(crate) fn batch(&self, statements: &str) -> Answer<()> {
+        wait(self.client.batch_execute(statements))
+    }
+
+    /// Sends statements without parameters, and does not wait for them. Later statements are
+    /// executed after them.
+    pub(crate) fn send(&self, statements: &str) {
+        send(self.client.batch_execute(statements));
+    }
+
+    fn statement(&mut self, text: &str) -> Answer<Statement> {
+        if let Some(statement) = self.statements.get(text) {
+            return Ok(statement.clone());
+        }
+        if self.statements.len() >= STATEMENTS_MAX {
+            let is_fetch = |text: &String| FETCHES.iter().any(|(_, fetch)| fetch == text);
+            self.statements.retain(|text, _| is_fetch(text));
+        }
+        let statement = wait(self.client.prepare(text))?;
+        self.statements.insert(text.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    /// The rows of a statement.
+    pub(crate) fn query(&mut self, text: &str, params: Params<'_>) -> Answer<Vec<Row>> {
+        let statement = self.statement(text)?;
+        wait(self.client.query(&statement, params))
+    }
+
+    /// Executes statements without parameters, and then a statement, in one round trip.
+    pub(crate) fn batch_and_query(
+        &mut self,
+        batch: &str,
+        text: &str,
+        params: Params<'_>,
+    ) -> Answer<Vec<Row>> {
+        let statement = self.statement(text)?;
+        let first = self.client.batch_execute(batch);
+        let second = self.client.query(&statement, params);
+        let (first, second) = wait(join(first, second));
+        first.and(second)
+    }
+
+    /// Executes a statement, and then statements without parameters, in one round trip. Both
+    /// answers are returned, because the second one may be missing while the first one is there.
+    pub(crate) fn query_and_batch(
+        &mut self,
+        text: &str,
+        params: Params<'_>,
+        batch: &str,
+    ) -> Answer<(Answer<Vec<Row>>, Answer<()>)> {
+        let statement = self.statement(text)?;
+        let first = self.client.query(&statement, params);
+        let second = self.client.batch_execute(batch);
+        Ok(wait(join(first, second)))
+    }
+
+    /// Opens a cursor for a query, and fetches its first rows, in one round trip. `begin` is
+    /// executed before.
+    pub(crate) fn open_cursor(
+        &mut self,
+        begin: &str,
+        query: &str,
+        params: Params<'_>,
+    ) -> Answer<Vec<Row>> {
+        let declare = self.statement(&format!("DECLARE c NO SCROLL CURSOR FOR {query}"))?;
+        let fetch = self.statement(FETCHES[0].1)?;
+        let begun = self.client.batch_execute(begin);
+        let declared = self.client.execute(&declare, params);
+        let fetched = self.client.query(&fetch, &[]);
+        let (begun, (declared, fetched)) = wait(join(begun, join(declared, fetched)));
+        begun.and(declared).and(fetched)
+    }
+
+    /// Fetches the next rows of the cursor.
+    pub(crate) fn fetch(&mut self, fetch: &str) -> Answer<Vec<Row>> {
+        self.query(fetch, &[])
+    }
+}

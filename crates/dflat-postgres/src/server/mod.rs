@@ -1,0 +1,88 @@
+//! The server: its connections, and the thread that moves their bytes.
+
+mod connection;
+mod pool;
+mod wait;
+
+use std::time::Duration;
+
+use dflat_engine::{Error, ErrorKind, Result};
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::Config;
+
+pub(crate) use connection::{Connection, FETCHES};
+pub(crate) use pool::{Pool, Pooled};
+
+use crate::options::PostgresOptions;
+
+/// A server that is connected to when it is needed.
+pub(crate) struct Server {
+    config: Config,
+    /// Moves the bytes of all connections, on one thread. `None` only while it is dropped.
+    runtime: Option<Runtime>,
+    session: String,
+}
+
+impl Server {
+    /// The server at an address. Nothing is connected to yet.
+    pub(crate) fn new(address: &str, options: &PostgresOptions) -> Result<Self> {
+        let mut config: Config = address.parse().map_err(|error| {
+            // The source says which part is wrong, and no password.
+            let message = "cannot connect to the server: its address is invalid";
+            Error::with_source(ErrorKind::InvalidArgument, message, error)
+        })?;
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(options.connect_timeout);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("dflat");
+        }
+        config.keepalives(true).keepalives_idle(KEEPALIVES_IDLE);
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("dflat-postgres")
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(|error| {
+                let message = "cannot connect to the server: no thread can be started";
+                Error::with_source(ErrorKind::Io, message, error)
+            })?;
+        Ok(Self {
+            config,
+            runtime: Some(runtime),
+            session: session(options),
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // The caller may be a thread of another runtime, which must not wait.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// After this time without a byte, the system asks whether the server is still there.
+const KEEPALIVES_IDLE: Duration = Duration::from_secs(30);
+
+/// The settings of a connection. Every scan is by the order of an index, so the planner is kept
+/// from sorting what it could read in order.
+fn session(options: &PostgresOptions) -> String {
+    let mut session = "SET jit = off; SET enable_seqscan = off; SET enable_sort = off; \
+         SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
+         SET enable_material = off; SET cursor_tuple_fraction = 0.001; \
+         SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; \
+         SET client_min_messages = warning; SET dflat.writing = 'on';"
+        .to_owned();
+    session.push_str(match options.asynchronous_commit {
+        true => "SET synchronous_commit = off",
+        false => {
+            "SELECT set_config('synchronous_commit', 'on', false) \
+             WHERE current_setting('synchronous_commit') = 'off'"
+        }
+    });
+    session
+}

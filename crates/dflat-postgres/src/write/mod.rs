@@ -1,0 +1,10 @@
+//! Writes: the transaction of a server, and the statements that write rows with their entries.
+
+mod commit;
+mod create;
+mod repair;
+mod row;
+mod statement;
+mod transaction;
+
+pub(crate) use transaction::PostgresTransaction;

@@ -1,0 +1,350 @@
+//! A write transaction.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use dflat_engine::storage::{
+    BaseState, Conflict, IndexRepair, Indexes, Key, Records, Row, RowWrite, ScanPlan, Snapshot,
+    StateId, WriteError, WriteTransaction,
+};
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::{RowId, Table};
+
+use super::statement::Kind;
+use crate::database::{Database, Known, read_table};
+use crate::failure::{failed, is_removed_table, shut_down};
+use crate::layout::{State, StoredTable};
+use crate::read::{Access, records, scan, states, whole};
+use crate::server::Connection;
+
+/// A write transaction. It is the only one among all engines on the schema.
+pub(crate) struct PostgresTransaction {
+    pub(super) database: Arc<Database>,
+    /// `None` only after the end.
+    pub(super) connection: Option<Connection>,
+    /// The state on which it began.
+    pub(super) state: State,
+    is_own: bool,
+    /// The tables, as this transaction has left them.
+    pub(super) tables: HashMap<String, StoredTable>,
+    /// The indexes that were ready when it began, and those that it found to be ready.
+    known: Arc<Known>,
+    pub(super) records: Vec<Vec<u8>>,
+    /// Whether it has changed anything.
+    pub(super) has_written: bool,
+    /// Whether it has lost its writes.
+    pub(super) is_lost: bool,
+    /// The number of the server's transaction, by which its outcome is asked for.
+    pub(super) number: String,
+}
+
+/// Reads the state and the number of the transaction.
+fn state_query(state: &str) -> String {
+    state.replacen(
+        "SELECT ",
+        "SELECT pg_current_xact_id()::text AS number, ",
+        1,
+    )
+}
+
+impl PostgresTransaction {
+    /// Begins a transaction. If the connection of the previous one has ended, opens a new one.
+    pub(crate) fn begin(database: Arc<Database>) -> Result<Self> {
+        let kept = database.begin_write()?;
+        let mut transaction = Self {
+            database,
+            connection: None,
+            state: State::default(),
+            is_own: false,
+            tables: HashMap::new(),
+            known: Arc::default(),
+            records: Vec::new(),
+            has_written: false,
+            is_lost: false,
+            number: String::new(),
+        };
+        // If this fails, dropping the transaction ends it.
+        match kept {
+            Some(kept) => {
+                transaction.connection = Some(kept);
+                let begun = transaction.open();
+                if let Err(error) = begun {
+                    if !transaction.is_disconnected() {
+                        return Err(error);
+                    }
+                    transaction.connection = Some(transaction.database.connect_to_write()?);
+                    transaction.open()?;
+                }
+            }
+            None => {
+                transaction.connection = Some(transaction.database.connect_to_write()?);
+                transaction.open()?;
+            }
+        }
+        Ok(transaction)
+    }
+
+    fn is_disconnected(&self) -> bool {
+        self.connection.as_ref().is_none_or(Connection::is_closed)
+    }
+
+    /// Waits for the other writers, and reads the state.
+    fn open(&mut self) -> Result<()> {
+        let database = Arc::clone(&self.database);
+        let connection = self.connection()?;
+        database.create_own_tables(connection)?;
+        let control = database.control();
+        let timeout = database
+            .options()
+            .busy_timeout
+            .as_millis()
+            .clamp(1, 1 << 30);
+        // Order: the lock comes before the first query, which takes the snapshot.
+        let batch = format!(
+            "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL lock_timeout = {timeout}; {}",
+            control.lock
+        );
+        let query = state_query(&control.state);
+        let begun = connection.batch_and_query(&batch, &query, &[]);
+        let rows = begun.map_err(|error| {
+            connection.send("ROLLBACK");
+            if is_removed_table(&error) {
+                database.forget();
+            }
+            failed("begin to write", error)
+        })?;
+        let row = rows.first().ok_or_else(|| {
+            let message = "cannot begin to write: the library's own tables are empty";
+            Error::new(ErrorKind::Corrupt, message)
+        })?;
+        self.number = row
+            .try_get(0)
+            .map_err(|error| failed("begin to write", error))?;
+        self.state = State::read(row, 1)?;
+        let own = database.own(self.state.last);
+        let others = self.state.last_of_others(database.engine());
+        self.is_own = others <= own.base;
+        if own.last == self.state.last {
+            self.tables = own.tables;
+        }
+        self.known = database.known();
+        Ok(())
+    }
+
+    pub(super) fn connection(&mut self) -> Result<&mut Connection> {
+        self.connection.as_mut().ok_or_else(shut_down)
+    }
+
+    /// Runs a statement. If it fails, the transaction is lost.
+    pub(super) fn run<T>(
+        &mut self,
+        operation: impl std::fmt::Display,
+        run: impl FnOnce(&mut Connection) -> std::result::Result<T, tokio_postgres::Error>,
+    ) -> Result<T> {
+        let answer = run(self.connection()?);
+        answer.map_err(|error| {
+            self.is_lost = true;
+            if is_removed_table(&error) {
+                self.database.forget();
+            }
+            failed(operation, error)
+        })
+    }
+
+    /// The description of a table that exists.
+    pub(super) fn find(&mut self, table: &Table) -> Result<Option<&mut StoredTable>> {
+        let stored = self.find_any(table)?;
+        Ok(stored.filter(|stored| stored.is_created()))
+    }
+
+    /// The description of a table, which is read if this transaction does not have it.
+    fn find_any(&mut self, table: &Table) -> Result<Option<&mut StoredTable>> {
+        let name = table.name.as_ref();
+        if !self.tables.contains_key(name) {
+            let database = Arc::clone(&self.database);
+            let read = read_table(
+                self.connection()?,
+                (database.schema(), database.control()),
+                table,
+            );
+            let Some(stored) = read.inspect_err(|_| self.is_lost = true)? else {
+                return Ok(None);
+            };
+            self.tables.insert(name.to_owned(), stored);
+        }
+        Ok(self.tables.get_mut(name))
+    }
+
+    /// The description of a table that was created.
+    pub(super) fn stored(&mut self, table: &Table) -> Result<&mut StoredTable> {
+        let missing = || {
+            let message = format!(
+                "cannot write {}: its table was not created",
+                table.type_name
+            );
+            Error::new(ErrorKind::Backend, message)
+        };
+        self.find(table)?.ok_or_else(missing)
+    }
+}
+
+impl Drop for PostgresTransaction {
+    fn drop(&mut self) {
+        let connection = self.connection.take();
+        if let Some(connection) = &connection {
+            connection.send("ROLLBACK");
+        }
+        self.database.ended_writing(connection);
+    }
+}
+
+impl Snapshot for PostgresTransaction {
+    fn scan(
+        &mut self,
+        plan: &ScanPlan<'_>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let Some(stored) = self.find(plan.table)? else {
+            return Ok(());
+        };
+        let stored = stored.clone();
+        let scanned = scan(self.connection()?, Access::Open, &stored, plan, visit);
+        scanned.map_err(|failure| {
+            self.is_lost |= failure.ends_transaction;
+            failure.error
+        })
+    }
+
+    fn pin(&mut self) -> Result<StateId> {
+        Ok(self.state.id())
+    }
+
+    fn is_overtaken(&self, since: StateId) -> bool {
+        self.database.is_overtaken(&self.state, since)
+    }
+
+    fn records(
+        &mut self,
+        since: StateId,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<Records> {
+        let database = Arc::clone(&self.database);
+        let state = self.state;
+        let read = records(
+            self.connection()?,
+            database.control(),
+            (since, &state),
+            visit,
+        );
+        read.inspect_err(|_| self.is_lost = true)
+    }
+
+    fn indexes(&mut self, table: &Table) -> Result<Indexes> {
+        let Some(stored) = self.find(table)? else {
+            return Ok(Indexes::ready(table));
+        };
+        let stored = stored.clone();
+        let mut known = Arc::clone(&self.known);
+        let found = states(self.connection()?, &mut known, table, &stored);
+        self.known = known;
+        found.map(whole).inspect_err(|_| self.is_lost = true)
+    }
+}
+
+impl WriteTransaction for PostgresTransaction {
+    fn base(&self) -> BaseState {
+        BaseState {
+            id: self.state.id(),
+            is_own: self.is_own,
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        !self.is_lost
+    }
+
+    fn create(&mut self, table: &Table) -> Result<()> {
+        self.create_table(table)
+    }
+
+    fn stored_schema(&mut self, table: &Table) -> Result<Option<Vec<u8>>> {
+        let stored = self.find_any(table)?;
+        Ok(stored.and_then(|stored| stored.descriptor.clone()))
+    }
+
+    fn store_schema(&mut self, table: &Table, schema: &[u8]) -> Result<()> {
+        self.find_any(table)?;
+        let tables = self.tables.entry(table.name.to_string());
+        let stored = tables.or_insert_with(StoredTable::new);
+        stored.descriptor = Some(schema.to_vec());
+        let statement = self.database.control().store.clone();
+        self.has_written = true;
+        self.run(format_args!("write {}", table.type_name), |connection| {
+            connection.query(&statement, &[&table.name.as_ref(), &schema])
+        })?;
+        Ok(())
+    }
+
+    fn insert(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError> {
+        let row_id = RowId(self.stored(table)?.last_row_id + 1);
+        self.write_row(Kind::Insert, table, row_id, row)?;
+        self.stored(table)?.last_row_id = row_id.0;
+        Ok(row_id)
+    }
+
+    fn update(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError> {
+        let kind = match row.key {
+            Some(_) => Kind::UpdateKey,
+            None => Kind::Update,
+        };
+        self.write_row(kind, table, row_id, row)
+    }
+
+    fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool> {
+        self.delete_row(table, row_id)
+    }
+
+    fn restore(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError> {
+        self.write_row(Kind::Restore, table, row_id, row)?;
+        let stored = self.stored(table)?;
+        stored.last_row_id = stored.last_row_id.max(row_id.0);
+        Ok(())
+    }
+
+    fn repair_indexes(&mut self, table: &Table, repair: &IndexRepair<'_>) -> Result<()> {
+        self.repair(table, repair)
+    }
+
+    fn is_followed(&mut self) -> bool {
+        true
+    }
+
+    fn file_id(&mut self) -> Result<Option<u128>> {
+        self.find_file_id().map(Some)
+    }
+
+    fn append_record(&mut self, record: &[u8]) -> Result<()> {
+        self.records.push(record.to_vec());
+        Ok(())
+    }
+
+    fn commit(self: Box<Self>) -> Result<()> {
+        self.commit_changes()
+    }
+}
+
+/// The conflict of a key.
+pub(super) const fn conflict(key: Key) -> WriteError {
+    WriteError::Conflict(Conflict { key })
+}

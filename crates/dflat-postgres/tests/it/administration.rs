@@ -1,0 +1,183 @@
+//! Other programs, roles, addresses and runtimes.
+
+use std::time::Duration;
+
+use dflat::{ErrorKind, Workspace};
+use dflat_testkit::fixture::bounded;
+use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
+
+use crate::engines::{engine, is_skipped};
+use crate::server::{new_schema, server, sql};
+
+fn create(workspace: &Workspace, id: &str) -> dflat::Result<()> {
+    let data = ItemData {
+        id: id.to_owned(),
+        ..ItemData::default()
+    };
+    let written = workspace.perform_changes([Item::TABLE], move |tx| {
+        tx.submit(ItemChangeRequest::creation(data)).map(drop)
+    });
+    written.wait()
+}
+
+#[test]
+fn other_programs_read_and_cannot_write() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        create(&engine(&schema), "a").unwrap();
+        let server = server().unwrap();
+        let rows = sql(server, &format!("SELECT rowid, key FROM \"{schema}\".item")).unwrap();
+        assert_eq!(rows.len(), 1);
+        for statement in ["DELETE FROM", "TRUNCATE"] {
+            let refused = sql(server, &format!("{statement} \"{schema}\".item")).unwrap_err();
+            let refused = refused.as_db_error().unwrap();
+            assert!(
+                refused.message().contains("written by Dflat alone"),
+                "{refused:?}"
+            );
+            assert!(
+                refused.hint().unwrap().contains("live queries"),
+                "{refused:?}"
+            );
+        }
+        assert_eq!(engine(&schema).fetch::<Item>().count().unwrap(), 1);
+    });
+}
+
+#[test]
+fn role_without_rights_reads_and_its_writes_fail_with_read_only() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        let server = server().unwrap();
+        create(&engine(&schema), "a").unwrap();
+        let grant = format!(
+            "CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA \"{schema}\" TO reader; \
+             GRANT SELECT ON ALL TABLES IN SCHEMA \"{schema}\" TO reader"
+        );
+        sql(server, &grant).unwrap();
+        let address = server.address().replace("user=dflat", "user=reader");
+        let reader = Workspace::server(&address).schema(&schema).open().unwrap();
+        assert_eq!(reader.fetch::<Item>().count().unwrap(), 1);
+        let refused = create(&reader, "b").unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ReadOnly, "{refused:?}");
+        let elsewhere = Workspace::server(&address)
+            .schema(new_schema())
+            .open()
+            .unwrap();
+        assert!(elsewhere.fetch::<Item>().all().unwrap().is_empty());
+        let refused = create(&elsewhere, "b").unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ReadOnly, "{refused:?}");
+    });
+}
+
+#[test]
+fn errors_name_no_password_and_say_the_kind() {
+    let invalid = Workspace::connect("postgres://user:s3cret@host:port/x").unwrap_err();
+    assert_eq!(invalid.kind(), ErrorKind::InvalidArgument);
+    let away = Workspace::server("postgres://user:s3cret@127.0.0.1:1/x");
+    assert!(!format!("{away:?}").contains("s3cret"));
+    let away = away.open().unwrap();
+    let failed = away.fetch::<Item>().all().unwrap_err();
+    assert_eq!(failed.kind(), ErrorKind::Io, "{failed:?}");
+    let refused = create(&away, "a").unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Io, "{refused:?}");
+    for error in [&invalid, &failed, &refused] {
+        let texts = format!("{error} {error:?}");
+        assert!(!texts.contains("s3cret"), "{texts}");
+    }
+}
+
+#[test]
+fn writer_that_waits_for_too_long_is_busy() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        create(&engine(&schema), "a").unwrap();
+        let impatient = Workspace::server(&server().unwrap().address())
+            .schema(&schema)
+            .busy_timeout(Duration::from_millis(100));
+        let impatient = impatient.open().unwrap();
+        let holder = engine(&schema);
+        let held = holder
+            .write_first()
+            .perform_changes([Item::TABLE], move |_| {
+                // On another thread, as in another program.
+                let other = std::thread::spawn(move || {
+                    let refused = create(&impatient, "b").unwrap_err();
+                    assert_eq!(refused.kind(), ErrorKind::Busy, "{refused:?}");
+                    // A reader waits for nobody.
+                    assert_eq!(impatient.fetch::<Item>().count().unwrap(), 1);
+                });
+                other.join().unwrap();
+                Ok(())
+            });
+        held.wait().unwrap();
+    });
+}
+
+#[test]
+fn calls_inside_of_a_runtime_do_not_panic() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let workspace = engine(&new_schema());
+            create(&workspace, "a").unwrap();
+            assert_eq!(
+                workspace.fetch::<Item>().all_async().await.unwrap().len(),
+                1
+            );
+            assert_eq!(workspace.fetch::<Item>().all().unwrap().len(), 1);
+            drop(workspace);
+        });
+    });
+}
+
+#[test]
+fn newer_format_is_refused() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        create(&engine(&schema), "a").unwrap();
+        let update = format!("UPDATE \"{schema}\".dflat__control SET format = 2");
+        sql(server().unwrap(), &update).unwrap();
+        let workspace = engine(&schema);
+        let refused = create(&workspace, "b").unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::NewerSchema, "{refused:?}");
+        let refused = workspace.fetch::<Item>().all().unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::NewerSchema, "{refused:?}");
+    });
+}
+
+#[test]
+fn engines_that_create_a_schema_at_once_share_it() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        let engines: Vec<_> = (0..4).map(|_| engine(&schema)).collect();
+        std::thread::scope(|scope| {
+            for (number, engine) in engines.iter().enumerate() {
+                scope.spawn(move || create(engine, &format!("item {number}")).unwrap());
+            }
+        });
+        for engine in &engines {
+            assert_eq!(engine.fetch::<Item>().count().unwrap(), 4);
+        }
+    });
+}

@@ -1,0 +1,183 @@
+//! Connections that are cut at each message, and ended by the server.
+
+use std::path::Path;
+
+use dflat::{ErrorKind, Workspace};
+use dflat_testkit::fixture::bounded;
+use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
+
+use crate::engines::{engine, is_skipped};
+use crate::proxy::{Cut, Proxy};
+use crate::server::{new_schema, server, sql};
+
+/// The number of transactions of a run.
+const TRANSACTIONS: i32 = 6;
+
+/// Every message of this many is cut; all with `DFLAT_FAULTS_ALL` in the environment.
+const EACH: u64 = 5;
+
+fn data(rank: i32) -> ItemData {
+    ItemData {
+        id: format!("item {rank}"),
+        rank,
+        code: Some(format!("code {rank}")),
+        ..ItemData::default()
+    }
+}
+
+/// Performs transactions, and reads after each. Returns which were acknowledged, and which are in
+/// doubt.
+fn run(workspace: &Workspace) -> (Vec<i32>, Vec<i32>) {
+    let (mut acknowledged, mut in_doubt) = (Vec::new(), Vec::new());
+    for rank in 0..TRANSACTIONS {
+        let written = workspace.perform_changes([Item::TABLE], move |tx| {
+            tx.submit(ItemChangeRequest::creation(data(rank)))?;
+            tx.submit(ItemChangeRequest::creation(data(rank + 100)))
+        });
+        match written.wait() {
+            Ok(_) => acknowledged.push(rank),
+            Err(error) if error.kind() == ErrorKind::InDoubt => in_doubt.push(rank),
+            Err(error) => {
+                let kinds = [ErrorKind::Io, ErrorKind::Busy];
+                assert!(kinds.contains(&error.kind()), "{error:?}");
+            }
+        }
+        match workspace.fetch::<Item>().filter(Item::RANK.lt(100)).all() {
+            Ok(items) => assert!(items.len() >= acknowledged.len(), "a commit is missing"),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "{error:?}"),
+        }
+    }
+    (acknowledged, in_doubt)
+}
+
+/// Runs with a cut at a message. Returns the number of messages.
+fn cut_at(socket: &Path, at: u64, cut: Cut) -> u64 {
+    let schema = new_schema();
+    let proxy = Proxy::start(socket, at, cut);
+    let workspace = Workspace::server(&proxy.address())
+        .schema(&schema)
+        .open()
+        .unwrap();
+    let (acknowledged, in_doubt) = run(&workspace);
+    let context = format!("{cut:?} message {at}");
+    // The connection was cut once, and the server answers afterwards.
+    assert!(in_doubt.is_empty(), "{context}: {in_doubt:?}");
+    let lost = TRANSACTIONS as usize - acknowledged.len();
+    assert!(lost <= 1, "{context}: {acknowledged:?}");
+    let fresh = engine(&schema);
+    let stored = fresh
+        .fetch::<Item>()
+        .order_by(Item::RANK.ascending())
+        .all()
+        .unwrap();
+    let mut ranks = acknowledged.clone();
+    ranks.extend(acknowledged.iter().map(|rank| rank + 100));
+    ranks.sort_unstable();
+    let found: Vec<i32> = stored.iter().map(|item| item.rank()).collect();
+    assert_eq!(found, ranks, "{context}");
+    for rank in ranks {
+        let by_code = fresh
+            .fetch::<Item>()
+            .filter(Item::CODE.eq(format!("code {rank}")));
+        assert_eq!(by_code.all().unwrap().len(), 1, "{context}: the index");
+    }
+    workspace.shutdown().unwrap();
+    proxy.sent()
+}
+
+#[test]
+fn cut_connection_loses_no_acknowledged_commit_and_makes_no_other() {
+    if is_skipped() {
+        return;
+    }
+    let socket = server().unwrap().socket();
+    let messages = cut_at(&socket, 0, Cut::Before);
+    assert!(messages > 40, "{messages}");
+    let each = if std::env::var_os("DFLAT_FAULTS_ALL").is_some() {
+        1
+    } else {
+        EACH
+    };
+    for cut in [Cut::Before, Cut::After] {
+        for at in (1..=messages).filter(|at| at % each == u64::from(cut == Cut::After)) {
+            bounded({
+                let socket = socket.clone();
+                move || {
+                    let _ = cut_at(&socket, at, cut);
+                }
+            });
+        }
+    }
+}
+
+/// Ends all connections of the library to a schema, as a restart of the server does.
+fn end_connections() {
+    let end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity \
+               WHERE application_name = 'dflat cut'";
+    sql(server().unwrap(), end).unwrap();
+}
+
+#[test]
+fn idle_connections_that_the_server_ends_are_opened_again() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let address = format!(
+            "{} application_name='dflat cut'",
+            server().unwrap().address()
+        );
+        let workspace = Workspace::server(&address)
+            .schema(new_schema())
+            .open()
+            .unwrap();
+        for rank in 0..5 {
+            let written = workspace.perform_changes([Item::TABLE], move |tx| {
+                tx.submit(ItemChangeRequest::creation(data(rank)))
+            });
+            written.wait().unwrap();
+            end_connections();
+            assert_eq!(
+                workspace.fetch::<Item>().count().unwrap(),
+                rank as usize + 1
+            );
+            assert_eq!(
+                workspace
+                    .get::<Item>(&data(rank).id)
+                    .unwrap()
+                    .unwrap()
+                    .rank(),
+                rank
+            );
+            end_connections();
+        }
+    });
+}
+
+#[test]
+fn transaction_whose_connection_ends_is_written_again_or_fails_whole() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let address = format!(
+            "{} application_name='dflat cut'",
+            server().unwrap().address()
+        );
+        let workspace = Workspace::server(&address)
+            .schema(new_schema())
+            .open()
+            .unwrap();
+        let written = workspace.perform_changes([Item::TABLE], |tx| {
+            tx.submit(ItemChangeRequest::creation(data(1)))?;
+            end_connections();
+            tx.submit(ItemChangeRequest::creation(data(2)))
+        });
+        let outcome = written.wait();
+        let count = workspace.fetch::<Item>().count().unwrap();
+        match outcome {
+            Ok(_) => assert_eq!(count, 2),
+            Err(error) => assert_eq!((error.kind(), count), (ErrorKind::Io, 0), "{error:?}"),
+        }
+    });
+}

@@ -1,0 +1,18 @@
+//! The laws on a PostgreSQL server that the tests start themselves.
+//!
+//! Skipped without the server's programs, except with `DFLAT_REQUIRE_POSTGRES=1` in the
+//! environment.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a step that fails is a test that fails"
+)]
+
+mod administration;
+mod cuts;
+mod engines;
+mod page;
+mod proxy;
+mod server;
+
+dflat_testkit::conformance!(laws, crate::server::open);

@@ -1,0 +1,82 @@
+//! The code of `docs/postgres.md` runs.
+
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use dflat::{Result, Workspace};
+use dflat_testkit::fixture::{bounded, next};
+use dflat_testkit::post::{Post, PostChangeRequest, PostData};
+
+use crate::engines::is_skipped;
+use crate::server::{server, sql};
+
+const PAGE: &str = include_str!("../../../../docs/postgres.md");
+
+fn program(address: String, shown: Sender<usize>) -> Result<()> {
+    let workspace = Workspace::connect(&address)?;
+    let list = workspace.fetch::<Post>().filter(Post::PRIORITY.gt(5));
+    let subscription = workspace.subscribe(list, move |update| {
+        if let Ok(update) = update {
+            // Called for the commits of every program on the server.
+            let _ = shown.send(update.result().len());
+        }
+    })?;
+    workspace.perform_changes_blocking([Post::TABLE], |tx| {
+        tx.submit(PostChangeRequest::upsert(PostData {
+            title: "first post".into(),
+            priority: 7,
+            ..PostData::default()
+        }))
+    })?;
+    let urgent = workspace
+        .fetch::<Post>()
+        .filter(Post::PRIORITY.gt(5))
+        .all()?;
+    assert_eq!(urgent[0].title(), "first post");
+    drop(subscription);
+    workspace.shutdown()
+}
+
+fn options(address: String) -> Result<usize> {
+    let workspace = Workspace::server(&address)
+        .schema("posts")
+        .readers_max(8)
+        .busy_timeout(Duration::from_secs(5))
+        .open()?;
+    workspace.fetch::<Post>().count()
+}
+
+#[test]
+fn programs_of_the_page_run() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let (shown, list) = channel();
+        program(server().unwrap().address(), shown).unwrap();
+        while next(&list) != 1 {}
+        assert_eq!(options(server().unwrap().address()).unwrap(), 0);
+        // The tables are those of the page.
+        let columns = "SELECT column_name FROM information_schema.columns WHERE \
+                       table_schema = 'dflat' AND table_name = 'post' ORDER BY ordinal_position";
+        let columns = sql(server().unwrap(), columns).unwrap().concat();
+        assert_eq!(columns, ["rowid", "key", "tie", "rest", "p"]);
+    });
+}
+
+#[test]
+fn every_block_of_the_page_is_in_this_file() {
+    let squeeze = |text: &str| text.split_whitespace().collect::<String>();
+    let source = squeeze(include_str!("page.rs"));
+    let blocks = PAGE.split("```rust\n").skip(1);
+    let blocks: Vec<&str> = blocks
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
+    for block in &blocks {
+        assert!(
+            source.contains(&squeeze(block)),
+            "compiled nowhere:\n{block}"
+        );
+    }
+    assert_eq!(blocks.len(), 2);
+}

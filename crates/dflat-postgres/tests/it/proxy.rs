@@ -1,0 +1,118 @@
+//! A proxy between the library and the server, which cuts a connection at a message.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+/// When the connection is cut: before the message reaches the server, or after it did and before
+/// its answer comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    Before,
+    After,
+}
+
+struct Shared {
+    /// The messages that clients have sent so far.
+    sent: AtomicU64,
+    at: u64,
+    cut: Cut,
+}
+
+/// A proxy on a port of this machine.
+pub(crate) struct Proxy {
+    port: u16,
+    shared: Arc<Shared>,
+}
+
+impl Proxy {
+    /// A proxy to the server's socket, which cuts the connection of the message number `at`,
+    /// counted from 1 over all connections; 0 cuts none.
+    pub(crate) fn start(socket: &Path, at: u64, cut: Cut) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let sent = AtomicU64::new(0);
+        let shared = Arc::new(Shared { sent, at, cut });
+        let (of_thread, socket) = (Arc::clone(&shared), socket.to_owned());
+        // The thread ends with the process.
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                let Ok(client) = client else { return };
+                let Ok(server) = UnixStream::connect(&socket) else {
+                    continue;
+                };
+                forward(client, server, &of_thread);
+            }
+        });
+        Self { port, shared }
+    }
+
+    /// The address of the proxy.
+    pub(crate) fn address(&self) -> String {
+        format!(
+            "host=127.0.0.1 port={} user=dflat dbname=postgres",
+            self.port
+        )
+    }
+
+    /// The messages that clients have sent so far.
+    pub(crate) fn sent(&self) -> u64 {
+        self.shared.sent.load(Ordering::SeqCst)
+    }
+}
+
+fn forward(client: TcpStream, server: UnixStream, shared: &Arc<Shared>) {
+    let (mut from_server, mut to_client) =
+        (server.try_clone().unwrap(), client.try_clone().unwrap());
+    thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(count @ 1..) = from_server.read(&mut buffer) {
+            if to_client.write_all(&buffer[..count]).is_err() {
+                break;
+            }
+        }
+        let _ = to_client.shutdown(Shutdown::Both);
+    });
+    let shared = Arc::clone(shared);
+    thread::spawn(move || {
+        let _ = forward_messages(&client, &server, &shared);
+        let _ = client.shutdown(Shutdown::Both);
+        let _ = server.shutdown(Shutdown::Both);
+    });
+}
+
+/// Forwards the client's messages until one is cut.
+fn forward_messages(
+    mut client: &TcpStream,
+    mut server: &UnixStream,
+    shared: &Shared,
+) -> std::io::Result<()> {
+    let mut is_startup = true;
+    loop {
+        // The first message has no type.
+        let mut head = vec![0; if is_startup { 4 } else { 5 }];
+        client.read_exact(&mut head)?;
+        let length: [u8; 4] = head[head.len() - 4..].try_into().unwrap();
+        let mut body = vec![0; u32::from_be_bytes(length) as usize - 4];
+        client.read_exact(&mut body)?;
+        is_startup = false;
+        let is_cut = shared.sent.fetch_add(1, Ordering::SeqCst) + 1 == shared.at;
+        if is_cut && shared.cut == Cut::Before {
+            return Ok(());
+        }
+        server.write_all(&head)?;
+        server.write_all(&body)?;
+        if is_cut {
+            // The server executes the message; its answer is not forwarded.
+            let _ = client.shutdown(Shutdown::Both);
+            let mut rest = Vec::new();
+            server.shutdown(Shutdown::Write)?;
+            let _ = server.read_to_end(&mut rest);
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Workspaces on a PostgreSQL server.
+
+use std::fmt;
+use std::time::Duration;
+
+use dflat_engine::engine::EngineOptions;
+use dflat_postgres::{PostgresBackend, PostgresOptions};
+
+use crate::{Result, Workspace};
+
+/// Options of a workspace on a server; [`Workspace::server`] makes one with the defaults.
+#[derive(Clone)]
+#[must_use = "a builder does nothing until `open` is called"]
+pub struct ServerBuilder {
+    address: String,
+    options: PostgresOptions,
+    engine: EngineOptions,
+}
+
+impl Workspace {
+    /// Connects to a PostgreSQL server with default options. Programs on several machines that
+    /// connect to one database share its objects: queries, transactions, subscriptions and the
+    /// dictionary work as on a file.
+    ///
+    /// `address` is a URL such as `postgres://user@host/database`, or a list of `key=value` pairs
+    /// as libpq takes it. Connections are not encrypted yet, so use a trusted network or a tunnel.
+    /// No connection is opened before the first read or write, and nothing is written before the
+    /// first change.
+    ///
+    /// # Guarantees
+    /// One transaction writes at a time, among all programs on the schema. A transaction that reads
+    /// before it writes sees no change of others in between, or is run again or fails, as on a
+    /// file. A commit is acknowledged when the server has stored it. Reads see the last commit, and
+    /// wait for no writer.
+    ///
+    /// # Errors
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the address is invalid.
+    /// - Reads and transactions fail with [`Io`](crate::ErrorKind::Io) if the server cannot be
+    ///   reached or ends the connection, with [`Busy`](crate::ErrorKind::Busy) if another program
+    ///   writes for longer than the busy timeout, with [`ReadOnly`](crate::ErrorKind::ReadOnly) if
+    ///   the role may not write or the server is a replica, and with
+    ///   [`InDoubt`](crate::ErrorKind::InDoubt) if the connection is lost during a commit and the
+    ///   server does not say whether the commit was made.
+    ///
+    /// # Cost
+    /// A read by key takes one round trip to the server. A query takes two, and one for each
+    /// further 256 to 4,096 rows. A transaction takes one round trip to begin, two for each change,
+    /// and one to commit; queued transactions share the first and the last one.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # mod post {
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::{Post, PostChangeRequest, PostData};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::connect("postgres://app@db.example/app")?;
+    /// let created = workspace.perform_changes([Post::TABLE], |tx| {
+    ///     tx.submit(PostChangeRequest::creation(PostData::default()))
+    /// });
+    /// created.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn connect(address: &str) -> Result<Self> {
+        Self::server(address).open()
+    }
+
+    /// Starts to choose the options of a workspace on a PostgreSQL server.
+    pub fn server(address: &str) -> ServerBuilder {
+        ServerBuilder {
+            address: address.to_owned(),
+            options: PostgresOptions::default(),
+            engine: EngineOptions::default(),
+        }
+    }
+}
+
+impl ServerBuilder {
+    /// The schema of the server's database that has the tables. Defaults to `dflat`. The first
+    /// write creates the schema if it is missing.
+    pub fn schema(mut self, schema: impl Into<String>) -> Self {
+        self.options.schema = schema.into();
+        self
+    }
+
+    /// The most connections that read at the same time, at least 1. Defaults to 16. Each held
+    /// [`Snapshot`](crate::Snapshot) has a connection of its own, and so has each transaction that
+    /// has read and not yet changed anything. One more connection writes.
+    pub fn readers_max(mut self, readers: usize) -> Self {
+        self.options.readers_max = readers;
+        self
+    }
+
+    /// How long a transaction waits for the transactions of other programs, a read for a
+    /// connection, and a commit whose outcome is in doubt for the server. Defaults to 30 s.
+    pub fn busy_timeout(mut self, timeout: Duration) -> Self {
+        self.options.busy_timeout = timeout;
+        self.engine.busy_timeout = timeout;
+        self
+    }
+
+    /// How long to wait for a connection to the server, unless the address says so. Defaults to
+    /// 10 s.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.options.connect_timeout = timeout;
+        self
+    }
+
+    /// The bytes of change records above which the oldest ones are deleted until half of the bytes
+    /// are left. Defaults to 16 MiB. A program that had not read the deleted records reads
+    /// everything that it is subscribed to again.
+    pub fn change_log_bytes_max(mut self, bytes: u64) -> Self {
+        self.options.log_bytes_max = bytes;
+        self
+    }
+
+    /// Whether a commit may return before the server has stored it, as the server's setting
+    /// `synchronous_commit = off` says: after a crash of the server, the last commits may be lost.
+    /// Defaults to no. If the server is set so, the library turns the setting on for its own
+    /// connections.
+    pub fn asynchronous_commit(mut self, asynchronous: bool) -> Self {
+        self.options.asynchronous_commit = asynchronous;
+        self
+    }
+
+    /// The most threads that run transactions, at least 1. Defaults to 64.
+    pub fn threads_max(mut self, threads: usize) -> Self {
+        self.engine.threads_max = threads;
+        self
+    }
+
+    /// The author of all changes of this workspace, in change records. Defaults to nobody.
+    pub fn author(mut self, author: impl Into<String>) -> Self {
+        self.engine.recording.author = Some(author.into());
+        self
+    }
+
+    /// Opens the workspace. Each workspace is an engine of its own, as if it were in a process of
+    /// its own.
+    ///
+    /// # Errors
+    /// As [`Workspace::connect`].
+    pub fn open(self) -> Result<Workspace> {
+        let backend = PostgresBackend::new(&self.address, self.options)?;
+        Ok(Workspace::on_backend(backend, self.engine))
+    }
+}
+
+impl fmt::Debug for ServerBuilder {
+    /// Leaves out the address, which may have a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerBuilder")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
