@@ -31,6 +31,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
   c          10   calls of the C library in random order, under the address sanitizer too
   races      12   the C programs of the tests under the thread sanitizer of the C compiler
   rivals     20   each scenario of the benchmarks with each store, on few objects
+  packs      15   packs beside other stores, a million objects of 1 KiB and of 120 bytes
   sqlite     10   more tests on the system's SQLite, by `cargo xtask system-sqlite --all`
   swift      15   `cargo xtask swift --long`
   memory     28   `cargo xtask memcheck`
@@ -40,7 +41,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
 type Variable = (&'static str, &'static str);
 
 /// The names of the steps, their commands, and the variables that set their length.
-const STEPS: [(&str, &str, Option<Variable>); 14] = [
+const STEPS: [(&str, &str, Option<Variable>); 15] = [
     (
         "kills",
         "cargo test --profile long -p dflat-testkit --test it -- kill",
@@ -111,6 +112,12 @@ const STEPS: [(&str, &str, Option<Variable>); 14] = [
     (
         "rivals",
         "cargo test --release --locked --manifest-path crates/dflat-bench-rivals/Cargo.toml",
+        None,
+    ),
+    (
+        "packs",
+        "cargo run --release --locked --manifest-path crates/dflat-bench-rivals/Cargo.toml \
+         --bin packs -- --folder target",
         None,
     ),
 ];

@@ -49,8 +49,8 @@ impl Pack {
             options,
             |_| Ok(None),
             |file| {
-                // SAFETY: The caller promises that the file stays as it is while the pack
-                // is open, and the pack has the map.
+                // SAFETY: The caller promises that the file stays as it is while the pack is
+                // open, and the map is a part of the pack.
                 let map = unsafe { Map::new(file.file()) };
                 let map = map.map_err(|error| read_failed(file.path(), error))?;
                 Ok(file.with_map(map))
