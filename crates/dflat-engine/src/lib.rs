@@ -5,8 +5,8 @@
 //!
 //! The modules, top down; each uses only those below it: [`dictionary`]; [`engine`];
 //! [`delivery`], [`transaction`], [`observe`] and [`follow`], which do not use one another;
-//! [`change_set`], [`callback`] and [`background`]; [`fetch`]; [`storage`]; [`query`]; [`object`];
-//! [`error`], `sync` and [`telemetry`].
+//! [`change_set`], [`callback`], [`background`] and [`history`]; [`fetch`]; [`storage`]; [`query`];
+//! [`object`]; [`error`], `sync` and [`telemetry`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -19,6 +19,7 @@ pub mod engine;
 pub mod error;
 pub mod fetch;
 pub mod follow;
+pub mod history;
 pub mod object;
 pub mod observe;
 pub mod query;

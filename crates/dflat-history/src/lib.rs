@@ -10,11 +10,15 @@
 //!
 //! The modules, top down; each uses only those below it: [`tree`]; [`node`]; [`chunk`]. The page
 //! `docs/history-format.md` of the repository has the exact bytes.
+//!
+//! The [steps] of a history are the change records of the transactions on versioned types. They
+//! need no tree.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod chunk;
 pub mod node;
+pub mod steps;
 pub mod tree;
 
 /// The examples of the README are tests.

@@ -26,7 +26,9 @@ pub use descriptor::{
     StructFieldLayout, StructLayout, Table, TableDescriptor, TableLayout, TypeDescriptor, TypeId,
     UnionLayout,
 };
-pub use encoding::{BYTES_MAX, DESCRIPTOR_VERSION, DecodeError, ENCODING_VERSION, NESTING_MAX};
+pub use encoding::{
+    BYTES_MAX, DESCRIPTOR_VERSION, DecodeError, ENCODING_VERSION, NESTING_MAX, VERSIONED_DESCRIPTOR,
+};
 pub use expression::{Arithmetic, Domain, Expression};
 pub use field::{ColumnType, Field, FieldKind, Step, VectorField, VectorMember};
 pub use id::{CommitSeq, RowId};

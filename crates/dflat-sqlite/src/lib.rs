@@ -18,6 +18,7 @@ mod change_log;
 mod connection;
 mod ffi;
 mod foreign;
+mod history;
 mod io;
 mod layout;
 mod options;

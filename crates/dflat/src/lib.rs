@@ -82,6 +82,7 @@
 //! - `bundled` (default): the SQLite backend, with SQLite compiled in.
 //! - `system-sqlite`: the SQLite backend, linked to the system's library.
 //! - Neither: the memory backend alone, without C code.
+//! - `history`: the history of versioned types, with undo and redo (the module `history`).
 //! - `pack`: packs, immutable collections of objects in one file (the module `pack`).
 //! - `postgres`: workspaces on a PostgreSQL server (`Workspace::connect`).
 //! - `jiff`: the dates and times of a schema, such as [`Milliseconds`], convert from and to
@@ -99,6 +100,8 @@ mod async_call;
 mod codec;
 mod dictionary;
 mod fetch;
+#[cfg(feature = "history")]
+pub mod history;
 mod object;
 mod observe;
 #[cfg(feature = "pack")]

@@ -3,6 +3,7 @@
 mod background;
 mod clients;
 mod follower;
+mod history;
 mod indexes;
 mod listener;
 mod options;
@@ -24,6 +25,7 @@ pub use crate::change_set::Completion;
 use crate::change_set::{ChangeSet, ChangedKeys, Ended, RereadSet};
 use crate::delivery::{Calls, Deliver, Deliveries, UNMATCHED_MAX};
 use crate::error::{Error, ErrorKind, Result};
+use crate::history::KeepHistory;
 use crate::observe::{Publication, Registry};
 use crate::storage::{Backend, WriteTransaction};
 use crate::telemetry::Telemetry;
@@ -66,6 +68,7 @@ struct Inner {
     background: Threads,
     busy_timeout: Duration,
     listener: Arc<Listener>,
+    history: Option<Arc<dyn KeepHistory>>,
     /// Done once the backend reports commits of other processes.
     follow: Once,
     /// The process that made the engine. A child that this process forks has none of its threads.
@@ -125,7 +128,7 @@ impl Engine {
             Arc::clone(&reader.committing),
             Arc::clone(&telemetry),
             Box::new(outlet),
-            options.recording,
+            (options.recording, options.history.clone()),
         );
         let after_job = after_job(groups.clone(), Arc::clone(&deliveries));
         let executor = options.executor.and_then(TransactionExecutor::into_inner);
@@ -143,6 +146,7 @@ impl Engine {
             background: Threads::new(),
             busy_timeout: options.busy_timeout,
             listener,
+            history: options.history,
             follow: Once::new(),
             process: Process::current(),
             clients: Mutex::new(1),

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::callback::{Executor, Job};
+use crate::history::KeepHistory;
 use crate::telemetry::Thresholds;
 use crate::transaction::{Concurrency, Recording};
 
@@ -36,13 +37,14 @@ pub struct EngineOptions {
     pub index_on_read: bool,
     /// How change records are written.
     pub recording: Recording,
+    /// The history of versioned types. Without one, writes to versioned types are refused.
+    pub history: Option<Arc<dyn KeepHistory>>,
 }
 
 impl Default for EngineOptions {
     /// Several writers, 64 threads, the default thresholds, no limit on the age of snapshots, a
     /// patience of one second, a busy timeout of 30 seconds, 8 MiB of change records, no executor,
-    /// no building of indexes
-    /// by reads, and change records that name nobody.
+    /// no building of indexes by reads, change records that name nobody, and no history.
     fn default() -> Self {
         Self {
             concurrency: Concurrency::MultiWriter,
@@ -55,6 +57,7 @@ impl Default for EngineOptions {
             executor: None,
             index_on_read: false,
             recording: Recording::default(),
+            history: None,
         }
     }
 }

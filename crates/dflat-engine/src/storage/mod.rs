@@ -2,7 +2,7 @@
 //!
 //! A backend stores rows and index entries, scans them by a plan, and commits. It never decodes a
 //! payload and never calls user code, apart from the visitor of a scan. It implements [`Backend`],
-//! [`Snapshot`] and [`WriteTransaction`]: 23 methods, of which eight have a default.
+//! [`Snapshot`] and [`WriteTransaction`]: 25 methods, of which ten have a default.
 //! `dflat-testkit` checks these laws on every backend:
 //!
 //! 1. A [`View::Pinned`] snapshot shows the state that was committed when it was first scanned,
@@ -30,18 +30,20 @@
 mod index;
 mod memory;
 mod scan;
+mod step;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_model::{RowId, Table, ValueRef};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 pub use index::{
     EntryValues, IndexEntry, IndexRepair, IndexState, IndexStates, Indexes, RowRepair,
 };
 pub use memory::MemoryBackend;
 pub use scan::{Entry, Key, KeyScan, Row, ScanPlan, Source, position_of};
+pub use step::{StepId, StepRow};
 
 /// A place where objects are stored.
 ///
@@ -218,6 +220,20 @@ pub trait Snapshot: Send {
         Ok(Records::Broken)
     }
 
+    /// Calls `visit` with the steps of the history from the latest one back to the first; of those
+    /// with smaller ids than `below`, if it is given. A backend without a history has none.
+    ///
+    /// # Errors
+    /// The errors of reading the file; steps already visited are valid.
+    fn steps(
+        &mut self,
+        below: Option<StepId>,
+        visit: &mut dyn FnMut(StepRow<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let _ = (below, visit);
+        Ok(())
+    }
+
     /// How far the table's indexes are complete, as this snapshot sees them. Called before each
     /// query that an index may serve, so it should not read the storage each time.
     ///
@@ -346,6 +362,18 @@ pub trait WriteTransaction: Snapshot {
     fn append_record(&mut self, record: &[u8]) -> Result<()> {
         let _ = record;
         Ok(())
+    }
+
+    /// Appends a step to the history, as a part of this transaction, under an id that is larger
+    /// than any before it. The backend does not decode it.
+    ///
+    /// # Errors
+    /// Errors that lose the transaction; [`ErrorKind::Backend`](crate::ErrorKind::Backend) if the
+    /// backend keeps no history.
+    fn append_step(&mut self, note: &[u8], record: &[u8]) -> Result<()> {
+        let _ = (note, record);
+        let message = "cannot keep a step: this storage has no history";
+        Err(Error::new(ErrorKind::Backend, message))
     }
 
     /// Makes the changes visible to all readers, and permanent as the chosen durability states.

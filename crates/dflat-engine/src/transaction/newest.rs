@@ -1,12 +1,14 @@
 //! The schema of the newest code that has written to a table, and how updates by older code keep
 //! the data that the older code does not know.
 
-use dflat_model::{DESCRIPTOR_VERSION, DecodeError, Field, Table, TableDescriptor};
+use dflat_model::{DecodeError, Field, Table, TableDescriptor, VERSIONED_DESCRIPTOR};
 
 use super::row::shown;
 use crate::error::{Error, ErrorKind, Result};
+use crate::history::KeepHistory;
 use crate::object::{Knowledge, Unmergeable, merge, verify};
 use crate::storage::WriteTransaction;
+use crate::sync::Arc;
 
 /// Number of tables that are remembered from one transaction of the backend to the next.
 /// Descriptors that are made at run time, repeatedly for one table, must not fill the memory.
@@ -16,6 +18,10 @@ const TABLES_MAX: usize = 256;
 #[derive(Default)]
 pub(super) struct NewestSchemas {
     known: Vec<LearnedSchema>,
+    /// The names of the tables whose changes are kept, as far as they are known.
+    versioned: Vec<String>,
+    history: Option<Arc<dyn KeepHistory>>,
+    is_outdated: bool,
 }
 
 struct LearnedSchema {
@@ -25,12 +31,21 @@ struct LearnedSchema {
 }
 
 impl NewestSchemas {
+    /// No schemas, in an engine that keeps this history.
+    pub(super) fn new(history: Option<Arc<dyn KeepHistory>>) -> Self {
+        Self {
+            history,
+            ..Self::default()
+        }
+    }
+
     /// The schema of newer code that has written to a table, if there is any. Reads the stored
     /// schema once, and stores the caller's schema if that is newer.
     ///
     /// # Errors
     /// [`ErrorKind::NewerSchema`] if the stored schema has a form that this build does not read:
-    /// its indexes would not be maintained.
+    /// its indexes would not be maintained; and if the table is versioned, and the engine keeps no
+    /// history.
     pub(super) fn learn(
         &mut self,
         writer: &mut dyn WriteTransaction,
@@ -41,35 +56,74 @@ impl NewestSchemas {
         }
         let bytes = writer.stored_schema(table)?;
         let stored = bytes.as_deref().map(TableDescriptor::from_bytes);
-        let newest = match stored {
+        let newest = match &stored {
             // Not the schema of the newest code: it would send writes to another table.
-            Some(Ok(stored)) if !is_stored_alike(&stored, table) => {
-                self.store(writer, table)?;
-                None
-            }
-            Some(Ok(newest)) if table.covers(&newest) => {
-                if !newest.covers(table) {
-                    self.store(writer, table)?;
-                }
-                None
-            }
-            Some(Ok(newest)) => newest.covers(table).then(|| Table::new(newest)),
-            Some(Err(DecodeError::Version(version))) if version > DESCRIPTOR_VERSION => {
+            Some(Ok(stored)) if !is_stored_alike(stored, table) => None,
+            Some(Ok(newest)) if table.covers(newest) => None,
+            Some(Ok(newest)) => newest.covers(table).then(|| Table::new(newest.clone())),
+            Some(Err(DecodeError::Version(version))) if *version > VERSIONED_DESCRIPTOR => {
                 let message = "a newer version of Dflat has written to it, whose indexes this one \
                                does not know; update the program";
                 return Err(Error::new(ErrorKind::NewerSchema, message));
             }
-            Some(Err(_)) | None => {
-                self.store(writer, table)?;
-                None
-            }
+            Some(Err(_)) | None => None,
         };
+        let was_versioned = bytes.as_deref().is_some_and(TableDescriptor::is_versioned);
+        let is_versioned = self.is_versioned_from_now(table, was_versioned)?;
+        // The schema to store, unless the stored one stays as it is.
+        let kept = stored.as_ref().and_then(|stored| stored.as_ref().ok());
+        let kept = kept.filter(|kept| is_stored_alike(kept, table));
+        let kept = kept.filter(|kept| kept.covers(table) || !table.covers(kept));
+        match kept {
+            Some(_) if is_versioned == was_versioned => {}
+            Some(kept) => self.store(writer, table, (kept, is_versioned))?,
+            None => self.store(writer, table, (table, is_versioned))?,
+        }
+        self.note_versioned(writer, newest.as_ref().unwrap_or(table), is_versioned)?;
         self.known.push(LearnedSchema {
             table: table.clone(),
             knowledge: Knowledge::of(&table.types),
             newest: newest.clone(),
         });
         Ok(newest)
+    }
+
+    /// Whether the changes of a table are kept from its next write on.
+    fn is_versioned_from_now(&self, table: &Table, was_versioned: bool) -> Result<bool> {
+        match &self.history {
+            Some(history) => Ok(history.is_wanted(&table.name).unwrap_or(was_versioned)),
+            None if was_versioned => {
+                let message = "all changes of it are kept in a history, and this program keeps \
+                               none; build it with the feature `history` of dflat";
+                Err(Error::new(ErrorKind::NewerSchema, message))
+            }
+            None => Ok(false),
+        }
+    }
+
+    fn note_versioned(
+        &mut self,
+        writer: &mut dyn WriteTransaction,
+        table: &Table,
+        is_versioned: bool,
+    ) -> Result<()> {
+        self.versioned.retain(|name| *name != table.name);
+        if let Some(history) = self.history.as_ref().filter(|_| is_versioned) {
+            self.versioned.push(table.name.to_string());
+            history.prepare(writer, table)?;
+        }
+        Ok(())
+    }
+
+    /// The history, if a table is known to be versioned.
+    pub(super) fn history(&self) -> Option<&dyn KeepHistory> {
+        let history = self.history.as_deref();
+        history.filter(|_| !self.versioned.is_empty())
+    }
+
+    /// Whether the changes of a table that was prepared are kept.
+    pub(super) fn is_versioned(&self, table: &Table) -> bool {
+        self.versioned.iter().any(|name| *name == table.name)
     }
 
     /// Whether the schema of a table is known without a read.
@@ -81,23 +135,39 @@ impl NewestSchemas {
         self.known.iter().find(|known| known.table.is_same(table))
     }
 
-    fn store(&mut self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()> {
+    fn store(
+        &mut self,
+        writer: &mut dyn WriteTransaction,
+        table: &Table,
+        (schema, is_versioned): (&TableDescriptor, bool),
+    ) -> Result<()> {
         // Older code of this process reads the stored schema again.
         self.known.retain(|known| known.table.name != table.name);
-        writer.store_schema(table, &table.to_bytes())
+        let bytes = match is_versioned {
+            true => schema.to_versioned_bytes(),
+            false => schema.to_bytes(),
+        };
+        writer.store_schema(table, &bytes)
     }
 
-    /// Forgets all schemas if there are too many. Called only while no table is prepared, because
-    /// writes to a prepared table rely on its schema.
+    /// Forgets all schemas if there are too many, or the wishes for histories have changed. Called
+    /// only while no table is prepared, because writes to a prepared table rely on its schema.
     pub(super) fn trim(&mut self) {
-        if self.known.len() > TABLES_MAX {
+        if self.known.len() > TABLES_MAX || std::mem::take(&mut self.is_outdated) {
+            // The names of versioned tables stay: the records of the commit are not written yet.
             self.known.clear();
         }
+    }
+
+    /// Forgets all schemas once no table is prepared.
+    pub(super) fn outdate(&mut self) {
+        self.is_outdated = true;
     }
 
     /// Forgets all schemas, because they may have changed or may not have been committed.
     pub(super) fn forget(&mut self) {
         self.known.clear();
+        self.versioned.clear();
     }
 
     /// The bytes to write instead of `payload`, so that no data of newer code is lost; `None` if

@@ -18,6 +18,8 @@ pub struct Recording {
 pub(super) struct Note {
     pub(super) label: Option<Box<str>>,
     pub(super) undo_group: Option<u64>,
+    /// The part of its step in the history that a change record does not have.
+    pub(super) history: Option<Box<[u8]>>,
 }
 
 /// The origin of an engine's records.

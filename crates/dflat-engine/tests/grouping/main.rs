@@ -37,6 +37,8 @@ mod delivery;
 mod error;
 #[path = "../../src/fetch/mod.rs"]
 mod fetch;
+#[path = "../../src/history.rs"]
+mod history;
 #[path = "../../src/object/mod.rs"]
 mod object;
 #[path = "../../src/query/mod.rs"]

@@ -126,7 +126,7 @@ impl World {
             Arc::default(),
             Arc::new(Telemetry::new(Thresholds::default())),
             Box::new(ToDeliveries(Arc::clone(&deliveries))),
-            Recording::default(),
+            (Recording::default(), None),
         );
         let (settling, delivering) = (groups.clone(), Arc::clone(&deliveries));
         let after_job = Box::new(move |more| {

@@ -6,7 +6,8 @@ use super::index;
 use super::plain::{decode_list, encode_list};
 use super::validity::is_valid;
 use super::{
-    DESCRIPTOR_VERSION, DecodeError, Decoded, ENCODING_VERSION, Encode, Input, from_bytes, to_bytes,
+    DESCRIPTOR_VERSION, DecodeError, Decoded, ENCODING_VERSION, Encode, Input,
+    VERSIONED_DESCRIPTOR, from_bytes, to_bytes,
 };
 use crate::{
     Element, EnumLayout, EnumValueLayout, FieldLayout, IndexDescriptor, MemberLayout, Scalar,
@@ -27,13 +28,34 @@ impl TableDescriptor {
         to_bytes(self, version)
     }
 
-    /// Decodes the output of `to_bytes`, and checks that codecs can use it: there is no cycle of
-    /// structs, each field is inside its struct, and each type has the expected kind.
+    /// Encodes the descriptor of a type whose changes are kept in a history. The bytes differ from
+    /// those of [`to_bytes`](Self::to_bytes) in the version, and list the indexes as version 2
+    /// does.
+    #[must_use]
+    pub fn to_versioned_bytes(&self) -> Vec<u8> {
+        let mut out = vec![VERSIONED_DESCRIPTOR];
+        self.name.encode(&mut out);
+        self.type_name.encode(&mut out);
+        self.primary_key.encode(&mut out);
+        self.indexes.encode(&mut out);
+        self.types.encode(&mut out);
+        out
+    }
+
+    /// Whether these are the bytes of a descriptor whose type is kept in a history.
+    #[must_use]
+    pub fn is_versioned(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&VERSIONED_DESCRIPTOR)
+    }
+
+    /// Decodes the output of `to_bytes` and of `to_versioned_bytes`, and checks that codecs can use
+    /// it: there is no cycle of structs, each field is inside its struct, and each type has the
+    /// expected kind.
     ///
     /// # Errors
     /// See [`DecodeError`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let table: Self = from_bytes(bytes, DESCRIPTOR_VERSION)?;
+        let table: Self = from_bytes(bytes, VERSIONED_DESCRIPTOR)?;
         if is_valid(&table) {
             Ok(table)
         } else {
@@ -177,7 +199,9 @@ impl<T: Encode + Clone> Encode for Cow<'static, [T]> {
 mod tests {
     use std::borrow::Cow;
 
-    use crate::encoding::{DESCRIPTOR_VERSION, DecodeError, ENCODING_VERSION};
+    use crate::encoding::{
+        DESCRIPTOR_VERSION, DecodeError, ENCODING_VERSION, VERSIONED_DESCRIPTOR,
+    };
     use crate::{
         Comparison, Element, EnumLayout, EnumValueLayout, Field, FieldKind, FieldLayout,
         IndexCondition, IndexDescriptor, MemberLayout, Scalar, Shape, Step, StructFieldLayout,
@@ -309,9 +333,21 @@ mod tests {
         }
         assert_eq!(TableDescriptor::from_bytes(&bytes), Ok(sample));
         let mut newer = bytes;
-        newer[0] += 1;
+        newer[0] = VERSIONED_DESCRIPTOR + 1;
         let refused = TableDescriptor::from_bytes(&newer);
-        assert_eq!(refused, Err(DecodeError::Version(DESCRIPTOR_VERSION + 1)));
+        assert_eq!(refused, Err(DecodeError::Version(VERSIONED_DESCRIPTOR + 1)));
+    }
+
+    #[test]
+    fn descriptors_of_versioned_types_have_a_version_of_their_own() {
+        let sample = sample();
+        let bytes = sample.to_versioned_bytes();
+        assert!(TableDescriptor::is_versioned(&bytes));
+        assert!(!TableDescriptor::is_versioned(&sample.to_bytes()));
+        assert_eq!(TableDescriptor::from_bytes(&bytes), Ok(sample));
+        for len in 0..bytes.len() {
+            assert!(TableDescriptor::from_bytes(&bytes[..len]).is_err());
+        }
     }
 
     #[test]

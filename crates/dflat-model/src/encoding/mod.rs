@@ -23,6 +23,9 @@ pub const ENCODING_VERSION: u8 = 1;
 /// The version of descriptors with indexes over several fields or of some objects. Code that does
 /// not know such indexes refuses it.
 pub const DESCRIPTOR_VERSION: u8 = 2;
+/// The version of descriptors of types whose changes are kept in a history. Code that keeps no
+/// history reads it, and does not write objects of the type.
+pub const VERSIONED_DESCRIPTOR: u8 = 3;
 /// The size limit for decoding.
 pub const BYTES_MAX: usize = 1024 * 1024;
 /// The limit on the nesting of an encoding. It is enough for a query with conditions 256 levels

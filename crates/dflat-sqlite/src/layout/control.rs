@@ -44,6 +44,15 @@ pub(crate) const FILE: &str = "CREATE TABLE dflat__file (id BLOB NOT NULL)";
 const FIND_FILE: &str =
     "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'dflat__file' AND sql = ?";
 
+/// The definition of the table that keeps the steps of the history.
+pub(crate) const STEPS: &str = "CREATE TABLE IF NOT EXISTS dflat__steps \
+     (id INTEGER PRIMARY KEY, note BLOB NOT NULL, record BLOB NOT NULL)";
+
+/// The name of that table.
+pub(crate) const STEPS_NAME: &str = "dflat__steps";
+
+const STEPS_BELOW: &str = "SELECT id, note, record FROM dflat__steps WHERE id < ? ORDER BY id DESC";
+
 const FIND_COMPUTED: &str = "SELECT 1 FROM sqlite_schema AS found WHERE name = ? COLLATE NOCASE \
       AND type = 'table' AND (rootpage = 0 OR EXISTS \
       (SELECT 1 FROM pragma_table_xinfo(found.name) WHERE hidden <> 0 \
@@ -133,6 +142,11 @@ pub(crate) enum ControlStatement {
     RecordsBackwards,
     /// Reads the records between two ids, both included, from the last one backwards.
     RecordsBetween,
+    /// Creates the table of steps.
+    CreateSteps,
+    AppendStep,
+    /// Reads the steps with smaller ids than one, from the last one backwards.
+    StepsBelow,
     /// Creates the table of foreign rows.
     CreateForeign,
     FindForeign,
@@ -210,6 +224,9 @@ impl ControlStatement {
             Self::LastRecordId => LAST_RECORD_ID,
             Self::RecordsBackwards => RECORDS_BACKWARDS,
             Self::RecordsBetween => RECORDS_BETWEEN,
+            Self::CreateSteps => STEPS,
+            Self::AppendStep => "INSERT INTO dflat__steps (note, record) VALUES (?, ?)",
+            Self::StepsBelow => STEPS_BELOW,
             Self::CreateForeign => CREATE_FOREIGN,
             Self::FindForeign => "SELECT row_id FROM dflat__foreign WHERE name = ? ORDER BY row_id",
             Self::ForgetForeign => "DELETE FROM dflat__foreign WHERE name = ? AND row_id = ?",

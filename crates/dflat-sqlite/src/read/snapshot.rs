@@ -3,13 +3,16 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use dflat_engine::storage::{Indexes, Records, Row, ScanPlan, Snapshot, StateId, View};
+use dflat_engine::storage::{
+    Indexes, Records, Row, ScanPlan, Snapshot, StateId, StepId, StepRow, View,
+};
 use dflat_engine::{Error, Result};
 use dflat_model::Table;
 
 use crate::connection::commits::CommitCount;
 use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::ShardId;
+use crate::history::steps_error;
 use crate::upkeep::owner::Upkeep;
 use crate::upkeep::strangers::SeenState;
 
@@ -229,6 +232,18 @@ impl Snapshot for SqliteSnapshot {
         let upkeep = Arc::clone(&self.upkeep);
         let read = self.read(|connection| upkeep.records(connection, seen, since, visit))?;
         Ok(read.unwrap_or(Records::Broken))
+    }
+
+    fn steps(
+        &mut self,
+        below: Option<StepId>,
+        visit: &mut dyn FnMut(StepRow<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let read = self.read(|connection| {
+            let read = connection.steps(below, visit);
+            read.map_err(|error| steps_error(connection, error))
+        });
+        read.map(drop)
     }
 
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dflat_engine::storage::{
     BaseState, Durability, IndexRepair, Indexes, Key, Records, Row, RowWrite, ScanPlan, Snapshot,
-    StateId, WriteError, WriteTransaction,
+    StateId, StepId, StepRow, WriteError, WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
@@ -13,6 +13,7 @@ use dflat_model::{RowId, Table};
 use crate::connection::commits::CommitBase;
 use crate::connection::file_connection::FileConnection;
 use crate::ffi::{Param, SqliteError};
+use crate::history::steps_error;
 use crate::layout::statement_text::TableStatement;
 use crate::upkeep::owner::Upkeep;
 use crate::upkeep::strangers::SeenState;
@@ -192,6 +193,17 @@ impl Snapshot for SqliteTransaction {
         self.read(|connection| upkeep.records(connection, seen, since, visit))
     }
 
+    fn steps(
+        &mut self,
+        below: Option<StepId>,
+        visit: &mut dyn FnMut(StepRow<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.read(|connection| {
+            let read = connection.steps(below, visit);
+            read.map_err(|error| steps_error(connection, error))
+        })
+    }
+
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {
         self.read(|connection| connection.indexes(table))
     }
@@ -319,6 +331,16 @@ impl WriteTransaction for SqliteTransaction {
             appended.map_err(|error| {
                 let path = connection.path.display();
                 error.into_error(format_args!("cannot write to the change log of {path}"))
+            })
+        })
+    }
+
+    fn append_step(&mut self, note: &[u8], record: &[u8]) -> Result<()> {
+        self.write(|connection| {
+            let appended = connection.append_step(note, record);
+            appended.map_err(|error| {
+                let path = connection.path.display();
+                error.into_error(format_args!("cannot write to the history of {path}"))
             })
         })
     }

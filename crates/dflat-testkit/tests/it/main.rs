@@ -10,6 +10,7 @@ mod evolution;
 mod faults;
 mod files;
 mod fuzz_smoke;
+mod history;
 mod other_programs;
 mod packs;
 mod reading;

@@ -1,9 +1,11 @@
 //! How a file is used.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::base::Base;
 use dflat_engine::engine::{EngineOptions, TransactionExecutor};
+use dflat_engine::history::KeepHistory;
 use dflat_engine::storage::Durability;
 use dflat_engine::transaction::Concurrency;
 use dflat_sqlite::{FileProtection, Reclaim, SqliteOptions};
@@ -55,6 +57,18 @@ impl Values {
 type Choice = (&'static str, fn(&Values, &Values) -> bool);
 
 impl FileOptions {
+    /// The history of versioned types. Defaults to none: writes to versioned types are refused. If
+    /// the file is open in this process, it goes on with the history that it was opened with.
+    pub fn history(&mut self, history: Arc<dyn KeepHistory>) {
+        self.values.engine.history = Some(history);
+    }
+
+    /// Whether the file stands on a pack.
+    #[must_use]
+    pub const fn stands_on_pack(&self) -> bool {
+        self.values.base.is_some()
+    }
+
     pub(super) fn values(&self) -> &Values {
         &self.values
     }

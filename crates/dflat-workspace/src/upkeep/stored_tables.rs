@@ -13,6 +13,8 @@ pub struct StoredTable {
     pub name: String,
     /// The type, or why its description cannot be used.
     pub table: Result<Table>,
+    /// Whether the changes of its objects are kept in the history.
+    pub is_versioned: bool,
 }
 
 impl Workspace {
@@ -51,9 +53,10 @@ impl Workspace {
     pub fn stored_tables(&self) -> Result<Vec<StoredTable>> {
         self.on_sqlite("list the tables", |sqlite| {
             let stored = sqlite.stored_descriptors()?.into_iter();
-            let tables = stored.map(|(name, bytes)| {
-                let table = described(&name, &bytes);
-                StoredTable { name, table }
+            let tables = stored.map(|(name, bytes)| StoredTable {
+                table: described(&name, &bytes),
+                is_versioned: TableDescriptor::is_versioned(&bytes),
+                name,
             });
             Ok(tables.collect())
         })

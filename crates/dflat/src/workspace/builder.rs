@@ -16,6 +16,9 @@ use crate::{Durability, Result, Workspace};
 pub struct WorkspaceBuilder {
     path: PathBuf,
     pub(crate) options: FileOptions,
+    /// The types whose changes are to be kept.
+    #[cfg(feature = "history")]
+    pub(crate) versioned: Vec<crate::Table>,
 }
 
 impl WorkspaceBuilder {
@@ -296,8 +299,10 @@ impl WorkspaceBuilder {
     /// # Errors
     /// As [`Workspace::open`].
     pub fn open(self) -> Result<Workspace> {
-        let untyped = dflat_workspace::Workspace::open(&self.path, &self.options)?;
-        Ok(Workspace::new(untyped))
+        #[cfg(feature = "history")]
+        return super::versioned::open(self.path.as_path(), self.options, &self.versioned);
+        #[cfg(not(feature = "history"))]
+        dflat_workspace::Workspace::open(&self.path, &self.options).map(Workspace::new)
     }
 }
 
@@ -336,6 +341,8 @@ impl Workspace {
         WorkspaceBuilder {
             path: path.as_ref().to_owned(),
             options: FileOptions::default(),
+            #[cfg(feature = "history")]
+            versioned: Vec::new(),
         }
     }
 }

@@ -11,6 +11,8 @@ mod snapshot;
 mod table_copy;
 #[cfg(feature = "sqlite")]
 mod upkeep;
+#[cfg(feature = "history")]
+mod versioned;
 
 use std::fmt;
 use std::sync::Arc;

@@ -251,6 +251,12 @@ impl Transaction {
         self.note.borrow_mut().undo_group = Some(group);
     }
 
+    /// Sets the note of the transaction's step in the history, which
+    /// [`KeepHistory::append`](crate::history::KeepHistory::append) gets.
+    pub fn set_history_note(&self, note: &[u8]) {
+        self.note.borrow_mut().history = Some(note.into());
+    }
+
     /// Aborts the transaction: all its changes are undone, before and after this call. Returns true
     /// the first time.
     pub fn abort(&self) -> bool {

@@ -6,6 +6,7 @@ use std::time::Instant;
 use dflat_model::CommitSeq;
 
 use super::super::indexer::Indexer;
+use super::super::newest::NewestSchemas;
 use super::super::recording::Note;
 use super::super::replay::replay;
 use super::super::write_set::WriteSet;
@@ -98,7 +99,8 @@ impl Shared {
         let unnumbered = self.unnumbered();
         let outcome = writer.map_or(Ok(()), |writer| {
             let changes = members.iter().map(|member| (&member.changes, &member.note));
-            self.commit_writer(&mut open.recorder, writer, changes)
+            let recorders = (&mut open.recorder, &open.schemas);
+            self.commit_writer(recorders, writer, changes)
         });
         if let Err(error) = &outcome {
             open.schemas.forget();
@@ -116,17 +118,17 @@ impl Shared {
     }
 
     /// Commits the backend's transaction, which has the changes of these write sets, with their
-    /// change records.
+    /// change records and steps.
     fn commit_writer<'c>(
         &self,
-        recorder: &mut Recorder,
+        (recorder, schemas): (&mut Recorder, &NewestSchemas),
         mut writer: Box<dyn WriteTransaction>,
         changes: impl ExactSizeIterator<Item = (&'c WriteSet, &'c Note)>,
     ) -> Result<()> {
         let members = changes.len();
         let span = tracing::debug_span!(target: TARGET, "commit", members);
         let commit = || {
-            recorder.record(writer.as_mut(), changes)?;
+            recorder.record(writer.as_mut(), schemas, changes)?;
             writer.commit()
         };
         span.in_scope(commit)
@@ -270,7 +272,8 @@ impl Shared {
             let outcome = written.and_then(|writer| {
                 let changes = iter::once((&member.changes, &member.note));
                 writer.map_or(Ok(()), |writer| {
-                    self.commit_writer(&mut open.recorder, writer, changes)
+                    let recorders = (&mut open.recorder, &open.schemas);
+                    self.commit_writer(recorders, writer, changes)
                 })
             });
             if let Err(error) = &outcome {

@@ -19,6 +19,7 @@ mod open;
 mod outlet;
 mod recent;
 mod record;
+mod target;
 mod watchdog;
 
 use dflat_model::{CommitSeq, Table};
@@ -29,6 +30,7 @@ use super::tables::Tables;
 use super::write_set::WriteSet;
 use crate::change_set::Completion;
 use crate::error::{Error, Result};
+use crate::history::KeepHistory;
 use crate::storage::{Backend, Durability, StateId};
 use crate::sync::atomic::AtomicU64;
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -65,14 +67,14 @@ impl Groups {
         committing: Arc<Mutex<()>>,
         telemetry: Arc<Telemetry>,
         outlet: Box<dyn Outlet>,
-        recording: Recording,
+        (recording, history): (Recording, Option<Arc<dyn KeepHistory>>),
     ) -> Self {
         let (backend, engine) = (Arc::clone(indexer.backend()), indexer.engine());
         let shared = Shared {
             indexer,
             backend,
             engine,
-            state: Mutex::new(OpenGroup::new(engine, recording)),
+            state: Mutex::new(OpenGroup::new(engine, recording, history)),
             access_released: Condvar::new(),
             outlet,
             telemetry,
@@ -321,6 +323,15 @@ impl Groups {
     /// Commits the finished members.
     pub fn flush_all(&self) {
         self.shared.commit_finished(&mut self.lock());
+    }
+
+    /// Has the next transaction of the backend ask again which tables are versioned.
+    pub(crate) fn ask_for_versioned(&self) {
+        let mut open = self.lock();
+        open.schemas.outdate();
+        if open.prepared.is_empty() {
+            open.schemas.trim();
+        }
     }
 
     /// The latest commit that is done.

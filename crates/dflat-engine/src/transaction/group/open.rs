@@ -15,6 +15,7 @@ use super::recent::RecentChanges;
 use super::record::Recorder;
 use crate::change_set::RowRange;
 use crate::error::{Error, ErrorKind, Result};
+use crate::history::KeepHistory;
 use crate::object::{Object, ObjectArenas, Origin};
 use crate::storage::{Durability, StateId, WriteTransaction};
 use crate::sync::{Arc, Mutex, PoisonError};
@@ -139,7 +140,11 @@ pub(in super::super) enum ReadBase {
 
 impl OpenGroup {
     /// An open commit group of an engine, without members.
-    pub(super) fn new(engine: u64, recording: Recording) -> Self {
+    pub(super) fn new(
+        engine: u64,
+        recording: Recording,
+        history: Option<Arc<dyn KeepHistory>>,
+    ) -> Self {
         let origin = Origin {
             engine,
             ..Origin::default()
@@ -147,6 +152,7 @@ impl OpenGroup {
         Self {
             origin,
             recorder: Recorder::new(engine, recording),
+            schemas: NewestSchemas::new(history),
             ..Self::default()
         }
     }

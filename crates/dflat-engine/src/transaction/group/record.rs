@@ -1,4 +1,4 @@
-//! Writes the change records of a commit, from the final write sets of its members.
+//! Writes the change records and the steps of a commit, from the final write sets of its members.
 
 use std::ops::ControlFlow;
 
@@ -7,9 +7,11 @@ use dflat_model::{RowId, Table};
 use smallvec::SmallVec;
 
 use super::super::changed_table::{ChangedTable, is_undone};
+use super::super::newest::NewestSchemas;
 use super::super::recording::{Note, RecordOrigin, RecordPlace, Recording};
 use super::super::row::{Prepared, key_parts, milliseconds, write_mended_record};
 use super::super::write_set::WriteSet;
+use super::target::Target;
 use crate::change_set::{RowChange, RowRange, record_engine};
 use crate::error::Result;
 use crate::fetch;
@@ -42,6 +44,8 @@ pub(super) struct Recorder {
 struct Recorded<'c> {
     place: RecordPlace<'c>,
     tables: &'c [ChangedTable],
+    /// Whether it is recorded in one record.
+    is_small: bool,
 }
 
 impl Recorder {
@@ -65,18 +69,22 @@ impl Recorder {
     }
 
     /// Appends a record of each of these write sets with its note, in order, if the backend's
-    /// transaction is followed; before them, one of the foreign rows that were noted. Called
-    /// immediately before the commit, so that nothing is undone afterwards.
+    /// transaction is followed; before them, one of the foreign rows that were noted. Appends a
+    /// step of each write set with a versioned table. Called immediately before the commit, so that
+    /// nothing is undone afterwards.
     ///
     /// # Errors
     /// Errors that lose the backend's transaction. After any error it must not be committed.
     pub(super) fn record<'c>(
         &mut self,
         writer: &mut dyn WriteTransaction,
+        schemas: &NewestSchemas,
         members: impl Iterator<Item = (&'c WriteSet, &'c Note)>,
     ) -> Result<()> {
         let mut members = members.peekable();
-        if members.peek().is_none() || !writer.is_followed() {
+        let history = schemas.history();
+        let is_followed = members.peek().is_some() && writer.is_followed();
+        if members.peek().is_none() || !(is_followed || history.is_some()) {
             return Ok(());
         }
         if self.origin.names_file() {
@@ -84,7 +92,7 @@ impl Recorder {
         }
         let time = milliseconds();
         let mut place = 0;
-        if !self.mended.is_empty() {
+        if is_followed && !self.mended.is_empty() {
             self.append_mended(writer)?;
             place = 1;
         }
@@ -96,20 +104,49 @@ impl Recorder {
             let recorded = Recorded {
                 place: RecordPlace { place, time, note },
                 tables,
+                is_small: is_small(changes),
             };
-            if is_small(changes) {
-                self.append_whole(writer, recorded)?;
-            } else {
-                self.append_parts(writer, recorded)?;
+            let is_versioned = |changed: &ChangedTable| schemas.is_versioned(&changed.table);
+            let step = history.filter(|_| tables.iter().any(is_versioned));
+            let step = step.map(|history| Target::History(history, schemas));
+            if is_followed {
+                self.append(writer, recorded, Target::Log)?;
+            }
+            match step {
+                Some(step) if is_followed && self.is_step(recorded, schemas) => {
+                    step.append(writer, note, &self.buffer)?;
+                }
+                Some(step) => self.append(writer, recorded, step)?,
+                None => {}
             }
             place += 1;
         }
         // Changes that were undone leave no table in the write set but may leave traces in the
         // storage, so the commit needs a record.
-        if place == 0 {
+        if is_followed && place == 0 {
             writer.append_record(&empty_record())?;
         }
         Ok(())
+    }
+
+    /// Whether the record in the buffer is the step of the same transaction, too.
+    fn is_step(&self, recorded: Recorded<'_>, schemas: &NewestSchemas) -> bool {
+        let mut tables = recorded.tables.iter();
+        recorded.is_small
+            && !self.origin.recording.keys_only
+            && tables.all(|changed| schemas.is_versioned(&changed.table))
+    }
+
+    fn append(
+        &mut self,
+        writer: &mut dyn WriteTransaction,
+        recorded: Recorded<'_>,
+        target: Target<'_>,
+    ) -> Result<()> {
+        match recorded.is_small {
+            true => self.append_whole(writer, recorded, target),
+            false => self.append_parts(writer, recorded, target),
+        }
     }
 
     fn append_mended(&mut self, writer: &mut dyn WriteTransaction) -> Result<()> {
@@ -124,10 +161,11 @@ impl Recorder {
         &mut self,
         writer: &mut dyn WriteTransaction,
         recorded: Recorded<'_>,
+        target: Target<'_>,
     ) -> Result<()> {
         self.learn(recorded.tables);
         let head = self.origin.head(recorded.place, Part::Whole);
-        let keys_only = self.origin.recording.keys_only;
+        let keys_only = target.keys_only(&self.origin.recording);
         self.buffer.clear();
         let mut record = RecordWriter::new(&head, keys_only, &mut self.buffer);
         for changed in recorded.tables {
@@ -136,11 +174,14 @@ impl Recorder {
                 record.table(&table_head(&self.hashes, &changed.table));
             }
             for (row_id, change) in rows {
+                if !target.takes_rows(&changed.table) {
+                    break;
+                }
                 write_row(&mut record, &changed.table, *row_id, change)?;
             }
         }
         record.finish();
-        writer.append_record(&self.buffer)
+        target.append(writer, recorded.place.note, &self.buffer)
     }
 
     /// Appends a large transaction in parts, of which one at a time is in memory.
@@ -148,19 +189,21 @@ impl Recorder {
         &mut self,
         writer: &mut dyn WriteTransaction,
         recorded: Recorded<'_>,
+        target: Target<'_>,
     ) -> Result<()> {
         self.learn(recorded.tables);
-        let mut written = Written::default();
-        for changed in recorded.tables {
+        let mut written = Written::new(target);
+        let taken = recorded.tables.iter();
+        for changed in taken.filter(|changed| target.takes_rows(&changed.table)) {
             let mut rows = rows_in_order(changed).into_iter().peekable();
             while rows.peek().is_some() {
                 self.write_listed(recorded, &mut written, &changed.table, &mut rows)?;
-                writer.append_record(&self.buffer)?;
+                target.append(writer, recorded.place.note, &self.buffer)?;
             }
             let mut rest = changed.inserted;
             while let Some(range) = rest {
                 rest = self.write_range(writer, recorded, &mut written, (&changed.table, range))?;
-                writer.append_record(&self.buffer)?;
+                target.append(writer, recorded.place.note, &self.buffer)?;
             }
         }
         let part = Part::Final {
@@ -168,26 +211,26 @@ impl Recorder {
             rows: written.rows,
         };
         let head = self.origin.head(recorded.place, part);
-        let keys_only = self.origin.recording.keys_only;
+        let keys_only = written.keys_only(&self.origin.recording);
         self.buffer.clear();
         let mut record = RecordWriter::new(&head, keys_only, &mut self.buffer);
         for changed in recorded.tables {
             record.table(&table_head(&self.hashes, &changed.table));
         }
         record.finish();
-        writer.append_record(&self.buffer)
+        target.append(writer, recorded.place.note, &self.buffer)
     }
 
     /// Writes a part with the next listed rows.
     fn write_listed<'c>(
         &mut self,
         recorded: Recorded<'_>,
-        written: &mut Written,
+        written: &mut Written<'_>,
         table: &Table,
         rows: &mut impl Iterator<Item = &'c (RowId, RowChange)>,
     ) -> Result<()> {
         let head = self.origin.head(recorded.place, written.next_part());
-        let keys_only = self.origin.recording.keys_only;
+        let keys_only = written.keys_only(&self.origin.recording);
         self.buffer.clear();
         let mut record = RecordWriter::new(&head, keys_only, &mut self.buffer);
         record.table(&table_head(&self.hashes, table));
@@ -206,11 +249,11 @@ impl Recorder {
         &mut self,
         writer: &mut dyn WriteTransaction,
         recorded: Recorded<'_>,
-        written: &mut Written,
+        written: &mut Written<'_>,
         (table, range): (&Table, RowRange),
     ) -> Result<Option<RowRange>> {
         let head = self.origin.head(recorded.place, written.next_part());
-        let keys_only = self.origin.recording.keys_only;
+        let keys_only = written.keys_only(&self.origin.recording);
         self.buffer.clear();
         let mut record = RecordWriter::new(&head, keys_only, &mut self.buffer);
         record.table(&table_head(&self.hashes, table));
@@ -265,13 +308,25 @@ impl Recorder {
 }
 
 /// How much of a transaction has been written in parts.
-#[derive(Default)]
-struct Written {
+struct Written<'h> {
+    target: Target<'h>,
     parts: u32,
     rows: u64,
 }
 
-impl Written {
+impl<'h> Written<'h> {
+    const fn new(target: Target<'h>) -> Self {
+        Self {
+            target,
+            parts: 0,
+            rows: 0,
+        }
+    }
+
+    fn keys_only(&self, recording: &Recording) -> bool {
+        self.target.keys_only(recording)
+    }
+
     fn next_part(&mut self) -> Part {
         let number = self.parts;
         self.parts += 1;

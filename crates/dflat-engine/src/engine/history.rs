@@ -1,0 +1,38 @@
+//! The history of an engine.
+
+use std::ops::ControlFlow;
+
+use super::Engine;
+use crate::error::Result;
+use crate::history::KeepHistory;
+use crate::storage::{StepId, StepRow, View};
+use crate::sync::Arc;
+
+impl Engine {
+    /// The history, if the engine was made with one.
+    #[must_use]
+    pub fn history(&self) -> Option<&Arc<dyn KeepHistory>> {
+        self.inner.history.as_ref()
+    }
+
+    /// Has the next transaction ask the history again which types are to be versioned.
+    pub fn ask_for_versioned(&self) {
+        self.inner.groups.ask_for_versioned();
+    }
+
+    /// Visits the committed steps of the history as
+    /// [`Snapshot::steps`](crate::storage::Snapshot::steps) does, on a handler's thread too.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise the errors of
+    /// reading.
+    pub fn steps(
+        &self,
+        below: Option<StepId>,
+        visit: &mut dyn FnMut(StepRow<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.admit_read(format_args!("read the history"))?;
+        let mut snapshot = self.inner.reader.snapshot(View::Latest)?;
+        snapshot.steps(below, visit)
+    }
+}

@@ -1,0 +1,93 @@
+//! The part of a step that its change record does not have.
+
+use dflat_engine::storage::StepId;
+
+/// How a step came about. `docs/storage-format.md` has the bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Note {
+    /// A transaction of a program.
+    #[default]
+    Change,
+    /// An undo of these steps, the latest one first.
+    Undo(Vec<StepId>),
+    /// A redo of these steps, the latest one first.
+    Redo(Vec<StepId>),
+    /// Changes of a program that keeps no history, such as the shell of SQLite. The step was made
+    /// when they were noticed.
+    Unknown,
+}
+
+const UNDO: u8 = 1;
+const REDO: u8 = 2;
+const UNKNOWN: u8 = 3;
+
+impl Note {
+    /// The bytes of the note.
+    #[must_use]
+    #[cfg_attr(not(test), expect(dead_code, reason = "undo writes notes"))]
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let (kind, steps): (_, &[StepId]) = match self {
+            Self::Change => return Vec::new(),
+            Self::Undo(steps) => (UNDO, steps),
+            Self::Redo(steps) => (REDO, steps),
+            Self::Unknown => (UNKNOWN, &[]),
+        };
+        let mut bytes = vec![kind];
+        for step in steps {
+            bytes.extend(step.0.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The note of these bytes; `None` if they are malformed.
+    #[must_use]
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let Some((&kind, steps)) = bytes.split_first() else {
+            return Some(Self::Change);
+        };
+        let (steps, rest) = steps.as_chunks::<8>();
+        let steps = steps.iter().map(|step| StepId(i64::from_le_bytes(*step)));
+        let steps: Vec<StepId> = steps.collect();
+        match kind {
+            _ if !rest.is_empty() => None,
+            UNDO => Some(Self::Undo(steps)),
+            REDO => Some(Self::Redo(steps)),
+            UNKNOWN if steps.is_empty() => Some(Self::Unknown),
+            _ => None,
+        }
+    }
+
+    /// The steps that were undone or redone.
+    #[must_use]
+    pub fn steps(&self) -> &[StepId] {
+        match self {
+            Self::Undo(steps) | Self::Redo(steps) => steps,
+            Self::Change | Self::Unknown => &[],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_read_as_they_were_written() {
+        let steps = || vec![StepId(i64::MAX), StepId(1)];
+        let notes = [
+            Note::Change,
+            Note::Undo(steps()),
+            Note::Redo(steps()),
+            Note::Unknown,
+        ];
+        for note in notes {
+            let bytes = note.to_bytes();
+            assert_eq!(Note::from_bytes(&bytes), Some(note.clone()));
+            if !bytes.is_empty() {
+                assert_eq!(Note::from_bytes(&[&bytes[..], &[0]].concat()), None);
+            }
+        }
+        assert_eq!(Note::from_bytes(&[4]), None);
+    }
+}

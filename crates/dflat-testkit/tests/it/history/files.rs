@@ -1,0 +1,79 @@
+//! The content of a file with a history, by plain SQL.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use dflat::Workspace;
+use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+/// The payloads of a table by row id.
+pub(crate) type Rows = BTreeMap<i64, Vec<u8>>;
+
+/// A directory for a file, and the path of the file.
+pub(crate) fn file() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    (directory, path)
+}
+
+/// A workspace with versioned items.
+pub(crate) fn open(path: &Path) -> Workspace {
+    Workspace::builder(path).versioned::<Item>().open().unwrap()
+}
+
+pub(crate) fn sql(path: &Path) -> Connection {
+    Connection::open(path).unwrap()
+}
+
+/// The rows of a table; none if there is no such table.
+pub(crate) fn rows(path: &Path, table: &str) -> Rows {
+    let sql = sql(path);
+    let Ok(mut rows) = sql.prepare(&format!("SELECT rowid, p FROM {table}")) else {
+        return Rows::new();
+    };
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let rows = rows.query_map([], read).unwrap();
+    rows.map(|row| row.unwrap()).collect()
+}
+
+/// The steps, the first one first: notes and records.
+pub(crate) fn steps(path: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let sql = sql(path);
+    let Ok(mut rows) = sql.prepare("SELECT note, record FROM dflat__steps ORDER BY id") else {
+        return Vec::new();
+    };
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let rows = rows.query_map([], read).unwrap();
+    rows.map(|row| row.unwrap()).collect()
+}
+
+pub(crate) fn data(id: impl Into<String>, rank: i32) -> ItemData {
+    ItemData {
+        id: id.into(),
+        rank,
+        ..ItemData::default()
+    }
+}
+
+/// Stores an item, whether it exists or not.
+pub(crate) fn put(workspace: &Workspace, id: impl Into<String>, rank: i32) {
+    let request = ItemChangeRequest::upsert(data(id, rank));
+    let stored = workspace.perform_changes_blocking([Item::TABLE], |tx| tx.submit(request));
+    stored.unwrap();
+}
+
+pub(crate) fn delete(workspace: &Workspace, id: &str) {
+    let deleted = workspace.perform_changes_blocking([Item::TABLE], |tx| {
+        let item = tx.get::<Item>(id)?.unwrap();
+        let request = ItemChangeRequest::deletion(tx, &item)?.unwrap();
+        tx.submit(request)
+    });
+    deleted.unwrap();
+}
+
+/// The rank of an item.
+pub(crate) fn rank(workspace: &Workspace, id: &str) -> Option<i32> {
+    workspace.get::<Item>(id).unwrap().map(|item| item.rank())
+}

@@ -1,0 +1,4 @@
+//! The history of versioned types.
+
+mod files;
+mod steps;
