@@ -19,6 +19,11 @@ pub trait KeepHistory: fmt::Debug + Send + Sync + 'static {
     /// Has the changes of the objects in a table kept from its next write on, or no longer kept.
     fn want(&self, table: &str, versioned: bool);
 
+    /// The handle to an equal descriptor that this was called with before; `table` itself the first
+    /// time. An engine remembers much about a handle, so a program should not make a new one for
+    /// each transaction.
+    fn same(&self, table: Table) -> Table;
+
     /// Prepares a versioned table for writing. Called before the first write to the table, and
     /// again before the first write after which another program may have written to it.
     ///

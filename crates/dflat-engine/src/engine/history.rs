@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::Engine;
+use crate::change_set::record_engine;
 use crate::error::Result;
 use crate::history::KeepHistory;
 use crate::storage::{StepId, StepRow, View};
@@ -13,6 +14,16 @@ impl Engine {
     #[must_use]
     pub fn history(&self) -> Option<&Arc<dyn KeepHistory>> {
         self.inner.history.as_ref()
+    }
+
+    /// The names of the engine in change records: the id of the workspace, if the program named it,
+    /// and the random number of the engine.
+    #[must_use]
+    pub fn record_names(&self) -> (Option<u128>, u64) {
+        (
+            self.inner.workspace_id,
+            record_engine(self.inner.reader.engine),
+        )
     }
 
     /// Has the next transaction ask the history again which types are to be versioned.

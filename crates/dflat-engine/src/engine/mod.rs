@@ -69,6 +69,8 @@ struct Inner {
     busy_timeout: Duration,
     listener: Arc<Listener>,
     history: Option<Arc<dyn KeepHistory>>,
+    /// The id of the workspace in change records.
+    workspace_id: Option<u128>,
     /// Done once the backend reports commits of other processes.
     follow: Once,
     /// The process that made the engine. A child that this process forks has none of its threads.
@@ -104,6 +106,7 @@ impl Engine {
         let telemetry = Arc::new(Telemetry::new(options.thresholds));
         let bytes_max = options.follow_bytes_max;
         let index_on_read = options.index_on_read;
+        let workspace_id = options.recording.workspace_id;
         let reader = Reader::new(backend, Arc::clone(&telemetry), bytes_max, index_on_read);
         let registry = Arc::new(Registry::new(Arc::clone(&telemetry)));
         let snapshots = Arc::new(Snapshots::new(options.snapshot_age_max));
@@ -147,6 +150,7 @@ impl Engine {
             busy_timeout: options.busy_timeout,
             listener,
             history: options.history,
+            workspace_id,
             follow: Once::new(),
             process: Process::current(),
             clients: Mutex::new(1),

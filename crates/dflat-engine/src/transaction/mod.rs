@@ -16,6 +16,7 @@ mod recording;
 mod replay;
 mod row;
 mod scheduler;
+mod set_row;
 mod stored_row;
 mod submit;
 mod tables;

@@ -192,7 +192,7 @@ impl Transaction {
 
     /// Notes that an object was written, and its state before. Returns the written object.
     #[inline]
-    fn note_written(
+    pub(super) fn note_written(
         &self,
         table: &Table,
         row_id: RowId,
@@ -284,7 +284,7 @@ impl Transaction {
     /// Runs a write with the write access, which the first write of the transaction takes. `write`
     /// gets the schema of the newest code that has written to the table, because the indexes of
     /// that schema must be maintained.
-    fn write<R>(
+    pub(super) fn write<R>(
         &self,
         table: &Table,
         write: impl FnOnce(&Table, &mut WriteAccess<'_>) -> Result<R>,

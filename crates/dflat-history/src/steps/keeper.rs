@@ -13,6 +13,8 @@ use dflat_model::Table;
 pub struct Keeper {
     /// Whether a table is to be versioned, if the program said so.
     wanted: Mutex<HashMap<String, bool>>,
+    /// The tables of the file.
+    tables: Mutex<Vec<Table>>,
 }
 
 impl KeepHistory for Keeper {
@@ -24,6 +26,18 @@ impl KeepHistory for Keeper {
     fn want(&self, table: &str, versioned: bool) {
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         wanted.insert(table.to_owned(), versioned);
+    }
+
+    fn same(&self, table: Table) -> Table {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        match tables.iter().find(|known| ***known == *table) {
+            Some(known) => known.clone(),
+            None => {
+                tables.retain(|known| known.name != table.name);
+                tables.push(table.clone());
+                table
+            }
+        }
     }
 
     fn prepare(&self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()> {

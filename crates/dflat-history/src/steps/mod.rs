@@ -1,15 +1,24 @@
-//! The steps of a history: what each transaction on a versioned type has changed.
+//! The steps of a history: the changes of each transaction on a versioned type.
 //!
 //! [`Keeper`] appends the step of a transaction to the file, in the same commit. [`Backwards`]
-//! reads steps from the latest one back.
+//! reads steps from the latest one back. [`Undo`] and [`blame`] are built on that.
 
+mod apply;
 mod backwards;
+mod blame;
+mod find;
 mod keeper;
 mod note;
+mod reverse;
+mod scope;
 mod step;
+mod undo;
 
 pub use backwards::{Backwards, StepSource, StoredStep};
+pub use blame::{Blame, BlameChange, blame};
 pub use dflat_engine::storage::StepId;
 pub use keeper::Keeper;
 pub use note::Note;
+pub use scope::{Author, Scope};
 pub use step::{Step, TableStep};
+pub use undo::{Conflict, Mode, Target, Undo, Undone};

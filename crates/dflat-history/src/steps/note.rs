@@ -25,7 +25,6 @@ const UNKNOWN: u8 = 3;
 impl Note {
     /// The bytes of the note.
     #[must_use]
-    #[cfg_attr(not(test), expect(dead_code, reason = "undo writes notes"))]
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let (kind, steps): (_, &[StepId]) = match self {
             Self::Change => return Vec::new(),

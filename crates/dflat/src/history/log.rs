@@ -2,25 +2,9 @@
 
 use std::fmt;
 
-use dflat_history::steps::{Backwards, Step};
+use dflat_history::steps::{Backwards, Scope, Step};
 
 use crate::{Result, Workspace};
-
-/// The steps to show.
-#[derive(Clone, Debug)]
-pub(super) struct Filter {
-    pub(super) table: Option<String>,
-    pub(super) label: Option<String>,
-}
-
-impl Filter {
-    fn takes(&self, step: &Step) -> bool {
-        let mut tables = step.tables.iter();
-        let changes = |name: &String| tables.any(|table| table.is_kept() && table.name == *name);
-        self.table.as_ref().is_none_or(changes)
-            && (self.label.is_none() || self.label == step.label)
-    }
-}
 
 /// The steps of a history, from the latest one back to the first. After an error it ends.
 ///
@@ -30,16 +14,16 @@ impl Filter {
 #[must_use = "the steps are read as the iterator is used"]
 pub struct Log {
     workspace: Workspace,
-    filter: Filter,
+    scope: Scope,
     steps: Backwards,
     has_ended: bool,
 }
 
 impl Log {
-    pub(super) fn new(workspace: &Workspace, filter: Filter) -> Self {
+    pub(super) fn new(workspace: &Workspace, scope: Scope) -> Self {
         Self {
             workspace: workspace.clone(),
-            filter,
+            scope,
             steps: Backwards::below(None),
             has_ended: false,
         }
@@ -49,7 +33,7 @@ impl Log {
         let mut source = self.workspace.engine();
         while let Some(stored) = self.steps.next(&mut source)? {
             let step = stored.step()?;
-            if self.filter.takes(&step) {
+            if self.scope.takes(&step) {
                 return Ok(Some(step));
             }
         }
@@ -73,7 +57,7 @@ impl Iterator for Log {
 impl fmt::Debug for Log {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Log")
-            .field("filter", &self.filter)
+            .field("scope", &self.scope)
             .finish_non_exhaustive()
     }
 }

@@ -10,12 +10,16 @@
 //! type as ever.
 
 mod log;
+mod undo;
 
 use std::fmt;
 
-pub use dflat_history::steps::{Note, Step, StepId, TableStep};
+use dflat_history::steps::{Author, Scope, blame};
+pub use dflat_history::steps::{
+    Blame, BlameChange, Conflict, Note, Step, StepId, TableStep, Undone,
+};
 
-use crate::{Object, Table, Workspace};
+use crate::{Object, Result, Table, Workspace};
 pub use log::Log;
 
 impl Workspace {
@@ -23,6 +27,7 @@ impl Workspace {
     pub fn history(&self) -> History<'_> {
         History {
             workspace: self,
+            author: None,
             table: None,
             label: None,
         }
@@ -36,6 +41,8 @@ impl Workspace {
 #[must_use = "a history does nothing by itself"]
 pub struct History<'w> {
     workspace: &'w Workspace,
+    /// `None` for the steps that the call is meant for.
+    author: Option<Author>,
     table: Option<Table>,
     label: Option<String>,
 }
@@ -54,13 +61,48 @@ impl History<'_> {
         self
     }
 
-    /// The steps, from the latest one back to the first. They are read in batches.
-    pub fn log(&self) -> Log {
-        Log::new(self.workspace, self.filter())
+    /// The steps of all programs, also in [`undo`](Self::undo) and [`redo`](Self::redo).
+    pub const fn of_everyone(mut self) -> Self {
+        self.author = Some(Author::Everyone);
+        self
     }
 
-    fn filter(&self) -> log::Filter {
-        log::Filter {
+    /// Only the steps of this workspace. If the program [named the
+    /// workspace](crate::WorkspaceBuilder::workspace_id), they are those of all its runs; otherwise
+    /// those since the file was opened.
+    pub fn of_workspace(mut self) -> Self {
+        self.author = Some(Author::of(self.workspace.engine()));
+        self
+    }
+
+    /// The steps, from the latest one back to the first. They are read in batches. Without
+    /// [`of_workspace`](Self::of_workspace), they are those of all programs.
+    pub fn log(&self) -> Log {
+        Log::new(self.workspace, self.scope(Author::Everyone))
+    }
+
+    /// The steps that have changed the object with a primary key, the latest one first: of the
+    /// object that has the key now, also under its earlier keys, and of those that had the key
+    /// before.
+    ///
+    /// # Errors
+    /// As [`Log`].
+    ///
+    /// # Cost
+    /// All steps are read.
+    pub fn blame<T: Object>(&self, key: T::Key<'_>) -> Result<Vec<Blame>> {
+        let key = T::key_values(key);
+        let object = self.workspace.source().get(&T::TABLE, &key)?;
+        let row_id = object.map(|object| object.row_id());
+        let mut blamed = blame(self.workspace.engine(), &T::TABLE.name, &key, row_id)?;
+        let scope = self.scope(Author::Everyone);
+        blamed.retain(|blamed| scope.takes(&blamed.step));
+        Ok(blamed)
+    }
+
+    fn scope(&self, author: Author) -> Scope {
+        Scope {
+            author: self.author.unwrap_or(author),
             table: self.table.as_ref().map(|table| table.name.to_string()),
             label: self.label.clone(),
         }

@@ -75,7 +75,7 @@ impl Workspace {
         &self.untyped
     }
 
-    fn source(&self) -> Source<'_> {
+    pub(crate) fn source(&self) -> Source<'_> {
         Source::Workspace(self.engine())
     }
 

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use dflat::Workspace;
+use dflat_engine::engine::EngineOptions;
+use dflat_history::steps::Keeper;
+use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -76,4 +80,20 @@ pub(crate) fn delete(workspace: &Workspace, id: &str) {
 /// The rank of an item.
 pub(crate) fn rank(workspace: &Workspace, id: &str) -> Option<i32> {
     workspace.get::<Item>(id).unwrap().map(|item| item.rank())
+}
+
+/// A workspace on an engine of its own, as another process has one.
+pub(crate) fn another(path: &Path) -> Workspace {
+    let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
+    let options = EngineOptions {
+        history: Some(Arc::new(Keeper::default())),
+        ..EngineOptions::default()
+    };
+    Workspace::on_backend(backend as Arc<_>, options)
+}
+
+/// A workspace of a program that was built without a history.
+pub(crate) fn without_history(path: &Path) -> Workspace {
+    let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
+    Workspace::on_backend(backend as Arc<_>, EngineOptions::default())
 }

@@ -1,4 +1,9 @@
 //! The history of versioned types.
 
+mod blame;
+mod conflicts;
 mod files;
+mod model;
+mod random_programs;
 mod steps;
+mod undo;

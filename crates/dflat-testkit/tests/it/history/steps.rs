@@ -1,24 +1,13 @@
 //! Each transaction on a versioned type appends a step in its own commit.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use dflat::{ErrorKind, Result, TransactionContext, Workspace};
-use dflat_engine::engine::EngineOptions;
 use dflat_model::record::ChangeRecord;
-use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::random::Random;
 use dflat_testkit::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest, OtherData};
 
-use super::files::{Rows, data, delete, file, open, put, rank, rows, sql, steps};
+use super::files::{Rows, data, delete, file, open, put, rank, rows, sql, steps, without_history};
 use crate::files::change_log::{records, undo};
-
-/// A workspace of a program that was built without a history.
-fn without_history(path: &Path) -> Workspace {
-    let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
-    Workspace::on_backend(backend as Arc<_>, EngineOptions::default())
-}
 
 /// Changes items and others at random.
 fn change(tx: &TransactionContext, random: &mut Random) -> Result<()> {

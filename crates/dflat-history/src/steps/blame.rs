@@ -1,0 +1,71 @@
+//! The steps that have changed one object.
+
+use std::collections::BTreeSet;
+
+use dflat_engine::Result;
+use dflat_model::record::Change;
+use dflat_model::{RowId, ValueRef};
+
+use super::reverse::each_row;
+use super::{Backwards, Step, StepSource};
+
+/// A step that has changed an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Blame {
+    /// The step.
+    pub step: Step,
+    /// The change.
+    pub change: BlameChange,
+}
+
+/// A change of one object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BlameChange {
+    /// The object was inserted.
+    Inserted,
+    /// The object was updated.
+    Updated,
+    /// The object was deleted.
+    Deleted,
+}
+
+/// The steps that have changed the object with a primary key, the latest one first. `row_id` is
+/// that of the object, if it exists. If the object had another key before, its steps are among
+/// them; and so are those of a deleted object with the same key.
+///
+/// # Errors
+/// The errors of reading steps.
+pub fn blame(
+    mut source: impl StepSource,
+    table: &str,
+    key: &[ValueRef<'_>],
+    row_id: Option<RowId>,
+) -> Result<Vec<Blame>> {
+    let mut row_ids: BTreeSet<RowId> = row_id.into_iter().collect();
+    let mut blamed = Vec::new();
+    let mut steps = Backwards::below(None);
+    while let Some(stored) = steps.next(&mut source)? {
+        let mut found = None;
+        each_row(&stored, &mut |name, row| {
+            if name != table || !(row_ids.contains(&row.row_id) || row.key == key) {
+                return Ok(());
+            }
+            let change = match row.change {
+                Change::Inserted => BlameChange::Inserted,
+                Change::Updated(_) => BlameChange::Updated,
+                Change::Deleted(_) => BlameChange::Deleted,
+                Change::Mended => return Ok(()),
+            };
+            row_ids.insert(row.row_id);
+            found = Some(change);
+            Ok(())
+        })?;
+        if let Some(change) = found {
+            let step = stored.step()?;
+            blamed.push(Blame { step, change });
+        }
+    }
+    Ok(blamed)
+}

@@ -1,0 +1,188 @@
+//! Finds the states to which an undo sets rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use dflat_engine::storage::{ScanPlan, Snapshot, Source, StepId};
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::record::{Before, Change, RowRecord};
+use dflat_model::{RowId, Table, Value};
+
+use super::backwards::unreadable;
+use super::find::load;
+use super::{Backwards, StoredStep};
+
+/// The object of a row; `None` if there is no such row.
+pub(super) type State = Option<Vec<u8>>;
+
+/// A row that the reversed steps have changed.
+#[derive(Debug, Default)]
+pub(super) struct ReversedRow {
+    pub(super) key: Vec<Value>,
+    /// The state before the undo.
+    pub(super) current: State,
+    /// The state before all reversed steps.
+    pub(super) target: State,
+    /// Later steps of others that have changed the row, if their changes would be lost.
+    pub(super) later: Vec<StepId>,
+    /// The state back to the step that was read last.
+    state: State,
+    /// How many reversed steps that have changed the row are not read yet.
+    remaining: usize,
+    /// The steps that came after the latest reversed step.
+    after: Vec<StepId>,
+    is_reached: bool,
+}
+
+/// The rows that the reversed steps have changed, by table.
+pub(super) type ReversedRows = BTreeMap<String, BTreeMap<RowId, ReversedRow>>;
+
+/// Reads the rows that steps have changed, and finds their states before.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] if a step cannot be read, or does not fit the states after it; otherwise
+/// the errors of reading.
+pub(super) fn reverse(
+    snapshot: &mut dyn Snapshot,
+    tables: &[Table],
+    reversed: &[StepId],
+) -> Result<ReversedRows> {
+    let mut rows = ReversedRows::new();
+    let mut remaining: BTreeSet<StepId> = BTreeSet::new();
+    for id in reversed {
+        let Some(step) = load(snapshot, *id)? else {
+            let message = format!("cannot undo step {}: it was deleted from the history", id.0);
+            return Err(Error::new(ErrorKind::NotFound, message));
+        };
+        remaining.insert(*id);
+        each_row(&step, &mut |table, row| {
+            let of_table = rows.entry(table.to_owned()).or_default();
+            let of_row = of_table.entry(row.row_id).or_default();
+            if of_row.remaining == 0 {
+                of_row.key = row.key.iter().map(|part| part.to_value()).collect();
+            }
+            of_row.remaining += 1;
+            Ok(())
+        })?;
+    }
+    read_current(snapshot, tables, &mut rows)?;
+    let mut steps = Backwards::below(None);
+    while !remaining.is_empty()
+        && let Some(step) = steps.next(snapshot)?
+    {
+        let is_reversed = remaining.remove(&step.id);
+        each_row(&step, &mut |table, row| {
+            let found = rows
+                .get_mut(table)
+                .and_then(|rows| rows.get_mut(&row.row_id));
+            match found {
+                Some(found) if found.remaining > 0 => found.go_back(&step, row, is_reversed),
+                _ => Ok(()),
+            }
+        })?;
+    }
+    Ok(rows)
+}
+
+impl ReversedRow {
+    fn go_back(&mut self, step: &StoredStep, row: &RowRecord<'_>, is_reversed: bool) -> Result<()> {
+        if is_reversed && !self.is_reached {
+            self.is_reached = true;
+            // Changes that cancel one another out are no conflict.
+            if self.state != self.current {
+                self.later.append(&mut self.after);
+            }
+        }
+        if !is_reversed {
+            match self.is_reached {
+                true => self.later.push(step.id),
+                false => self.after.push(step.id),
+            }
+        }
+        let state = std::mem::take(&mut self.state);
+        self.state = state_before(row, state).map_err(|why| misfit(step.id, row.row_id, why))?;
+        if is_reversed {
+            self.remaining -= 1;
+            self.target.clone_from(&self.state);
+        }
+        Ok(())
+    }
+}
+
+/// The state of a row before a change, from the state after it.
+///
+/// # Errors
+/// Why the change does not fit the state.
+pub(super) fn state_before(row: &RowRecord<'_>, after: State) -> Result<State, &'static str> {
+    match (row.change, after) {
+        (Change::Mended, after) => Ok(after),
+        (Change::Inserted, Some(_)) => Ok(None),
+        (Change::Updated(Before::Object(before)), Some(_))
+        | (Change::Deleted(Some(before)), None) => Ok(Some(before.to_vec())),
+        (Change::Updated(Before::Difference(difference)), Some(after)) => {
+            let before = difference.apply(&after);
+            before.map(Some).map_err(|_| "the object has other bytes")
+        }
+        (Change::Updated(Before::Unknown) | Change::Deleted(None), _) => {
+            Err("the step lacks the state before")
+        }
+        (Change::Deleted(_), Some(_)) => Err("the object exists"),
+        (Change::Inserted | Change::Updated(_), None) => Err("the object does not exist"),
+    }
+}
+
+fn misfit(id: StepId, row_id: RowId, why: &str) -> Error {
+    let message = format!(
+        "cannot go back over step {} of the history: it does not fit row {row_id}: {why}; a program \
+         has changed the row and kept no history",
+        id.0
+    );
+    Error::new(ErrorKind::Corrupt, message)
+}
+
+/// Visits the rows of a step, of its last part first.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] for a step that cannot be read; otherwise those of `visit`.
+pub(super) fn each_row(
+    step: &StoredStep,
+    visit: &mut dyn FnMut(&str, &RowRecord<'_>) -> Result<()>,
+) -> Result<()> {
+    for record in step.records() {
+        for table in record?.tables {
+            for row in table.rows() {
+                let row = row.map_err(|error| unreadable(step.id, &error))?;
+                visit(table.table.name, &row)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads the current states of the rows.
+fn read_current(
+    snapshot: &mut dyn Snapshot,
+    tables: &[Table],
+    rows: &mut ReversedRows,
+) -> Result<()> {
+    for (name, rows) in rows {
+        let Some(table) = tables.iter().find(|table| table.name == *name) else {
+            let message = format!("cannot undo changes of {name}: the type is not versioned");
+            return Err(Error::new(ErrorKind::NotFound, message));
+        };
+        let row_ids: Vec<RowId> = rows.keys().copied().collect();
+        let plan = ScanPlan {
+            table,
+            source: Source::RowIds(&row_ids),
+            payload: true,
+        };
+        snapshot.scan(&plan, &mut |row| {
+            if let Some(found) = rows.get_mut(&row.row_id) {
+                found.current = Some(row.payload.to_vec());
+                found.state.clone_from(&found.current);
+            }
+            ControlFlow::Continue(())
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,245 @@
+//! Random changes, undos and redos beside a naive model with whole copies.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use dflat::{ErrorKind, Object, Result, TransactionContext, Workspace};
+use dflat_testkit::fixture::bounded;
+use dflat_testkit::random::Random;
+use dflat_testkit::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest, OtherData};
+
+use super::files::{another, data, file, rows};
+use super::model::{Copy, Expected, Kind, Model, Scope, copy};
+
+const LABELS: [&str; 3] = ["write", "draw", "move"];
+
+fn state(path: &Path) -> Copy {
+    copy(&[("item", rows(path, "item")), ("other", rows(path, "other"))])
+}
+
+/// Changes some objects, each at most once.
+fn change(tx: &TransactionContext, random: &mut Random) -> Result<()> {
+    let mut used = BTreeSet::new();
+    for _ in 0..1 + random.below(4) {
+        let number = random.below(6);
+        if !used.insert(number) {
+            continue;
+        }
+        let value = i32::try_from(random.below(4)).unwrap();
+        let id = format!("item {number}");
+        let code = random
+            .one_in(3)
+            .then(|| format!("code {}", random.below(4)));
+        let outcome = match (random.below(5), tx.get::<Item>(&id)?) {
+            (0, Some(item)) => {
+                let request = ItemChangeRequest::deletion(tx, &item)?.unwrap();
+                tx.submit(request).map(drop)
+            }
+            (1, Some(item)) => {
+                // The object gets another key.
+                let mut request = ItemChangeRequest::change(tx, &item)?.unwrap();
+                request.id = format!("item {}", 6 + random.below(3));
+                tx.submit(request).map(drop)
+            }
+            (2, _) => {
+                let note = Some("note".repeat(random.below(3)));
+                let request = OtherChangeRequest::upsert(OtherData { id: value, note });
+                if !used.insert(100 + random.below(1)) {
+                    continue;
+                }
+                tx.submit(request).map(drop)
+            }
+            _ => {
+                let mut data = data(id, value);
+                data.code = code;
+                tx.submit(ItemChangeRequest::upsert(data)).map(drop)
+            }
+        };
+        match outcome {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            outcome => outcome?,
+        }
+    }
+    Ok(())
+}
+
+/// The objects of a type in a copy.
+fn objects<T: Object>(state: &Copy) -> Vec<T> {
+    let rows = state.iter();
+    let rows = rows.filter(|((table, _), _)| *table == T::TABLE.name);
+    rows.map(|(_, payload)| T::from_bytes(payload).unwrap())
+        .collect()
+}
+
+/// Whether two objects have one key or one unique value.
+fn has_duplicates(state: &Copy) -> bool {
+    let others: Vec<Other> = objects(state);
+    let keys: BTreeSet<i32> = others.iter().map(Other::id).collect();
+    let items: Vec<Item> = objects(state);
+    let ids: BTreeSet<&str> = items.iter().map(Item::id).collect();
+    let codes: Vec<&str> = items.iter().filter_map(Item::code).collect();
+    keys.len() < others.len()
+        || ids.len() < items.len()
+        || codes.iter().collect::<BTreeSet<_>>().len() < codes.len()
+}
+
+struct Run {
+    random: Random,
+    model: Model,
+    mine: Workspace,
+    another: Workspace,
+    undone: usize,
+    redone: usize,
+    refused: usize,
+}
+
+impl Run {
+    fn change(&mut self, path: &Path) {
+        let is_mine = !self.random.one_in(4);
+        let label = self.random.below(LABELS.len());
+        let group = self.random.one_in(3).then(|| self.random.number() % 2);
+        let workspace = if is_mine { &self.mine } else { &self.another };
+        let random = &mut self.random;
+        let performer = workspace.write_first();
+        let done = performer.perform_changes_blocking([Item::TABLE, Other::TABLE], |tx| {
+            tx.set_label(LABELS[label]);
+            if let Some(group) = group {
+                tx.set_undo_group(group);
+            }
+            change(tx, random)
+        });
+        done.unwrap();
+        let kind = if is_mine { Kind::Mine } else { Kind::OfAnother };
+        self.model.note(kind, label, group, state(path));
+    }
+
+    fn undo_or_redo(&mut self, path: &Path) {
+        let scope = Scope {
+            table: self
+                .random
+                .one_in(4)
+                .then(|| *self.random.pick(&["item", "other"])),
+            label: self
+                .random
+                .one_in(4)
+                .then(|| self.random.below(LABELS.len())),
+        };
+        let mut history = self.mine.history();
+        history = match scope.table {
+            Some("item") => history.of::<Item>(),
+            Some(_) => history.of::<Other>(),
+            None => history,
+        };
+        if let Some(label) = scope.label {
+            history = history.labelled(LABELS[label]);
+        }
+        let (is_undo, is_rest) = (!self.random.one_in(3), self.random.one_in(2));
+        let outcome = match (is_undo, is_rest) {
+            (true, false) => history.undo(),
+            (true, true) => history.undo_rest(),
+            (false, false) => history.redo(),
+            (false, true) => history.redo_rest(),
+        };
+        let expected = match is_undo {
+            true => self.model.undo(scope),
+            false => self.model.redo(scope),
+        };
+        let Some(expected) = expected else {
+            assert_eq!(outcome.unwrap(), None);
+            assert_eq!(state(path), self.model.state);
+            return;
+        };
+        let found = state(path);
+        let has_duplicates = has_duplicates(&expected.state);
+        match outcome {
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::OutOfDate);
+                let is_refused = !expected.conflicts.is_empty() || has_duplicates;
+                let has_rest = expected.state != self.model.state;
+                assert!(
+                    is_refused && (!is_rest || !has_rest || has_duplicates),
+                    "{error}"
+                );
+                assert_eq!(found, self.model.state, "{error}");
+                self.refused += 1;
+            }
+            Ok(undone) => {
+                let undone = undone.unwrap();
+                assert!(is_rest || expected.conflicts.is_empty() && !has_duplicates);
+                if !has_duplicates {
+                    assert_eq!(
+                        found,
+                        expected.state,
+                        "{scope:?} {undone:?} {:?}",
+                        (expected.kind, &expected.named, is_rest, &expected.conflicts)
+                    );
+                    assert_eq!(undone.conflicts.len(), expected.conflicts.len());
+                }
+                assert_eq!(undone.label.as_deref(), Some(LABELS[expected.label]));
+                assert_eq!(undone.steps.len(), expected.named.len());
+                self.note(expected, found);
+            }
+        }
+    }
+
+    fn note(&mut self, expected: Expected, found: Copy) {
+        match expected.kind {
+            Kind::Undo => self.undone += 1,
+            _ => self.redone += 1,
+        }
+        let Expected {
+            kind, label, named, ..
+        } = expected;
+        self.model.note_named(kind, label, None, named, found);
+    }
+}
+
+#[test]
+fn random_changes_undos_and_redos_equal_those_of_whole_copies() {
+    bounded(|| {
+        let (mut undone, mut redone, mut refused) = (0, 0, 0);
+        for seed in 0..12 {
+            let (_directory, path) = file();
+            let builder = Workspace::builder(&path).versioned::<Item>();
+            let mine = builder.versioned::<Other>().open().unwrap();
+            // The first write makes the types versioned.
+            mine.perform_changes_blocking([Item::TABLE, Other::TABLE], |tx| {
+                tx.set_label(LABELS[0]);
+                tx.submit(OtherChangeRequest::creation(OtherData::default()))?;
+                tx.submit(ItemChangeRequest::creation(data("item 0", 0)))
+            })
+            .unwrap();
+            let mut run = Run {
+                random: Random::new(seed),
+                model: Model::default(),
+                another: another(&path),
+                mine,
+                undone: 0,
+                redone: 0,
+                refused: 0,
+            };
+            run.model.note(Kind::Mine, 0, None, state(&path));
+            let live = run.mine.observe(run.mine.fetch::<Item>()).unwrap();
+            let live = live.watch().unwrap();
+            for _ in 0..80 {
+                match run.random.below(5) {
+                    0 | 1 => run.change(&path),
+                    _ => run.undo_or_redo(&path),
+                }
+            }
+            run.mine.settle().unwrap();
+            let shown = live.latest().unwrap().unwrap();
+            let stored = run.mine.fetch::<Item>().all().unwrap();
+            let bytes = |items: &[Item]| items.iter().map(Object::to_bytes).collect::<Vec<_>>();
+            assert_eq!(bytes(&shown), bytes(&stored));
+            assert!(run.mine.check([Item::TABLE]).unwrap().problems.is_empty());
+            undone += run.undone;
+            redone += run.redone;
+            refused += run.refused;
+        }
+        assert!(
+            undone > 100 && redone > 30 && refused > 30,
+            "{undone} {redone} {refused}"
+        );
+    });
+}
