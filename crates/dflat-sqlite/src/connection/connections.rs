@@ -1,6 +1,7 @@
 //! The connections to a file, and what they share.
 
 mod file_length;
+mod first_page;
 
 use std::fs::File;
 use std::path::Path;
@@ -127,10 +128,17 @@ impl Connections {
             Some(length) => length,
             None => self.length_by_name(opened)?,
         };
-        match self.length.note(length) {
+        match self.note_length(length) {
             true => Err(self.truncated()),
             false => Ok(Some(length)),
         }
+    }
+
+    /// Notes the length of the file. Returns whether the file has lost pages that it had.
+    fn note_length(&self, length: u64) -> bool {
+        // Once the file has a first page, a look at its journal costs nothing any more.
+        let is_noted = self.length.has_first_page() || first_page::is_permanent(&self.path);
+        is_noted && self.length.note(length)
     }
 
     /// The length of the file that was opened, if its path still names it.
@@ -204,7 +212,7 @@ impl Connections {
             && let Some((opened, length)) = OpenedFile::at(&self.path)
         {
             self.opened.get_or_init(|| opened);
-            self.length.note(length);
+            self.note_length(length);
         }
     }
 

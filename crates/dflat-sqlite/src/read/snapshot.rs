@@ -12,6 +12,7 @@ use dflat_model::Table;
 use crate::connection::commits::CommitCount;
 use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::ShardId;
+use crate::ffi::SqliteError;
 use crate::history::steps_error;
 use crate::upkeep::owner::Upkeep;
 use crate::upkeep::strangers::SeenState;
@@ -33,6 +34,8 @@ pub(crate) struct SqliteSnapshot {
     standing: Option<u64>,
     /// Whether the connection met an error and must not be used again.
     faulty: bool,
+    /// Whether another connection took the place of one that could not write where SQLite had to.
+    is_reopened: bool,
     /// The error that ended the transaction of the pinned state.
     lost: Option<Error>,
 }
@@ -63,6 +66,7 @@ impl SqliteSnapshot {
             count: None,
             standing: None,
             faulty: false,
+            is_reopened: false,
             lost: None,
         })
     }
@@ -91,10 +95,14 @@ impl SqliteSnapshot {
                     _ => Ok(()),
                 });
             if let Err(error) = stands {
+                let path = Arc::clone(&connection.path);
+                let has_ended = connection.end();
+                if self.reopens(&error) {
+                    return self.ready();
+                }
                 // The next scan tries again.
-                self.faulty |= !connection.end();
-                let path = connection.path.display();
-                return Err(error.into_read_error(format_args!("cannot read {path}")));
+                self.faulty |= !has_ended;
+                return Err(error.into_read_error(format_args!("cannot read {}", path.display())));
             }
         }
         if self.state == ReadState::Unpinned {
@@ -102,6 +110,19 @@ impl SqliteSnapshot {
             self.state = ReadState::Pinned;
         }
         Ok(self.connection.as_deref_mut())
+    }
+
+    /// Gives up the connection if another one may succeed, which opens the file with write access:
+    /// to undo the unfinished transaction of a program that has crashed since this connection was
+    /// opened. SQLite notices the journal of that transaction before it reads a row.
+    fn reopens(&mut self, error: &SqliteError) -> bool {
+        let reopens =
+            !self.is_reopened && self.state != ReadState::Pinned && error.asks_for_write_access();
+        if reopens {
+            self.is_reopened = true;
+            self.connection = None;
+        }
+        reopens
     }
 
     /// Fails if the file that was opened is gone or lacks pages.
@@ -133,7 +154,7 @@ impl SqliteSnapshot {
     /// state, or the call fails.
     fn read<T>(
         &mut self,
-        read: impl FnOnce(&mut FileConnection) -> Result<T>,
+        mut read: impl FnMut(&mut FileConnection) -> Result<T>,
     ) -> Result<Option<T>> {
         let Some(connection) = self.ready()? else {
             return Ok(None);
@@ -149,6 +170,10 @@ impl SqliteSnapshot {
             // After some errors SQLite ends the transaction, and later reads would see other
             // states.
             let has_ended = connection.raw.is_autocommit();
+            let cause = error.cause_as::<SqliteError>();
+            if cause.is_some_and(|cause| self.reopens(cause)) {
+                return self.read(read);
+            }
             if has_ended && self.state == ReadState::Pinned {
                 self.lost = Some(error.clone());
             }

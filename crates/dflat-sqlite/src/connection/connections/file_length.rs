@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::ffi::LogState;
 
 /// The size of SQLite's smallest page, in bytes.
-const PAGE_BYTES_MIN: u64 = 512;
+pub(super) const PAGE_BYTES_MIN: u64 = 512;
 
 /// The place of SQLite's locks. The page that has it is never written.
 const LOCK_BYTE: u64 = 1 << 30;
@@ -36,6 +36,11 @@ impl FileLength {
             self.longest.fetch_max(length, Ordering::Relaxed);
         }
         self.is_truncated.load(Ordering::Relaxed)
+    }
+
+    /// Whether the file was seen to have its first page.
+    pub(super) fn has_first_page(&self) -> bool {
+        self.longest.load(Ordering::Relaxed) >= PAGE_BYTES_MIN
     }
 
     /// Whether the file, which has this length, lacks pages that its log does not have. The state

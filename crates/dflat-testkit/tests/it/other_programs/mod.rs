@@ -9,6 +9,7 @@ mod foreign;
 mod foreign_definitions;
 mod foreign_indexes;
 mod histories;
+mod hot_journal;
 mod idle_follower;
 #[cfg(target_os = "linux")]
 mod idle_wake_ups;
