@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use dflat_model::Table;
+
 use super::Engine;
 use crate::change_set::record_engine;
 use crate::error::Result;
@@ -29,6 +31,21 @@ impl Engine {
     /// Has the next transaction ask the history again which types are to be versioned.
     pub fn ask_for_versioned(&self) {
         self.inner.groups.ask_for_versioned();
+    }
+
+    /// Whether another program has changed rows of a versioned table that no step has yet.
+    ///
+    /// # Errors
+    /// As [`steps`](Self::steps).
+    pub fn has_noted_rows(&self, table: &Table) -> Result<bool> {
+        self.admit_read(format_args!("read the history"))?;
+        let mut snapshot = self.inner.reader.snapshot(View::Latest)?;
+        let mut has_noted = false;
+        snapshot.noted(table, &mut |_| {
+            has_noted = true;
+            ControlFlow::Break(())
+        })?;
+        Ok(has_noted)
     }
 
     /// Visits the committed steps of the history as

@@ -2,7 +2,7 @@
 //!
 //! A backend stores rows and index entries, scans them by a plan, and commits. It never decodes a
 //! payload and never calls user code, apart from the visitor of a scan. It implements [`Backend`],
-//! [`Snapshot`] and [`WriteTransaction`]: 25 methods, of which ten have a default.
+//! [`Snapshot`] and [`WriteTransaction`]: 28 methods, of which thirteen have a default.
 //! `dflat-testkit` checks these laws on every backend:
 //!
 //! 1. A [`View::Pinned`] snapshot shows the state that was committed when it was first scanned,
@@ -43,7 +43,7 @@ pub use index::{
 };
 pub use memory::MemoryBackend;
 pub use scan::{Entry, Key, KeyScan, Row, ScanPlan, Source, position_of};
-pub use step::{StepId, StepRow};
+pub use step::{NotedRow, StepId, StepRow};
 
 /// A place where objects are stored.
 ///
@@ -234,6 +234,21 @@ pub trait Snapshot: Send {
         Ok(())
     }
 
+    /// Calls `visit` with each row of a versioned table that another program has changed since
+    /// [`forget_notes`](WriteTransaction::forget_notes), by ascending row id, and with the payload
+    /// of the row before, if there was the row.
+    ///
+    /// # Errors
+    /// The errors of reading the file.
+    fn noted(
+        &mut self,
+        table: &Table,
+        visit: &mut dyn FnMut(NotedRow<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let _ = (table, visit);
+        Ok(())
+    }
+
     /// How far the table's indexes are complete, as this snapshot sees them. Called before each
     /// query that an index may serve, so it should not read the storage each time.
     ///
@@ -374,6 +389,25 @@ pub trait WriteTransaction: Snapshot {
         let _ = (note, record);
         let message = "cannot keep a step: this storage has no history";
         Err(Error::new(ErrorKind::Backend, message))
+    }
+
+    /// Has the backend note from now on which rows of a table other programs change, and their
+    /// payloads before. The table exists.
+    ///
+    /// # Errors
+    /// The errors of writing the file.
+    fn keep_notes(&mut self, table: &Table) -> Result<()> {
+        let _ = table;
+        Ok(())
+    }
+
+    /// Deletes the notes of a table, and goes on noting unless this `ends` it.
+    ///
+    /// # Errors
+    /// The errors of writing the file.
+    fn forget_notes(&mut self, table: &Table, ends: bool) -> Result<()> {
+        let _ = (table, ends);
+        Ok(())
     }
 
     /// Makes the changes visible to all readers, and permanent as the chosen durability states.

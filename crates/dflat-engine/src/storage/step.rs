@@ -1,5 +1,7 @@
 //! Steps of the history as a backend keeps them.
 
+use dflat_model::RowId;
+
 /// The number of a step. Later steps have larger numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StepId(pub i64);
@@ -13,4 +15,13 @@ pub struct StepRow<'a> {
     pub note: &'a [u8],
     /// The change record.
     pub record: &'a [u8],
+}
+
+/// A row that another program has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotedRow<'a> {
+    /// The row id.
+    pub row_id: RowId,
+    /// The payload before the first such change; `None` if there was no such row.
+    pub before: Option<&'a [u8]>,
 }

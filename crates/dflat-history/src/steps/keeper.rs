@@ -8,6 +8,8 @@ use dflat_engine::history::KeepHistory;
 use dflat_engine::storage::WriteTransaction;
 use dflat_model::Table;
 
+use super::strangers::take_notes;
+
 /// Keeps the history of an engine in the storage of the engine.
 #[derive(Debug, Default)]
 pub struct Keeper {
@@ -41,8 +43,9 @@ impl KeepHistory for Keeper {
     }
 
     fn prepare(&self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()> {
-        let _ = (writer, table);
-        Ok(())
+        writer.create(table)?;
+        writer.keep_notes(table)?;
+        take_notes(writer, table)
     }
 
     fn append(

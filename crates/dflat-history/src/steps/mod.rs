@@ -12,6 +12,7 @@ mod note;
 mod reverse;
 mod scope;
 mod step;
+mod strangers;
 mod undo;
 
 pub use backwards::{Backwards, StepSource, StoredStep};
@@ -21,4 +22,4 @@ pub use keeper::Keeper;
 pub use note::Note;
 pub use scope::{Author, Scope};
 pub use step::{Step, TableStep};
-pub use undo::{Conflict, Mode, Target, Undo, Undone};
+pub use undo::{Conflict, Mode, Target, Undo, Undone, notice};

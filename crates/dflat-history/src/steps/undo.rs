@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::rc::Rc;
 
 use dflat_engine::engine::{Engine, PerformOptions};
 use dflat_engine::storage::StepId;
@@ -75,6 +76,34 @@ pub struct Undo {
     pub mode: Mode,
 }
 
+/// Makes steps of the changes that programs without a history have made to these tables, in a
+/// transaction, if there are any.
+///
+/// # Errors
+/// Those of [`Engine::perform_here`].
+pub fn notice(engine: &Engine, tables: &[Table]) -> Result<()> {
+    let mut noted = Vec::new();
+    for table in tables {
+        if engine.has_noted_rows(table)? {
+            noted.push(table.clone());
+        }
+    }
+    if noted.is_empty() {
+        return Ok(());
+    }
+    let options = PerformOptions { write_first: true };
+    let handler = |transaction: &Rc<Transaction>| prepare(transaction, &noted);
+    engine.perform_here(noted.iter().cloned(), options, handler, |_| ())
+}
+
+/// Prepares tables for writing, by which the rows that other programs have changed become steps.
+fn prepare(transaction: &Transaction, tables: &[Table]) -> Result<()> {
+    for table in tables {
+        transaction.read_to_write(table, |_| Ok(()))?;
+    }
+    Ok(())
+}
+
 impl Undo {
     /// Undoes or redoes in a transaction over these tables, which must be all versioned ones.
     /// `None` if there is nothing to undo or redo.
@@ -94,14 +123,12 @@ impl Undo {
                 Target::Latest(_) | Target::Undone(_) => Ok(None),
             };
         }
-        let handler = |transaction: &std::rc::Rc<Transaction>| self.run(transaction, tables);
+        let handler = |transaction: &Rc<Transaction>| self.run(transaction, tables);
         engine.perform_here(tables.iter().cloned(), options, handler, |_| ())
     }
 
     fn run(&self, transaction: &Transaction, tables: &[Table]) -> Result<Option<Undone>> {
-        for table in tables {
-            transaction.read_to_write(table, |_| Ok(()))?;
-        }
+        prepare(transaction, tables)?;
         let Some(first) = tables.first() else {
             return Ok(None);
         };

@@ -1,5 +1,8 @@
-//! The history that a file keeps of versioned types.
+//! The history that a file keeps of versioned types: the steps, and the notes of rows that other
+//! programs have changed.
 
+mod notes;
 mod steps;
+mod triggers;
 
 pub(crate) use steps::steps_error;

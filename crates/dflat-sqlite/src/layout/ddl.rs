@@ -14,6 +14,8 @@ pub(crate) struct Names {
     pub(crate) main: String,
     /// The name of the main table as a text literal of SQL.
     pub(crate) main_text: String,
+    /// The table of the notes of rows that other programs have changed.
+    pub(crate) notes: String,
     /// The columns of the primary key.
     pub(crate) key_columns: Vec<String>,
     /// The secondary indexes, in the descriptor's order.
@@ -47,6 +49,7 @@ impl Names {
         Self {
             main: quoted(&table.name),
             main_text: literal(&table.name),
+            notes: quoted(&notes_name(table)),
             key_columns: (0..table.primary_key.len()).map(key_column).collect(),
             indexes: indexes.collect(),
         }
@@ -85,6 +88,11 @@ impl PlainIndexNames {
 
 /// The prefix of the names of tables that Dflat for Swift does not know.
 pub(crate) const LIBRARY_PREFIX: &str = "dflat__";
+
+/// The name of the table of the notes of a table's rows that other programs have changed.
+pub(crate) fn notes_name(table: &TableDescriptor) -> String {
+    format!("{LIBRARY_PREFIX}history_{}", table.name)
+}
 
 /// The table that records how far indexes with a condition are filled: up to a row id, or
 /// completely if the row id is NULL. The last entry of such an index does not show how far it is

@@ -38,6 +38,8 @@ pub(crate) enum TableStatement {
     DeleteEntry(usize),
     /// Records how far an index with a condition is filled.
     NoteFilled(usize),
+    /// The notes of rows that other programs have changed.
+    Noted,
 }
 
 /// How a statement uses the index at a position.
@@ -124,6 +126,7 @@ impl TableStatement {
                 let set = set.join(", ");
                 format!("UPDATE {main} SET {set}, p = ? WHERE rowid = ?")
             }
+            Self::Noted => format!("SELECT row_id, p FROM {} ORDER BY row_id", names.notes),
             Self::Delete => format!("DELETE FROM {main} WHERE rowid = ?"),
             Self::PutEntry(position) => {
                 let index = names.indexes.get(position)?;

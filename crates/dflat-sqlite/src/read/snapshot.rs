@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    Indexes, Records, Row, ScanPlan, Snapshot, StateId, StepId, StepRow, View,
+    Indexes, NotedRow, Records, Row, ScanPlan, Snapshot, StateId, StepId, StepRow, View,
 };
 use dflat_engine::{Error, Result};
 use dflat_model::Table;
@@ -266,6 +266,18 @@ impl Snapshot for SqliteSnapshot {
     ) -> Result<()> {
         let read = self.read(|connection| {
             let read = connection.steps(below, visit);
+            read.map_err(|error| steps_error(connection, error))
+        });
+        read.map(drop)
+    }
+
+    fn noted(
+        &mut self,
+        table: &Table,
+        visit: &mut dyn FnMut(NotedRow<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let read = self.read(|connection| {
+            let read = connection.noted(table, visit);
             read.map_err(|error| steps_error(connection, error))
         });
         read.map(drop)

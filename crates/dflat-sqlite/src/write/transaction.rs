@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    BaseState, Durability, IndexRepair, Indexes, Key, Records, Row, RowWrite, ScanPlan, Snapshot,
-    StateId, StepId, StepRow, WriteError, WriteTransaction,
+    BaseState, Durability, IndexRepair, Indexes, Key, NotedRow, Records, Row, RowWrite, ScanPlan,
+    Snapshot, StateId, StepId, StepRow, WriteError, WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
@@ -204,6 +204,17 @@ impl Snapshot for SqliteTransaction {
         })
     }
 
+    fn noted(
+        &mut self,
+        table: &Table,
+        visit: &mut dyn FnMut(NotedRow<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.read(|connection| {
+            let read = connection.noted(table, visit);
+            read.map_err(|error| steps_error(connection, error))
+        })
+    }
+
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {
         self.read(|connection| connection.indexes(table))
     }
@@ -345,6 +356,20 @@ impl WriteTransaction for SqliteTransaction {
         })
     }
 
+    fn keep_notes(&mut self, table: &Table) -> Result<()> {
+        self.write(|connection| {
+            let kept = connection.keep_notes(table);
+            kept.map_err(|error| notes_error(error, table))
+        })
+    }
+
+    fn forget_notes(&mut self, table: &Table, ends: bool) -> Result<()> {
+        self.write(|connection| {
+            let forgotten = connection.forget_notes(table, ends);
+            forgotten.map_err(|error| notes_error(error, table))
+        })
+    }
+
     fn commit(mut self: Box<Self>) -> Result<()> {
         let upkeep = Arc::clone(&self.upkeep);
         let lacks_records =
@@ -382,6 +407,10 @@ impl Drop for SqliteTransaction {
     fn drop(&mut self) {
         self.release();
     }
+}
+
+fn notes_error(error: SqliteError, table: &Table) -> Error {
+    error.into_error(format_args!("cannot keep the history of {}", table.name))
 }
 
 fn schema_error(error: SqliteError, table: &Table) -> Error {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use dflat_history::steps::{Backwards, Scope, Step};
 
+use super::strangers::notice_to_read;
 use crate::{Result, Workspace};
 
 /// The steps of a history, from the latest one back to the first. After an error it ends.
@@ -16,6 +17,7 @@ pub struct Log {
     workspace: Workspace,
     scope: Scope,
     steps: Backwards,
+    has_begun: bool,
     has_ended: bool,
 }
 
@@ -25,11 +27,15 @@ impl Log {
             workspace: workspace.clone(),
             scope,
             steps: Backwards::below(None),
+            has_begun: false,
             has_ended: false,
         }
     }
 
     fn read(&mut self) -> Result<Option<Step>> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            notice_to_read(&self.workspace)?;
+        }
         let mut source = self.workspace.engine();
         while let Some(stored) = self.steps.next(&mut source)? {
             let step = stored.step()?;

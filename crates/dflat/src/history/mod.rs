@@ -10,6 +10,7 @@
 //! type as ever.
 
 mod log;
+mod strangers;
 mod undo;
 
 use std::fmt;
@@ -91,6 +92,7 @@ impl History<'_> {
     /// # Cost
     /// All steps are read.
     pub fn blame<T: Object>(&self, key: T::Key<'_>) -> Result<Vec<Blame>> {
+        strangers::notice_to_read(self.workspace)?;
         let key = T::key_values(key);
         let object = self.workspace.source().get(&T::TABLE, &key)?;
         let row_id = object.map(|object| object.row_id());

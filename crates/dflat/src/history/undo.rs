@@ -1,9 +1,10 @@
 //! Undo and redo.
 
-use dflat_history::steps::{Author, Mode, StepId, Target, Undo, Undone};
+use dflat_history::steps::{Author, Mode, StepId, Target, Undo, Undone, notice};
 
 use super::History;
-use crate::{Result, Table};
+use super::strangers::versioned;
+use crate::Result;
 
 impl History<'_> {
     /// Undoes the latest change that is not undone: a transaction of this workspace, unless
@@ -114,17 +115,11 @@ impl History<'_> {
     }
 
     fn perform(&self, target: Target, mode: Mode) -> Result<Option<Undone>> {
+        let engine = self.workspace.engine();
         let undo = Undo { target, mode };
-        undo.perform(self.workspace.engine(), &self.versioned()?)
-    }
-
-    /// The versioned types, as the file describes them.
-    fn versioned(&self) -> Result<Vec<Table>> {
-        let Some(history) = self.workspace.engine().history() else {
-            return Ok(Vec::new());
-        };
-        let tables = self.workspace.untyped().stored_tables()?.into_iter();
-        let tables = tables.filter(|table| table.is_versioned);
-        tables.map(|table| Ok(history.same(table.table?))).collect()
+        let tables = versioned(self.workspace)?;
+        // Order: in a transaction of its own, whose steps stay if the undo is refused.
+        notice(engine, &tables)?;
+        undo.perform(engine, &tables)
     }
 }

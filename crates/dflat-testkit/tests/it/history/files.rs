@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dflat::Workspace;
+use dflat::{Object, Workspace};
 use dflat_engine::engine::EngineOptions;
 use dflat_history::steps::Keeper;
+use dflat_model::record::{Before, Change, ChangeRecord};
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 use rusqlite::Connection;
@@ -96,4 +97,42 @@ pub(crate) fn another(path: &Path) -> Workspace {
 pub(crate) fn without_history(path: &Path) -> Workspace {
     let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
     Workspace::on_backend(backend as Arc<_>, EngineOptions::default())
+}
+
+/// The bytes of an item.
+pub(crate) fn payload(id: &str, rank: i32) -> Vec<u8> {
+    let memory = Workspace::in_memory();
+    put(&memory, id, rank);
+    memory.get::<Item>(id).unwrap().unwrap().to_bytes()
+}
+
+/// Goes back over all steps, and checks that they lead from the stored items to none.
+pub(crate) fn leads_back(path: &Path) -> Result<(), String> {
+    let mut state = rows(path, "item");
+    for (_, record) in steps(path).iter().rev() {
+        let record = ChangeRecord::decode(record).map_err(|error| error.to_string())?;
+        let items = record.tables.iter();
+        for row in items
+            .filter(|table| table.table.name == "item")
+            .flat_map(|t| t.rows())
+        {
+            let row = row.map_err(|error| error.to_string())?;
+            let after = state.remove(&row.row_id.0);
+            let before = match (row.change, after) {
+                (Change::Inserted, Some(_)) => None,
+                (Change::Updated(Before::Object(before)), Some(_))
+                | (Change::Deleted(Some(before)), None) => Some(before.to_vec()),
+                (Change::Updated(Before::Difference(difference)), Some(after)) => {
+                    let before = difference.apply(&after);
+                    Some(before.map_err(|error| error.to_string())?)
+                }
+                (change, after) => return Err(format!("{change:?} does not fit {after:?}")),
+            };
+            state.extend(before.map(|before| (row.row_id.0, before)));
+        }
+    }
+    match state.is_empty() {
+        true => Ok(()),
+        false => Err(format!("the steps lead back to {state:?}")),
+    }
 }

@@ -2,8 +2,10 @@
 
 mod blame;
 mod conflicts;
+mod faults;
 mod files;
 mod model;
 mod random_programs;
 mod steps;
+mod strangers;
 mod undo;
