@@ -55,24 +55,13 @@ impl Connection {
             Error::with_source(ErrorKind::Io, message, error)
         })?;
         let client = client.map_err(|error| failed("connect to the server", error))?;
-        let mut connection = Self {
+        let connection = Self {
             client,
             statements: HashMap::new(),
         };
         let opened = connection.batch(&server.session);
-        let opened = opened.and_then(|()| connection.prepare_fetches());
         opened.map_err(|error| failed("connect to the server", error))?;
         Ok(connection)
-    }
-
-    /// Prepares the statements that fetch rows of a cursor. The server describes their rows by the
-    /// cursor that is open, and all cursors have the same columns.
-    fn prepare_fetches(&mut self) -> Answer<()> {
-        self.batch("BEGIN; DECLARE c NO SCROLL CURSOR FOR SELECT 0::bigint, ''::bytea, ''::bytea")?;
-        for (_, fetch) in FETCHES {
-            self.statement(fetch)?;
-        }
-        self.batch("COMMIT")
     }
 
     /// Whether the connection has ended.
@@ -147,10 +136,19 @@ impl Connection {
         params: Params<'_>,
     ) -> Answer<Vec<Row>> {
         let declare = self.statement(&format!("DECLARE c NO SCROLL CURSOR FOR {query}"))?;
-        let fetch = self.statement(FETCHES[0].1)?;
+        let [(_, first), ..] = FETCHES;
+        // The server describes the rows of a fetch by the cursor that is open when it is prepared.
+        // All cursors have the same columns.
+        let Some(fetch) = self.statements.get(first) else {
+            let begun = self.client.batch_execute(begin);
+            let declared = self.client.execute(&declare, params);
+            let (begun, declared) = wait(join(begun, declared));
+            begun.and(declared)?;
+            return self.fetch(first);
+        };
         let begun = self.client.batch_execute(begin);
         let declared = self.client.execute(&declare, params);
-        let fetched = self.client.query(&fetch, &[]);
+        let fetched = self.client.query(fetch, &[]);
         let (begun, (declared, fetched)) = wait(join(begun, join(declared, fetched)));
         begun.and(declared).and(fetched)
     }

@@ -14,7 +14,7 @@ use crate::server::{new_schema, server, sql};
 const TRANSACTIONS: i32 = 6;
 
 /// Every message of this many is cut; all with `DFLAT_FAULTS_ALL` in the environment.
-const EACH: u64 = 5;
+const EACH: u64 = 23;
 
 fn data(rank: i32) -> ItemData {
     ItemData {
