@@ -90,6 +90,10 @@ impl RunWriter {
             self.keys.append(key)?;
             self.key_ends.append(&self.keys.len().to_le_bytes())?;
         }
+        let place = Place {
+            offset: self.content_len + self.block.len() as u64,
+            len: record.len() as u64,
+        };
         self.block.extend_from_slice(record);
         let end = self.block.len() as u64;
         self.ends.append(&(end as u32).to_le_bytes())?;
@@ -97,7 +101,6 @@ impl RunWriter {
         if let Some(content) = &mut self.content {
             content.add_length(record.len() as u64);
         }
-        let place = Place::new(self.blocks_count, self.in_block as u64);
         self.in_block += 1;
         self.count += 1;
         Ok(place)

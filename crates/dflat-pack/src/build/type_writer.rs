@@ -9,7 +9,9 @@ use super::scratch::Scratch;
 use super::sorter::Sorter;
 use crate::codec::Compression;
 use crate::content::TypeContent;
-use crate::layout::{Place, SlotForm, SlotsLayout, TypeLayout, append, key_hash};
+use crate::layout::{
+    ALIGN, LEN_BITS_MAX, Place, SlotForm, SlotsLayout, TypeLayout, append, key_hash,
+};
 
 /// Takes the objects of a type in the order of their keys.
 pub(super) struct TypeWriter {
@@ -21,6 +23,8 @@ pub(super) struct TypeWriter {
     /// The entries of each index.
     indexes: Vec<Sorter>,
     record: Vec<u8>,
+    /// The length of the longest object.
+    len_max: u64,
 }
 
 /// An object to write.
@@ -48,6 +52,7 @@ impl TypeWriter {
             hashes: sorter(),
             indexes: (0..indexes).map(|_| sorter()).collect(),
             record: Vec::new(),
+            len_max: 0,
         }
     }
 
@@ -57,8 +62,11 @@ impl TypeWriter {
         self.record.clear();
         self.record
             .extend_from_slice(&key_hash(object.key).to_be_bytes());
-        self.record.extend_from_slice(&place.0.to_be_bytes());
+        // The length follows the offset, in the bits that no offset has.
+        let place_bits = (place.offset / ALIGN) << LEN_BITS_MAX | SlotForm::short(place.len);
+        self.record.extend_from_slice(&place_bits.to_be_bytes());
         self.hashes.push(&self.record, &[])?;
+        self.len_max = self.len_max.max(place.len);
         for (index, values) in self.indexes.iter_mut().zip(object.entries) {
             if let Some(values) = values {
                 self.record.clear();
@@ -77,7 +85,12 @@ impl TypeWriter {
         descriptor: &[u8],
     ) -> Result<(TypeLayout, TypeContent)> {
         let (objects, content) = self.objects.finish(out)?;
-        let slots = write_slots(out, self.hashes, objects.count, objects.blocks_count)?;
+        let form = SlotForm::of(objects.content_len, self.len_max).ok_or_else(|| {
+            let bytes = objects.content_len;
+            let message = format!("cannot build a pack: {bytes} bytes of a type are too many");
+            Error::new(ErrorKind::InvalidArgument, message)
+        })?;
+        let slots = write_slots(out, self.hashes, objects.count, form)?;
         let mut indexes = Vec::new();
         for index in self.indexes {
             let mut run = RunWriter::new(&self.scratch, self.compression, None);
@@ -99,12 +112,8 @@ impl TypeWriter {
 
 /// Writes the table of keys: each in the first free slot from its own on, in the order of their
 /// hashes, so that the table is written from its start to its end.
-fn write_slots(out: &mut Output, hashes: Sorter, keys: u64, blocks: u64) -> Result<SlotsLayout> {
+fn write_slots(out: &mut Output, hashes: Sorter, keys: u64, form: SlotForm) -> Result<SlotsLayout> {
     const WRITTEN_BYTES: usize = 64 * 1024;
-    let form = SlotForm::of(blocks).ok_or_else(|| {
-        let message = format!("cannot build a pack: {blocks} blocks of a type are too many");
-        Error::new(ErrorKind::InvalidArgument, message)
-    })?;
     let mut hashes = hashes.finish()?;
     let mut count = 0;
     let section = out.section(|write| {
@@ -116,7 +125,11 @@ fn write_slots(out: &mut Output, hashes: Sorter, keys: u64, blocks: u64) -> Resu
                     .get(at)
                     .map_or(0, |bytes| u64::from_be_bytes(*bytes))
             };
-            let (hash, place) = (number(0), Place(number(1)));
+            let (hash, place) = (number(0), number(1));
+            let place = Place {
+                offset: (place >> LEN_BITS_MAX) * ALIGN,
+                len: place & ((1 << LEN_BITS_MAX) - 1),
+            };
             let home = SlotForm::home(hash, keys);
             while count < home {
                 append(0, form.width, &mut bytes);
@@ -131,5 +144,9 @@ fn write_slots(out: &mut Output, hashes: Sorter, keys: u64, blocks: u64) -> Resu
         }
         write(&bytes)
     })?;
-    Ok(SlotsLayout { count, section })
+    Ok(SlotsLayout {
+        count,
+        form,
+        section,
+    })
 }

@@ -1,7 +1,7 @@
 //! The directory: the types of a pack, and the places of their parts in the file.
 
 use super::input::Input;
-use super::{ALIGN, DATA_ALIGN, padding};
+use super::{ALIGN, DATA_ALIGN, SlotForm, padding};
 
 /// Bytes of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +55,7 @@ pub(crate) struct RunLayout {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlotsLayout {
     pub(crate) count: u64,
+    pub(crate) form: SlotForm,
     pub(crate) section: Section,
 }
 
@@ -87,6 +88,8 @@ impl Directory {
             out.extend_from_slice(&ty.descriptor);
             put_run(&mut out, &ty.objects);
             put(&mut out, ty.slots.count);
+            let form = ty.slots.form;
+            out.extend_from_slice(&[form.width, form.offset_bits, form.len_bits]);
             put_section(&mut out, ty.slots.section);
             put(&mut out, ty.indexes.len() as u64);
             ty.indexes.iter().for_each(|run| put_run(&mut out, run));
@@ -104,6 +107,11 @@ impl Directory {
             let objects = run(&mut input)?;
             let slots = SlotsLayout {
                 count: input.number()?,
+                form: SlotForm {
+                    width: input.byte()?,
+                    offset_bits: input.byte()?,
+                    len_bits: input.byte()?,
+                },
                 section: section(&mut input)?,
             };
             let mut indexes = Vec::new();

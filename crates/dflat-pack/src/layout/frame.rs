@@ -10,9 +10,6 @@ use crate::digest::Digest;
 /// changed as a text.
 pub(crate) const MAGIC: [u8; 8] = *b"\x93DPACK\r\n";
 
-/// The version of the format.
-const VERSION: u8 = 1;
-
 /// The kinds of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -20,6 +17,16 @@ pub(crate) enum Kind {
     Whole = 0,
     /// Changes over another pack.
     Layer = 1,
+}
+
+impl Kind {
+    /// The version of the format of such files.
+    const fn version(self) -> u8 {
+        match self {
+            Self::Whole => 2,
+            Self::Layer => 1,
+        }
+    }
 }
 
 /// The algorithm of the digest: BLAKE3 with 256 bits.
@@ -33,7 +40,7 @@ pub(crate) const fn header_of(kind: Kind) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     let (magic, _) = header.split_at_mut(MAGIC.len());
     magic.copy_from_slice(&MAGIC);
-    header[8] = VERSION;
+    header[8] = kind.version();
     header[10] = kind as u8;
     header[11] = BLAKE3;
     header
@@ -49,7 +56,7 @@ pub(crate) fn kind_of(header: &[u8; HEADER_BYTES]) -> Result<Kind, &'static str>
     let [magic @ .., version, _, kind, algorithm, _, _, _, _] = header;
     Err(match () {
         () if *magic != MAGIC => "it is no pack",
-        () if *version > VERSION => "a newer version of Dflat has written it",
+        () if *version > Kind::Whole.version() => "a newer version of Dflat has written it",
         () if *kind > Kind::Layer as u8 => "this version of Dflat does not know its kind",
         () if *algorithm != BLAKE3 => "this version of Dflat does not know how its name is made",
         () => "its header is damaged",

@@ -9,7 +9,7 @@ mod place;
 pub(crate) use directory::{Directory, Extent, RunLayout, Section, SlotsLayout, TypeLayout};
 pub(crate) use frame::{FOOTER_BYTES, Footer, HEADER_BYTES, Kind, MAGIC, header_of, kind_of};
 pub(crate) use packed::{Packed, append, width_of};
-pub(crate) use place::{BlockEntry, Place, SlotForm};
+pub(crate) use place::{BlockEntry, LEN_BITS_MAX, Place, SlotForm};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A block is full when another record would make it larger than this.

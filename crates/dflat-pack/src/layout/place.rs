@@ -1,24 +1,13 @@
-//! Places of records: the block, and the record in the block.
+//! Places of objects, and the slots that lead to them.
 
-/// The bits of a place that number the record in its block.
-const PLACE_SHIFT: u32 = 8;
+use super::ALIGN;
 
-/// The place of a record: the number of its block, times 256, and its number in the block.
+/// The place of an object in the blocks of its run, one behind the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place(pub(crate) u64);
-
-impl Place {
-    pub(crate) const fn new(block: u64, record: u64) -> Self {
-        Self(block << PLACE_SHIFT | record)
-    }
-
-    pub(crate) const fn block(self) -> u64 {
-        self.0 >> PLACE_SHIFT
-    }
-
-    pub(crate) const fn record(self) -> u64 {
-        self.0 & ((1 << PLACE_SHIFT) - 1)
-    }
+pub(crate) struct Place {
+    pub(crate) offset: u64,
+    /// The length of the object; 0 in a slot that does not have it.
+    pub(crate) len: u64,
 }
 
 /// The numbers that a run stores for each block.
@@ -55,28 +44,42 @@ impl BlockEntry {
     }
 }
 
-/// How the slots of a hash table are written: each has a place plus one in its low bits, so that
-/// zero is an empty slot, and as many bits of the key's hash above.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How the slots of a hash table are written. From its low bits up, a slot has the offset of an
+/// object in units of 8 bytes plus one, so that zero is an empty slot; the length of the object, or
+/// 0 if it does not fit; and as many bits of the key's hash as are left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlotForm {
     /// The bytes of a slot.
     pub(crate) width: u8,
-    place_bits: u32,
+    pub(crate) offset_bits: u8,
+    pub(crate) len_bits: u8,
 }
 
 /// A slot has at least so many bits of the hash, so that few other keys are compared.
 const HASH_BITS_MIN: u32 = 12;
 
+/// Longer objects have blocks of their own, which say how long they are.
+pub(crate) const LEN_BITS_MAX: u32 = 12;
+
 impl SlotForm {
-    /// The form for a run with so many blocks; `None` if they are too many.
-    pub(crate) fn of(blocks: u64) -> Option<Self> {
-        let last = blocks.checked_shl(PLACE_SHIFT)?;
-        let place_bits = u64::BITS - last.leading_zeros();
-        let width = (place_bits + HASH_BITS_MIN).div_ceil(8);
-        (width <= 8 && last >> PLACE_SHIFT == blocks).then_some(Self {
+    /// The form for objects in blocks of so many bytes, the longest of which has `len_max` bytes;
+    /// `None` if the blocks are too long.
+    pub(crate) fn of(content_len: u64, len_max: u64) -> Option<Self> {
+        let bits = |number: u64| u64::BITS - number.leading_zeros();
+        let offset_bits = bits(content_len / ALIGN).max(1);
+        let len_bits = bits(len_max).clamp(1, LEN_BITS_MAX);
+        let width = (offset_bits + len_bits + HASH_BITS_MIN).div_ceil(8);
+        (width <= 8).then_some(Self {
             width: width as u8,
-            place_bits,
+            offset_bits: offset_bits as u8,
+            len_bits: len_bits as u8,
         })
+    }
+
+    /// Whether slots of this form have something of all their parts.
+    pub(crate) fn is_sound(self) -> bool {
+        let bits = u32::from(self.offset_bits) + u32::from(self.len_bits);
+        (1..=8).contains(&self.width) && self.offset_bits > 0 && bits < 8 * u32::from(self.width)
     }
 
     /// The number of slots in which the first slots of all keys lie.
@@ -85,24 +88,47 @@ impl SlotForm {
     }
 
     /// The slot from which on a key is stored.
+    #[inline]
     pub(crate) const fn home(hash: u64, keys: u64) -> u64 {
         ((hash as u128 * Self::slots(keys) as u128) >> 64) as u64
     }
 
-    const fn hash_part(self, hash: u64) -> u64 {
-        hash << self.place_bits << (64 - 8 * self.width as u32) >> (64 - 8 * self.width as u32)
+    /// The part of a slot that is of the hash.
+    #[inline]
+    pub(crate) const fn hash_part(self, hash: u64) -> u64 {
+        let unused = 64 - 8 * self.width as u32;
+        hash << (self.offset_bits + self.len_bits) << unused >> unused
+    }
+
+    /// A length that a slot may have, or 0.
+    pub(crate) const fn short(len: u64) -> u64 {
+        if len >> LEN_BITS_MAX == 0 { len } else { 0 }
+    }
+
+    const fn fits(self, len: u64) -> bool {
+        len >> self.len_bits == 0
     }
 
     pub(crate) const fn slot(self, hash: u64, place: Place) -> u64 {
-        self.hash_part(hash) | (place.0 + 1)
+        let len = if self.fits(place.len) { place.len } else { 0 };
+        self.hash_part(hash) | len << self.offset_bits | (place.offset / ALIGN + 1)
     }
 
-    /// The place in a slot that is not empty, if the slot may be that of a key with this hash.
-    pub(crate) const fn place(self, slot: u64, hash: u64) -> Option<Place> {
-        let place = slot & ((1 << self.place_bits) - 1);
-        match place > 0 && slot ^ place == self.hash_part(hash) {
-            true => Some(Place(place - 1)),
-            false => None,
+    /// The place in a slot that is not empty, if the slot may be that of a key whose hash has this
+    /// part.
+    #[inline]
+    pub(crate) const fn place(self, slot: u64, hash_part: u64) -> Option<Place> {
+        let rest = slot ^ hash_part;
+        if rest >> (self.offset_bits + self.len_bits) != 0 {
+            return None;
+        }
+        let offset = rest & ((1 << self.offset_bits) - 1);
+        match offset.checked_sub(1) {
+            Some(offset) => Some(Place {
+                offset: offset * ALIGN,
+                len: rest >> self.offset_bits,
+            }),
+            None => None,
         }
     }
 }
@@ -113,24 +139,43 @@ mod tests {
 
     #[test]
     fn slots_give_their_places_back() {
-        for blocks in [1, 2, 255, 256, 1 << 20, (1 << 36) - 1] {
-            let form = SlotForm::of(blocks).expect("they are not too many");
-            for place in [Place::new(0, 0), Place::new(blocks - 1, 255)] {
-                for hash in [0, u64::MAX, 0x1234_5678_9abc_def0] {
-                    let slot = form.slot(hash, place);
-                    assert_ne!(slot, 0);
-                    assert!(form.width == 8 || slot < 1 << (8 * form.width));
-                    assert_eq!(form.place(slot, hash), Some(place), "{blocks} {hash}");
-                    assert_eq!(form.place(slot, hash ^ 1), None);
-                    assert_eq!(
-                        (place.block(), place.record()),
-                        (place.0 / 256, place.0 % 256)
-                    );
+        for (content, len_max) in [(8, 1), (120, 120), (4096, 4096), (1 << 40, 1 << 20)] {
+            let form = SlotForm::of(content, len_max).expect("they are not too long");
+            assert!(form.is_sound());
+            for offset in [0, content - 8] {
+                for len in [1, len_max] {
+                    for hash in [0, u64::MAX, 0x1234_5678_9abc_def0] {
+                        let slot = form.slot(hash, Place { offset, len });
+                        assert_ne!(slot, 0);
+                        assert!(form.width == 8 || slot < 1 << (8 * form.width));
+                        let len = if len < 4096 { len } else { 0 };
+                        let place = form.place(slot, form.hash_part(hash));
+                        assert_eq!(place, Some(Place { offset, len }), "{content} {hash}");
+                        assert_eq!(form.place(slot, form.hash_part(hash ^ 1)), None);
+                    }
                 }
             }
         }
-        assert_eq!(SlotForm::of(u64::MAX), None);
-        assert_eq!(SlotForm::of(1 << 50), None);
+        assert_eq!(SlotForm::of(u64::MAX, 1), None);
+    }
+
+    #[test]
+    fn forms_without_room_are_refused() {
+        let form = |width, offset_bits, len_bits| SlotForm {
+            width,
+            offset_bits,
+            len_bits,
+        };
+        assert!(form(3, 11, 12).is_sound());
+        for form in [
+            form(0, 1, 1),
+            form(9, 1, 1),
+            form(3, 12, 12),
+            form(3, 0, 12),
+            form(8, 255, 255),
+        ] {
+            assert!(!form.is_sound(), "{form:?}");
+        }
     }
 
     #[test]

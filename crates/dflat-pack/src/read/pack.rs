@@ -18,7 +18,7 @@ use crate::layer::Layer;
 /// An immutable collection of objects in one file, which is named by its content.
 ///
 /// Clones share one open file. Any thread may read at any time; reads take no lock. The places of
-/// the objects are in memory: about 10 bytes for each object, 2 bytes for each entry of an index,
+/// the objects are in memory: about 11 bytes for each object, 2 bytes for each entry of an index,
 /// and 24 bytes and one key for each block of 4 KiB of either. The objects are read from the file.
 ///
 /// # Layers

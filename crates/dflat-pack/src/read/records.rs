@@ -5,6 +5,7 @@ use std::ops::Range;
 use dflat_engine::Result;
 
 use super::run::Run;
+use crate::layout::Place;
 
 /// The bytes that are read at once by a reader that goes through a run.
 const AHEAD_BYTES: u64 = 128 * 1024;
@@ -42,6 +43,8 @@ pub(crate) struct RecordReader {
     stored: Vec<u8>,
     /// The block of the record that was read last.
     last: usize,
+    /// The key of an object that is compared.
+    pub(super) key: Vec<u8>,
 }
 
 impl RecordReader {
@@ -52,6 +55,7 @@ impl RecordReader {
             bytes: Vec::new(),
             stored: Vec::new(),
             last: 0,
+            key: Vec::new(),
         }
     }
 
@@ -107,13 +111,29 @@ impl RecordReader {
         }
         if !self.blocks.contains(&block) {
             if reach == Reach::Record && !self.check_blocks && !run.is_compressed() {
-                return self.alone(run, block, span);
+                let start = run.bytes(&(block..block + 1)).start + span.start as u64;
+                return self.alone(run, start, span.end - span.start);
             }
             self.fill(run, reached(run, block, reach))?;
         }
         let held = run.bytes(&self.blocks).start;
         let start = (run.bytes(&(block..block + 1)).start - held) as usize;
         Ok(Lent::Buffer(start + span.start..start + span.end))
+    }
+
+    /// As [`load`](Self::load), of the object at a place that a slot has.
+    #[inline]
+    pub(super) fn load_at(&mut self, run: &Run, place: Place) -> Result<Lent> {
+        if place.len > 0 && !run.is_compressed() && run.has_room(place) {
+            if let Some(lent) = run.mapped_at(place, self.check_blocks)? {
+                return Ok(Lent::Mapped(lent));
+            }
+            if !self.check_blocks {
+                return self.alone(run, place.offset, place.len as usize);
+            }
+        }
+        let (block, position) = run.locate(place.offset)?;
+        self.load_from(run, block, position, Reach::Record)
     }
 
     /// Brings a block and those behind it into the buffer. Returns the blocks and their bytes.
@@ -127,10 +147,8 @@ impl RecordReader {
     }
 
     /// Reads the bytes of one record.
-    fn alone(&mut self, run: &Run, block: usize, span: Range<usize>) -> Result<Lent> {
+    fn alone(&mut self, run: &Run, start: u64, len: usize) -> Result<Lent> {
         self.blocks = 0..0;
-        let start = run.bytes(&(block..block + 1)).start + span.start as u64;
-        let len = span.end - span.start;
         let bytes = sized(&mut self.bytes, &(0..len as u64));
         run.file().read(run.offset(start), bytes)?;
         Ok(Lent::Buffer(0..len))

@@ -13,7 +13,8 @@ use crate::codec::{Compression, RATIO_MAX};
 use crate::failure::damaged;
 use crate::file::PackFile;
 use crate::layout::{
-    ALIGN, BLOCK_RECORDS, BlockEntry, Extent, Packed, Place, RunLayout, Section, padding,
+    ALIGN, BLOCK_BYTES, BLOCK_RECORDS, BlockEntry, Extent, Packed, Place, RunLayout, Section,
+    padding,
 };
 
 /// Appends the encoded key of a record.
@@ -36,6 +37,8 @@ pub(crate) struct Run {
     /// Each record begins at a multiple of this in its block.
     align: u64,
     blocks: Vec<BlockEntry>,
+    /// For each stretch of [`BLOCK_BYTES`] of the blocks of objects, the block with its first byte.
+    stretches: Vec<u32>,
     ends: Packed,
     key_ends: Packed,
     keys: Vec<u8>,
@@ -74,7 +77,7 @@ impl Run {
         let (stored, after) = stored.as_chunks::<8>();
         let blocks = section(file, layout.blocks)?;
         let (entries, rest) = blocks.as_chunks::<{ BlockEntry::BYTES }>();
-        let run = Self {
+        let mut run = Self {
             file: Arc::clone(file),
             data: layout.data,
             count: layout.count,
@@ -87,6 +90,7 @@ impl Run {
             },
             align: if is_aligned { ALIGN } else { 1 },
             blocks: entries.iter().map(BlockEntry::from_bytes).collect(),
+            stretches: Vec::new(),
             ends: packed(layout.ends, layout.ends_width, layout.count)?,
             key_ends: packed(layout.key_ends, layout.key_ends_width, layout.blocks_count)?,
             keys: section(file, layout.keys)?,
@@ -94,9 +98,81 @@ impl Run {
         let is_whole = rest.is_empty() && run.blocks.len() as u64 == layout.blocks_count;
         let is_whole = is_whole && after.is_empty() && run.has_sound_stored();
         match is_whole && run.has_sound_blocks() && run.has_sound_keys() {
-            true => Ok(run),
+            true => {
+                if is_aligned {
+                    run.stretches = run.stretches();
+                }
+                Ok(run)
+            }
             false => Err(why()),
         }
+    }
+
+    fn stretches(&self) -> Vec<u32> {
+        if u32::try_from(self.blocks.len()).is_err() {
+            return Vec::new();
+        }
+        let mut stretches = Vec::with_capacity(self.content_len as usize / BLOCK_BYTES + 1);
+        let mut block = 0;
+        for start in (0..self.content_len).step_by(BLOCK_BYTES) {
+            while self.start_of(block + 1).is_some_and(|next| next <= start) {
+                block += 1;
+            }
+            stretches.push(block as u32);
+        }
+        stretches
+    }
+
+    /// The offset of a block; `None` if there is no such block.
+    #[inline]
+    fn start_of(&self, block: usize) -> Option<u64> {
+        self.blocks.get(block).map(|block| block.offset)
+    }
+
+    /// The block with the byte at an offset; the last one if there is no such byte.
+    #[inline]
+    pub(super) fn block_at(&self, offset: u64) -> usize {
+        let Some(first) = self.stretches.get((offset / BLOCK_BYTES as u64) as usize) else {
+            let after = self.blocks.partition_point(|block| block.offset <= offset);
+            return after.saturating_sub(1);
+        };
+        // A stretch has few blocks, and no block is empty.
+        let mut block = *first as usize;
+        while self.start_of(block + 1).is_some_and(|next| next <= offset) {
+            block += 1;
+        }
+        block
+    }
+
+    /// The block and the position of the record that begins at an offset.
+    #[inline]
+    pub(super) fn locate(&self, offset: u64) -> Result<(usize, u64)> {
+        let block = self.block_at(offset);
+        let positions = self.positions(block);
+        let start = offset.saturating_sub(self.bytes(&(block..block + 1)).start);
+        if start == 0 && !positions.is_empty() {
+            return Ok((block, positions.start));
+        }
+        // The record begins behind the end of the one before.
+        let (mut low, mut high) = (positions.start, positions.end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.next_start(middle) < start {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        match low + 1 < positions.end && self.next_start(low) == start {
+            true => Ok((block, low + 1)),
+            false => Err(self.damaged("a place has no record")),
+        }
+    }
+
+    /// Where a record behind the one at a position begins, if it is in the same block.
+    #[inline]
+    fn next_start(&self, position: u64) -> u64 {
+        let end = self.ends.get(position).unwrap_or(0);
+        end.saturating_add(padding(end, self.align))
     }
 
     /// Whether the blocks have all bytes and all records, in order.
@@ -227,6 +303,26 @@ impl Run {
         Ok(Some(place))
     }
 
+    /// The bytes of an object in the mapped file, if it is mapped and its blocks are not
+    /// compressed. Its block is compared with its checksum once, if it is to be checked.
+    #[inline]
+    pub(super) fn mapped_at(&self, place: Place, check: bool) -> Result<Option<Range<usize>>> {
+        let Some(map) = self.file.mapped() else {
+            return Ok(None);
+        };
+        if check {
+            let block = self.block_at(place.offset);
+            let bytes = self.bytes(&(block..block + 1));
+            if place.offset + place.len > bytes.end {
+                return Err(self.damaged("a place has no record"));
+            }
+            let stored = self.offset(bytes.start) as usize..self.offset(bytes.end) as usize;
+            self.check_once(block, map.get(stored).unwrap_or_default())?;
+        }
+        let start = self.offset(place.offset) as usize;
+        Ok(Some(start..start + place.len as usize))
+    }
+
     #[inline]
     fn check_once(&self, block: usize, stored: &[u8]) -> Result<()> {
         let bit = 1 << (block % 64);
@@ -266,21 +362,21 @@ impl Run {
         after.saturating_sub(1)
     }
 
-    /// The position of a record in the run.
-    pub(super) fn position(&self, place: Place) -> Result<u64> {
-        let positions = usize::try_from(place.block()).map(|block| self.positions(block));
-        let position = positions.ok().and_then(|positions| {
-            let position = positions.start.checked_add(place.record())?;
-            positions.contains(&position).then_some(position)
-        });
-        position.ok_or_else(|| self.damaged("a place has no record"))
+    /// The place of a record. `hint` as for [`block_of`](Self::block_of).
+    pub(super) fn place(&self, position: u64, hint: usize) -> Result<Place> {
+        let block = self.block_of(position, hint);
+        let span = self.span(block, position)?;
+        Ok(Place {
+            offset: self.bytes(&(block..block + 1)).start + span.start as u64,
+            len: (span.end - span.start) as u64,
+        })
     }
 
-    /// The place of a record. `hint` as for [`block_of`](Self::block_of).
-    pub(super) fn place(&self, position: u64, hint: usize) -> Place {
-        let block = self.block_of(position, hint);
-        let record = position.saturating_sub(self.positions(block).start);
-        Place::new(block as u64, record)
+    /// Whether an object of this length may be at an offset.
+    #[inline]
+    pub(super) fn has_room(&self, place: Place) -> bool {
+        let end = place.offset.checked_add(place.len);
+        end.is_some_and(|end| end <= self.content_len)
     }
 
     /// The bytes of a record in its block.
@@ -381,6 +477,7 @@ mod tests {
             checked: Vec::new(),
             align: ALIGN,
             blocks: vec![block],
+            stretches: Vec::new(),
             ends: Packed::new(ends.as_flattened().to_vec(), 8, 2).expect("there are two"),
             key_ends: Packed::new(vec![0; 2], 2, 1).expect("there is one"),
             keys: Vec::new(),

@@ -10,7 +10,7 @@ use crate::layout::{Packed, Place, SlotForm, SlotsLayout};
 /// The largest numbers of slots and of places that a look-up goes through. Keys come in tables that
 /// this library writes within fewer slots, unless the hashes of many keys are equal. A table of
 /// another program may have any slots, and must not make a look-up read all objects.
-const SLOTS_MAX: usize = 4096;
+const SLOTS_MAX: u64 = 4096;
 const PLACES_MAX: usize = 16;
 
 /// The table, in memory.
@@ -22,36 +22,45 @@ pub(super) struct Slots {
     keys: u64,
 }
 
+/// A step of a look-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Candidate {
+    /// The key may be that of the object at this place.
+    At(Place),
+    /// The table has more places that fit the hash than a look-up may read: the key is to be looked
+    /// up in the order of the keys.
+    InOrder,
+}
+
 impl Slots {
-    pub(super) fn load(
-        file: &PackFile,
-        layout: &SlotsLayout,
-        keys: u64,
-        blocks: u64,
-    ) -> Result<Self> {
+    pub(super) fn load(file: &PackFile, layout: &SlotsLayout, keys: u64) -> Result<Self> {
         let bytes = section(file, layout.section)?;
-        let form = SlotForm::of(blocks);
-        let slots = form.and_then(|form| Packed::new(bytes, form.width, layout.count));
-        let found = form.zip(slots);
-        let (form, slots) =
-            found.ok_or_else(|| damaged(file.path(), "the table of keys has the wrong size"))?;
+        let form = layout.form;
+        let sound = form.is_sound().then_some(form.width);
+        let slots = sound.and_then(|width| Packed::new(bytes, width, layout.count));
+        let slots =
+            slots.ok_or_else(|| damaged(file.path(), "the table of keys has the wrong size"))?;
         Ok(Self { slots, form, keys })
     }
 
-    /// The places of the objects whose key may have this hash. `None` says that the table has more
-    /// of them than a look-up may read: the key is to be looked up in the order of the keys.
-    pub(super) fn places(&self, hash: u64) -> impl Iterator<Item = Option<Place>> {
+    /// The places of the objects whose key may have this hash.
+    #[inline]
+    pub(super) fn candidates(&self, hash: u64) -> Candidates<'_> {
         let home = SlotForm::home(hash, self.keys);
-        let slots = (home..).map_while(|at| self.slots.get(at).filter(|slot| *slot != 0));
-        let mut places = 0;
-        slots.enumerate().filter_map(move |(number, slot)| {
-            if number >= SLOTS_MAX || places >= PLACES_MAX {
-                return Some(None);
-            }
-            let place = self.form.place(slot, hash)?;
-            places += 1;
-            Some(Some(place))
-        })
+        Candidates {
+            slots: self,
+            hash_part: self.form.hash_part(hash),
+            at: home,
+            end: home + SLOTS_MAX,
+            places: 0,
+        }
+    }
+
+    /// Brings the first slot of a hash into the processor's cache. The result has no meaning.
+    #[inline]
+    pub(super) fn touch(&self, hash: u64) -> u64 {
+        let home = SlotForm::home(hash, self.keys);
+        self.slots.get(home).unwrap_or(0)
     }
 
     /// Whether this is the table of the keys with these hashes and places, which are in order.
@@ -66,5 +75,36 @@ impl Slots {
             next = at + 1;
         }
         self.slots.get(next).is_none()
+    }
+}
+
+/// The steps of a look-up.
+pub(super) struct Candidates<'s> {
+    slots: &'s Slots,
+    hash_part: u64,
+    at: u64,
+    end: u64,
+    places: usize,
+}
+
+impl Iterator for Candidates<'_> {
+    type Item = Candidate;
+
+    #[inline]
+    fn next(&mut self) -> Option<Candidate> {
+        loop {
+            let slot = self.slots.slots.get(self.at).filter(|slot| *slot != 0)?;
+            if self.at >= self.end {
+                return Some(Candidate::InOrder);
+            }
+            self.at += 1;
+            if let Some(place) = self.slots.form.place(slot, self.hash_part) {
+                if self.places >= PLACES_MAX {
+                    return Some(Candidate::InOrder);
+                }
+                self.places += 1;
+                return Some(Candidate::At(place));
+            }
+        }
     }
 }

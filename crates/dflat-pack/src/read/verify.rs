@@ -261,8 +261,8 @@ impl<'s> Checker<'s> {
         if position > 0 && self.last >= bytes {
             return Err(run.damaged("its key is not above the one before"));
         }
-        let before = self.places.last().map_or(0, |(_, place)| place.block());
-        let place = run.place(position, before as usize);
+        let before = self.places.last().map_or(0, |(_, place)| place.offset);
+        let place = run.place(position, run.block_at(before))?;
         self.places.push((key_hash(&bytes), place));
         if self.stored.below(&mut self.lookups, &bytes)? != position {
             return Err(run.damaged("its key is in another block"));

@@ -31,27 +31,34 @@ struct Table {
     start: usize,
     width: usize,
     count: usize,
-    /// The bits of a slot below those of the hash.
+    /// The bits of a slot that are of a place, below those of the hash.
     place_bits: u32,
+    /// Those of its offset.
+    offset_bits: u32,
+    /// The place of the entries of the blocks.
+    blocks: usize,
 }
 
 impl Table {
-    /// The bytes of the directory's run: five numbers of 8 bytes, three of 1 byte, four sections.
+    /// The bytes of the directory's run: four numbers of 8 bytes, three of 1 byte, four sections.
     const RUN: usize = 4 * 8 + 3 + 4 * 24;
 
     fn of(pack: &Pack) -> Self {
         let forged = Forged::of(fs::read(pack.path()).unwrap());
         let (directory, _) = forged.directory();
         let run = directory + 16 + forged.number(directory + 8) as usize;
-        let (keys, blocks) = (forged.number(run), forged.number(run + 8));
+        let keys = forged.number(run);
         let at = run + Self::RUN;
-        let (count, start) = (forged.number(at), forged.number(at + 8));
+        let (count, start) = (forged.number(at), forged.number(at + 11));
+        let [width, offset_bits, len_bits] = *forged.bytes[at + 8..].first_chunk().unwrap();
         Self {
             keys,
             start: start as usize,
-            width: (forged.number(at + 16) / count) as usize,
+            width: width.into(),
             count: count as usize,
-            place_bits: u64::BITS - (blocks << 8).leading_zeros(),
+            place_bits: u32::from(offset_bits) + u32::from(len_bits),
+            offset_bits: offset_bits.into(),
+            blocks: forged.number(run + 35 + 24) as usize,
             forged,
         }
     }
@@ -68,11 +75,16 @@ impl Table {
         self.forged.bytes[at..at + self.width].copy_from_slice(bytes);
     }
 
-    /// A slot for a record of a block that fits a hash.
-    fn slot(&self, hash: u64, block: u64, record: u64) -> u64 {
+    /// A slot for the first record of a block that fits a hash. It does not say how long the record
+    /// is.
+    fn slot(&self, hash: u64, block: u64) -> u64 {
+        self.slot_at(hash, self.forged.number(self.blocks + 24 * block as usize))
+    }
+
+    fn slot_at(&self, hash: u64, offset: u64) -> u64 {
         let unused = 64 - 8 * self.width as u32;
         let hash = hash << self.place_bits << unused >> unused;
-        hash | ((block << 8) + record + 1)
+        hash | (offset / 8 + 1)
     }
 
     /// Writes the file, and damages the objects of all blocks but the first.
@@ -124,7 +136,7 @@ fn look_up_in_a_hostile_table_of_keys_reads_few_objects() {
     // Slots that fit the hash lead to the first block at first, and then to damaged ones.
     for at in 0..900 {
         let block = if at < 100 { 0 } else { at as u64 % 200 + 1 };
-        let slot = table.slot(hash(&absent), block, 0);
+        let slot = table.slot(hash(&absent), block);
         table.put(home + at, slot);
     }
     let pack = Pack::open(table.write(directory.path())).unwrap();
@@ -144,7 +156,7 @@ fn key_is_found_behind_many_slots_that_fit_its_hash() {
     for word in ["w0001", "w0003"] {
         let mut table = Table::of(&pack);
         for at in 0..table.count {
-            let slot = table.slot(hash(word), 0, 0);
+            let slot = table.slot(hash(word), 0);
             table.put(at, slot);
         }
         let pack = Pack::open(table.write(directory.path())).unwrap();
@@ -168,7 +180,7 @@ fn each_changed_slot_is_found_by_the_check_of_objects() {
         if slot >= table.count {
             continue;
         }
-        let fits = table.slot(hash("w0500"), 7, 0);
+        let fits = table.slot(hash("w0500"), 7);
         table.put(slot, fits);
         table.forged.seal();
         fs::write(&path, &table.forged.bytes).unwrap();
@@ -198,6 +210,8 @@ fn key_with_a_missing_part_is_found_by_the_check_of_objects() {
             [ValueRef::Int(x), ValueRef::Null],
         ];
         let mut entries = [(hash_of(&keys[0]), 0), (hash_of(&keys[1]), 1)];
+        let lens = [(0, 5.0), (x, 2.0)].map(|(x, y)| place(x, y, "").len() as u64);
+        let places = [(0, lens[0]), (lens[0].next_multiple_of(8), lens[1])];
         entries.sort_unstable();
         let first = table.home(entries[0].0);
         let second = table.home(entries[1].0).max(first + 1);
@@ -206,7 +220,8 @@ fn key_with_a_missing_part_is_found_by_the_check_of_objects() {
         }
         (0..table.count).for_each(|slot| table.put(slot, 0));
         for (slot, (hash, record)) in [first, second].into_iter().zip(entries) {
-            let value = table.slot(hash, 0, record);
+            let (offset, len) = places[record];
+            let value = table.slot_at(hash, offset) | len << table.offset_bits;
             table.put(slot, value);
         }
         table.forged.seal();

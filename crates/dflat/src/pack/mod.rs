@@ -85,7 +85,7 @@ impl Pack {
     /// - [`Io`](crate::ErrorKind::Io) if a file cannot be read.
     ///
     /// # Cost
-    /// Reads the places of all objects into memory: about 10 bytes for each object, 2 bytes for
+    /// Reads the places of all objects into memory: about 11 bytes for each object, 2 bytes for
     /// each entry of an index, and 24 bytes and one key for each block of 4 KiB of either. The
     /// objects stay in the file. A layer is read as a whole, and for each of its changed keys a
     /// block of the file below all layers is read.

@@ -32,7 +32,7 @@ struct Options {
     #[arg(long, default_value_t = 5)]
     rounds: usize,
     /// The number of look-ups of a system in a round.
-    #[arg(long, default_value_t = 300_000)]
+    #[arg(long, default_value_t = 320_000)]
     gets: usize,
     /// Only the systems whose names have this text.
     #[arg(long)]

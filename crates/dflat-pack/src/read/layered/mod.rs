@@ -92,8 +92,8 @@ impl ReadType {
         if let Some(changed) = self.changed(key) {
             return Ok(changed.map(|(_, payload)| payload));
         }
-        let found = self.stored.find(reader, key)?;
-        Ok(found.map(|(_, lent)| reader.lent(&self.stored.objects, lent)))
+        let found = self.stored.find_payload(reader, key)?;
+        Ok(found.map(|lent| reader.lent(&self.stored.objects, lent)))
     }
 
     /// The payload of an object, until the next use of the reader.

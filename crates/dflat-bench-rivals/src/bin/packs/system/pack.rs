@@ -185,11 +185,15 @@ impl System for Untyped {
 
     fn get_many(&mut self, keys: &[u64]) -> Result<Option<Sum>> {
         let mut all = Sum::default();
-        for keys in keys.chunks(16) {
-            let keys: Vec<_> = keys.iter().map(|key| [ValueRef::UInt(*key)]).collect();
-            for object in self.objects.get_many(&keys)?.iter().flatten() {
-                all.add(sum(object.payload()));
-            }
+        let mut reader = self.objects.reader();
+        let (chunks, _) = keys.as_chunks::<16>();
+        for keys in chunks {
+            let keys = keys.map(|key| [ValueRef::UInt(key)]);
+            reader.payloads(&keys, |_, payload| {
+                if let Some(payload) = payload {
+                    all.add(sum(payload));
+                }
+            })?;
         }
         Ok(Some(all))
     }
