@@ -12,7 +12,8 @@ use crate::server::{server, sql};
 
 const PAGE: &str = include_str!("../../../../docs/postgres.md");
 
-fn program(address: String, shown: Sender<usize>) -> Result<()> {
+fn program(shown: Sender<usize>) -> Result<()> {
+    let address = server().unwrap().address();
     let workspace = Workspace::connect(&address)?;
     let list = workspace.fetch::<Post>().filter(Post::PRIORITY.gt(5));
     let subscription = workspace.subscribe(list, move |update| {
@@ -37,7 +38,8 @@ fn program(address: String, shown: Sender<usize>) -> Result<()> {
     workspace.shutdown()
 }
 
-fn options(address: String) -> Result<usize> {
+fn options() -> Result<usize> {
+    let address = server().unwrap().address();
     let workspace = Workspace::server(&address)
         .schema("posts")
         .readers_max(8)
@@ -53,9 +55,9 @@ fn programs_of_the_page_run() {
     }
     bounded(|| {
         let (shown, list) = channel();
-        program(server().unwrap().address(), shown).unwrap();
+        program(shown).unwrap();
         while next(&list) != 1 {}
-        assert_eq!(options(server().unwrap().address()).unwrap(), 0);
+        assert_eq!(options().unwrap(), 0);
         // The tables are those of the page.
         let columns = "SELECT column_name FROM information_schema.columns WHERE \
                        table_schema = 'dflat' AND table_name = 'post' ORDER BY ordinal_position";
