@@ -70,6 +70,19 @@ pub(crate) fn is_removed_table(error: &tokio_postgres::Error) -> bool {
     error.code() == Some(&SqlState::UNDEFINED_TABLE)
 }
 
+/// The error of a connection that could not be opened.
+#[cold]
+pub(crate) fn not_connected(error: tokio_postgres::Error) -> Error {
+    // The crate has no other sign of this error.
+    if error.to_string().contains("TLS handshake") {
+        let message = "cannot connect to the server: its certificate is not trusted; give the \
+                       certificate of its authority as `root_certificates`, or, on a network that \
+                       nobody else uses, set `sslmode=disable` in the address";
+        return Error::with_source(ErrorKind::Io, message, error);
+    }
+    failed("connect to the server", error)
+}
+
 /// The error of a use after the shutdown.
 #[cold]
 pub(crate) fn shut_down() -> Error {

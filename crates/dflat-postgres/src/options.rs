@@ -17,6 +17,9 @@ pub struct PostgresOptions {
     /// How long to wait for a connection to the server, if the address does not say. Defaults to
     /// 10 s.
     pub connect_timeout: Duration,
+    /// The certificates, as PEM, of the authorities whose servers are trusted. Defaults to those of
+    /// the system.
+    pub root_certificates: Option<Vec<u8>>,
     /// The bytes of change records above which the oldest ones are deleted until half of the bytes
     /// are left. Defaults to 16 MiB.
     pub log_bytes_max: u64,
@@ -33,6 +36,7 @@ impl Default for PostgresOptions {
             readers_max: 16,
             busy_timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(10),
+            root_certificates: None,
             log_bytes_max: 16 << 20,
             asynchronous_commit: false,
         }

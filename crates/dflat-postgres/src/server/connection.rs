@@ -9,7 +9,7 @@ use tokio_postgres::{Client, NoTls, Row, Statement};
 
 use super::Server;
 use super::wait::{send, wait};
-use crate::failure::{failed, shut_down};
+use crate::failure::{failed, not_connected, shut_down};
 
 /// The parameters of a statement.
 pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -27,6 +27,13 @@ pub(crate) const FETCHES: [(usize, &str); 4] = [
     (4096, "FETCH 4096 FROM c"),
 ];
 
+/// Moves the bytes of a connection until it ends.
+async fn drive(connection: impl Future<Output = Answer<()>>) {
+    if let Err(error) = connection.await {
+        tracing::debug!(target: "dflat", %error, "a connection ended");
+    }
+}
+
 /// A connection, used by one thread at a time.
 pub(crate) struct Connection {
     client: Client,
@@ -41,20 +48,26 @@ impl Connection {
         };
         let config = server.config.clone();
         let handle = runtime.handle().clone();
+        let connector = server.connector()?;
         let connected = runtime.spawn(async move {
-            let (client, connection) = config.connect(NoTls).await?;
-            handle.spawn(async move {
-                if let Err(error) = connection.await {
-                    tracing::debug!(target: "dflat", %error, "a connection ended");
+            match connector {
+                Some(connector) => {
+                    let (client, connection) = config.connect(connector).await?;
+                    handle.spawn(drive(connection));
+                    Ok(client)
                 }
-            });
-            Ok(client)
+                None => {
+                    let (client, connection) = config.connect(NoTls).await?;
+                    handle.spawn(drive(connection));
+                    Ok(client)
+                }
+            }
         });
         let client = wait(connected).map_err(|error| {
             let message = "cannot connect to the server: the thread for it has ended";
             Error::with_source(ErrorKind::Io, message, error)
         })?;
-        let client = client.map_err(|error| failed("connect to the server", error))?;
+        let client = client.map_err(not_connected)?;
         let connection = Self {
             client,
             statements: HashMap::new(),

@@ -2,13 +2,16 @@
 
 mod connection;
 mod pool;
+mod tls;
 mod wait;
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use dflat_engine::{Error, ErrorKind, Result};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Config;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub(crate) use connection::{Connection, FETCHES};
 pub(crate) use pool::{Pool, Pooled};
@@ -21,6 +24,9 @@ pub(crate) struct Server {
     /// Moves the bytes of all connections, on one thread. `None` only while it is dropped.
     runtime: Option<Runtime>,
     session: String,
+    root_certificates: Option<Vec<u8>>,
+    /// Made for the first connection over a network.
+    connector: OnceLock<Result<MakeRustlsConnect>>,
 }
 
 impl Server {
@@ -52,7 +58,18 @@ impl Server {
             config,
             runtime: Some(runtime),
             session: session(options),
+            root_certificates: options.root_certificates.clone(),
+            connector: OnceLock::new(),
         })
+    }
+
+    /// Makes encrypted connections; `None` if no connection is encrypted.
+    fn connector(&self) -> Result<Option<MakeRustlsConnect>> {
+        if !tls::is_possible(&self.config) {
+            return Ok(None);
+        }
+        let make = || tls::connector(self.root_certificates.as_deref());
+        self.connector.get_or_init(make).clone().map(Some)
     }
 }
 

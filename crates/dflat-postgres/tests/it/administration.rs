@@ -181,3 +181,47 @@ fn engines_that_create_a_schema_at_once_share_it() {
         }
     });
 }
+
+#[test]
+fn connection_over_a_network_is_encrypted_and_its_server_verified() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        let server = server().unwrap();
+        let address = format!(
+            "postgres://dflat@localhost:{}/postgres?application_name=dflat%20{}",
+            server.port, server.port
+        );
+        let trusted = Workspace::server(&format!("{address}&sslmode=require"))
+            .schema(&schema)
+            .root_certificates(server.authority.as_bytes());
+        let trusted = trusted.open().unwrap();
+        create(&trusted, "a").unwrap();
+        assert_eq!(trusted.fetch::<Item>().count().unwrap(), 1);
+        let encrypted = format!(
+            "SELECT DISTINCT s.ssl FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid) \
+             WHERE a.application_name = 'dflat {}'",
+            server.port
+        );
+        assert_eq!(sql(server, &encrypted).unwrap(), [["t"]]);
+
+        // The authorities of the system have not signed the certificate.
+        let distrusted = Workspace::server(&address).schema(&schema).open().unwrap();
+        let refused = distrusted.fetch::<Item>().count().unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Io, "{refused:?}");
+        assert!(
+            refused.to_string().contains("root_certificates"),
+            "{refused}"
+        );
+
+        let open = Workspace::server(&format!("{address}&sslmode=disable")).schema(&schema);
+        assert_eq!(open.open().unwrap().fetch::<Item>().count().unwrap(), 1);
+
+        let invalid = Workspace::server(&address)
+            .root_certificates("-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n");
+        let invalid = invalid.open().unwrap().fetch::<Item>().count().unwrap_err();
+        assert_eq!(invalid.kind(), ErrorKind::InvalidArgument, "{invalid:?}");
+    });
+}

@@ -54,7 +54,7 @@ impl Proxy {
     /// The address of the proxy.
     pub(crate) fn address(&self) -> String {
         format!(
-            "host=127.0.0.1 port={} user=dflat dbname=postgres",
+            "host=127.0.0.1 port={} user=dflat dbname=postgres sslmode=disable",
             self.port
         )
     }

@@ -1,7 +1,8 @@
 //! A server for the tests of this process, in a temporary directory, which ends with the process
 //! whatever happens.
 
-use std::os::unix::fs::chown;
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,6 +15,7 @@ use dflat::Workspace;
 use dflat_engine::engine::EngineOptions;
 use dflat_postgres::{PostgresBackend, PostgresOptions};
 use dflat_testkit::fixture::{Fixture, skip};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
 /// The folder of each version's programs on Debian and its descendants.
 const VERSIONS: &str = "/usr/lib/postgresql";
@@ -29,6 +31,10 @@ const UNPRIVILEGED: u32 = 65_534;
 /// A server that runs.
 pub(crate) struct Server {
     directory: PathBuf,
+    /// Its port on this machine, on which it offers encryption.
+    pub(crate) port: u16,
+    /// The certificate of the authority that has signed the server's, as PEM.
+    pub(crate) authority: String,
     /// Its standard input keeps the server running.
     _supervisor: Child,
 }
@@ -37,14 +43,15 @@ impl Server {
     /// The address of the server.
     pub(crate) fn address(&self) -> String {
         format!(
-            "host={} user=dflat dbname=postgres",
-            self.directory.display()
+            "host={} port={} user=dflat dbname=postgres",
+            self.directory.display(),
+            self.port
         )
     }
 
     /// Its socket.
     pub(crate) fn socket(&self) -> PathBuf {
-        self.directory.join(".s.PGSQL.5432")
+        self.directory.join(format!(".s.PGSQL.{}", self.port))
     }
 }
 
@@ -82,6 +89,32 @@ fn command(program: impl AsRef<std::ffi::OsStr>, is_root: bool) -> Command {
     command
 }
 
+/// Makes a certificate of the server, and returns that of its authority.
+fn certify(directory: &Path, is_root: bool) -> String {
+    let mut authority = CertificateParams::new([]).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    let issued = authority.self_signed(&key).unwrap();
+    let issuer = Issuer::new(authority, key);
+    let key = KeyPair::generate().unwrap();
+    let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let certificate = CertificateParams::new(names).unwrap();
+    let certificate = certificate.signed_by(&key, &issuer).unwrap();
+    let files = [
+        ("server.crt", certificate.pem()),
+        ("server.key", key.serialize_pem()),
+    ];
+    for (name, text) in files {
+        let path = directory.join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        if is_root {
+            chown(&path, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
+        }
+    }
+    issued.pem()
+}
+
 fn start(programs: &Path) -> Server {
     let directory = tempfile::Builder::new()
         .prefix("dflat-pg")
@@ -108,6 +141,10 @@ fn start(programs: &Path) -> Server {
         .output()
         .unwrap();
     assert!(made.status.success(), "{made:?}");
+    let authority = certify(&directory, is_root);
+    // Another program may take the port in between; then the server does not start.
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+    let port = port.unwrap().port();
     let log = fs::File::create(directory.join("log")).unwrap();
     let supervisor = command("sh", is_root)
         .args(["-c", SUPERVISE, "sh"])
@@ -117,7 +154,13 @@ fn start(programs: &Path) -> Server {
         .arg(&data)
         .arg("-k")
         .arg(&directory)
-        .args(["-c", "listen_addresses="])
+        .arg("-p")
+        .arg(port.to_string())
+        .args(["-c", "listen_addresses=127.0.0.1", "-c", "ssl=on"])
+        .arg("-c")
+        .arg(format!("ssl_cert_file={}/server.crt", directory.display()))
+        .arg("-c")
+        .arg(format!("ssl_key_file={}/server.key", directory.display()))
         .args(["-c", "fsync=off", "-c", "full_page_writes=off"])
         .args(["-c", "max_connections=300", "-c", "shared_buffers=64MB"])
         .stdin(Stdio::piped())
@@ -128,6 +171,8 @@ fn start(programs: &Path) -> Server {
         .unwrap();
     let server = Server {
         directory,
+        port,
+        authority,
         _supervisor: supervisor,
     };
     let began = Instant::now();

@@ -23,7 +23,8 @@ impl Workspace {
     /// dictionary work as on a file.
     ///
     /// `address` is a URL such as `postgres://user@host/database`, or a list of `key=value` pairs
-    /// as libpq takes it. Connections are not encrypted yet, so use a trusted network or a tunnel.
+    /// as libpq takes it. Over a network, connections are encrypted, and the server's certificate
+    /// is verified, if the server offers that; `sslmode=require` in the address refuses others.
     /// No connection is opened before the first read or write, and nothing is written before the
     /// first change.
     ///
@@ -105,6 +106,13 @@ impl ServerBuilder {
     /// 10 s.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.options.connect_timeout = timeout;
+        self
+    }
+
+    /// The certificates, as PEM, of the authorities whose servers are trusted. Defaults to those of
+    /// the system.
+    pub fn root_certificates(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.options.root_certificates = Some(pem.into());
         self
     }
 
