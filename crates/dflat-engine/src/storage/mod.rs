@@ -2,7 +2,7 @@
 //!
 //! A backend stores rows and index entries, scans them by a plan, and commits. It never decodes a
 //! payload and never calls user code, apart from the visitor of a scan. It implements [`Backend`],
-//! [`Snapshot`] and [`WriteTransaction`]: 28 methods, of which thirteen have a default.
+//! [`Snapshot`] and [`WriteTransaction`]: 29 methods, of which fourteen have a default.
 //! `dflat-testkit` checks these laws on every backend:
 //!
 //! 1. A [`View::Pinned`] snapshot shows the state that was committed when it was first scanned,
@@ -389,6 +389,16 @@ pub trait WriteTransaction: Snapshot {
         let _ = (note, record);
         let message = "cannot keep a step: this storage has no history";
         Err(Error::new(ErrorKind::Backend, message))
+    }
+
+    /// Replaces the record of a step, or deletes the step. The ids of later steps are larger than
+    /// this one all the same, unless it was the latest step.
+    ///
+    /// # Errors
+    /// Errors that lose the transaction.
+    fn replace_step(&mut self, id: StepId, record: Option<&[u8]>) -> Result<()> {
+        let _ = (id, record);
+        Ok(())
     }
 
     /// Has the backend note from now on which rows of a table other programs change, and their

@@ -9,11 +9,11 @@ use super::stored_row::{named, refused, write_over};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
 use crate::object::verify;
-use crate::storage::{RowWrite, Snapshot};
+use crate::storage::{RowWrite, WriteTransaction};
 
 impl Transaction {
     /// Takes the write access, prepares a table for writing, and reads the state that the
-    /// transaction writes to. `read` must not call user code.
+    /// transaction writes to. `read` must not call user code, and writes at most to the history.
     ///
     /// # Errors
     /// [`ErrorKind::UndeclaredType`] for a table that was not declared; otherwise as `read`. Most
@@ -21,7 +21,7 @@ impl Transaction {
     pub fn read_to_write<R>(
         &self,
         table: &Table,
-        read: impl FnOnce(&mut dyn Snapshot) -> Result<R>,
+        read: impl FnOnce(&mut dyn WriteTransaction) -> Result<R>,
     ) -> Result<R> {
         self.admit("read", table)?;
         self.write(table, |_, access| read(access.writer))

@@ -227,6 +227,40 @@ impl<'a> ChangeRecord<'a> {
     }
 }
 
+/// A record without one of its tables, and whether rows of other tables are left; `None` if the
+/// record does not name the table.
+///
+/// # Errors
+/// See [`RecordError`].
+pub fn without_table(record: &[u8], name: &str) -> Result<Option<(Vec<u8>, bool)>, RecordError> {
+    ChangeRecord::decode(record)?;
+    let mut input = Input::new(checked(record)?);
+    input.byte()?;
+    u32::decode(&mut input)?;
+    input.bytes(8)?;
+    u64::decode(&mut input)?;
+    let fields = record.len() - CHECKSUM_BYTES - input.rest.len();
+    let mut kept = record.get(..fields).unwrap_or_default().to_vec();
+    let (mut is_named, mut has_rows) = (false, false);
+    while !input.rest.is_empty() {
+        let whole = input.rest;
+        let tag = u64::decode(&mut input)?;
+        let body = decode_bytes(&mut input)?;
+        if tag == field::TABLE << 1 | 1 {
+            let table = TableRecord::decode(body)?;
+            if table.table.name == name {
+                is_named = true;
+                continue;
+            }
+            has_rows |= !table.is_empty();
+        }
+        let length = whole.len() - input.rest.len();
+        kept.extend(whole.get(..length).unwrap_or_default());
+    }
+    kept.extend(checksum(&kept));
+    Ok(is_named.then_some((kept, has_rows)))
+}
+
 impl<'a> RecordHead<'a> {
     fn decode_field(&mut self, tag: u64, body: &'a [u8]) -> Result<(), RecordError> {
         let mut input = Input::new(body);

@@ -28,6 +28,25 @@ impl FileConnection {
         self.raw.run(statement, params)
     }
 
+    /// Replaces the record of a step, or deletes the step.
+    pub(crate) fn replace_step(
+        &mut self,
+        id: StepId,
+        record: Option<&[u8]>,
+    ) -> Result<(), SqliteError> {
+        let id = Param::id(RowId(id.0));
+        match record {
+            Some(record) => {
+                let statement = self.control_statement(ControlStatement::ReplaceStep)?;
+                self.raw.run(statement, [Param::Blob(record), id])
+            }
+            None => {
+                let statement = self.control_statement(ControlStatement::DeleteStep)?;
+                self.raw.run(statement, [id])
+            }
+        }
+    }
+
     /// Visits the steps with smaller ids than `below`, from the latest one back.
     pub(crate) fn steps(
         &mut self,

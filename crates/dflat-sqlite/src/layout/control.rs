@@ -145,6 +145,8 @@ pub(crate) enum ControlStatement {
     /// Creates the table of steps.
     CreateSteps,
     AppendStep,
+    ReplaceStep,
+    DeleteStep,
     /// Reads the steps with smaller ids than one, from the last one backwards.
     StepsBelow,
     /// Creates the table of foreign rows.
@@ -226,6 +228,8 @@ impl ControlStatement {
             Self::RecordsBetween => RECORDS_BETWEEN,
             Self::CreateSteps => STEPS,
             Self::AppendStep => "INSERT INTO dflat__steps (note, record) VALUES (?, ?)",
+            Self::ReplaceStep => "UPDATE dflat__steps SET record = ? WHERE id = ?",
+            Self::DeleteStep => "DELETE FROM dflat__steps WHERE id = ?",
             Self::StepsBelow => STEPS_BELOW,
             Self::CreateForeign => CREATE_FOREIGN,
             Self::FindForeign => "SELECT row_id FROM dflat__foreign WHERE name = ? ORDER BY row_id",

@@ -356,6 +356,16 @@ impl WriteTransaction for SqliteTransaction {
         })
     }
 
+    fn replace_step(&mut self, id: StepId, record: Option<&[u8]>) -> Result<()> {
+        self.write(|connection| {
+            let replaced = connection.replace_step(id, record);
+            replaced.map_err(|error| {
+                let path = connection.path.display();
+                error.into_error(format_args!("cannot write to the history of {path}"))
+            })
+        })
+    }
+
     fn keep_notes(&mut self, table: &Table) -> Result<()> {
         self.write(|connection| {
             let kept = connection.keep_notes(table);

@@ -15,7 +15,7 @@ mod undo;
 
 use std::fmt;
 
-use dflat_history::steps::{Author, Scope, blame};
+use dflat_history::steps::{Author, Scope, blame, forget};
 pub use dflat_history::steps::{
     Blame, BlameChange, Conflict, Note, Step, StepId, TableStep, Undone,
 };
@@ -100,6 +100,27 @@ impl History<'_> {
         let scope = self.scope(Author::Everyone);
         blamed.retain(|blamed| scope.takes(&blamed.step));
         Ok(blamed)
+    }
+
+    /// Ends the history of a type: no further change of its objects is kept, and its changes are
+    /// deleted from all steps. Steps without other changes are deleted. The objects stay. From then
+    /// on, programs without a history may write to the type.
+    ///
+    /// A program that opens the file with
+    /// [`versioned`](crate::WorkspaceBuilder::versioned) begins a new history with its next change.
+    /// The deleted bytes stay in unused pages of the file until
+    /// [`purge`](crate::Workspace::purge).
+    ///
+    /// # Errors
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the type is not versioned;
+    /// [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback; otherwise
+    /// the errors of a transaction.
+    ///
+    /// # Cost
+    /// All steps are read.
+    pub fn forget<T: Object>(&self) -> Result<()> {
+        let tables = strangers::versioned(self.workspace)?;
+        forget(self.workspace.engine(), &tables, &T::TABLE)
     }
 
     fn scope(&self, author: Author) -> Scope {

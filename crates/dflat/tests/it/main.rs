@@ -14,6 +14,8 @@ mod durability_page;
 mod ease;
 mod features;
 mod guide_page;
+#[cfg(feature = "history")]
+mod history_page;
 mod live_queries;
 mod macros;
 #[cfg(all(feature = "pack", feature = "sqlite"))]

@@ -77,6 +77,7 @@ fn check(path: &Path, acknowledged: Option<usize>) -> Outcome {
     }
 }
 
+// Promise: storage-format#S46
 #[test]
 fn failed_write_or_sync_leaves_steps_and_objects_in_agreement() {
     let operations = [Operation::Write, Operation::Flush];
@@ -89,6 +90,7 @@ fn failed_read_leaves_steps_and_objects_in_agreement() {
     fault::each_sampled(&[Operation::Read], &failures, 12, workload);
 }
 
+// Promise: storage-format#S46
 #[test]
 fn loss_of_power_leaves_steps_and_objects_in_agreement() {
     let device = Device::new(Durability::Full);

@@ -2,8 +2,10 @@
 
 mod blame;
 mod conflicts;
+mod cost;
 mod faults;
 mod files;
+mod forget;
 mod model;
 mod random_programs;
 mod steps;

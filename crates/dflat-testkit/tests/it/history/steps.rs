@@ -35,6 +35,7 @@ fn change(tx: &TransactionContext, random: &mut Random) -> Result<()> {
     Ok(())
 }
 
+// Promise: storage-format#S46
 #[test]
 fn steps_lead_from_the_present_state_back_to_each_earlier_one() {
     bounded(|| {
@@ -74,6 +75,7 @@ fn steps_lead_from_the_present_state_back_to_each_earlier_one() {
     });
 }
 
+// Promise: storage-format#S46
 #[test]
 fn step_has_the_bytes_of_the_change_record() {
     bounded(|| {
@@ -113,6 +115,7 @@ fn steps_have_states_before_if_records_have_keys_only() {
     });
 }
 
+// Promise: storage-format#S46
 #[test]
 fn transaction_that_is_undone_leaves_no_step() {
     bounded(|| {
@@ -172,6 +175,7 @@ fn large_transaction_is_one_step_in_parts() {
     });
 }
 
+// Promise: storage-format#S47
 #[test]
 fn file_remembers_which_types_are_versioned() {
     bounded(|| {
@@ -198,6 +202,7 @@ fn file_remembers_which_types_are_versioned() {
     });
 }
 
+// Promise: storage-format#S47
 #[test]
 fn program_without_a_history_reads_a_versioned_type_and_does_not_write_it() {
     bounded(|| {

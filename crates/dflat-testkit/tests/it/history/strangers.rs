@@ -135,6 +135,7 @@ fn difference(before: &Rows, after: &Rows) -> Vec<i64> {
     ids
 }
 
+// Promise: storage-format#S48
 #[test]
 fn shell_that_writes_between_any_two_operations_is_in_the_history_and_never_overwritten() {
     bounded(|| {
@@ -259,6 +260,7 @@ fn many_rows_of_a_stranger_are_one_step_in_parts() {
     });
 }
 
+// Promise: storage-format#S48
 #[test]
 fn triggers_that_a_program_has_dropped_are_made_again() {
     bounded(|| {
@@ -280,6 +282,7 @@ fn triggers_that_a_program_has_dropped_are_made_again() {
     });
 }
 
+// Promise: storage-format#S48
 #[test]
 fn change_that_no_trigger_has_noted_is_reported_as_damage() {
     bounded(|| {

@@ -1,0 +1,73 @@
+//! The code of `docs/history.md` runs.
+
+use std::path::Path;
+
+use dflat::{ErrorKind, Result, Workspace};
+
+use crate::guide_page::check_blocks;
+use crate::post::{Post, PostChangeRequest, PostData};
+
+const PAGE: &str = include_str!("../../../../docs/history.md");
+
+fn open(path: &Path) -> Result<Workspace> {
+    let workspace = Workspace::builder(path)
+        .versioned::<Post>()
+        .workspace_id(7)
+        .author("Ann")
+        .open()?;
+    Ok(workspace)
+}
+
+fn put(workspace: &Workspace, priority: i32) -> Result<()> {
+    workspace.perform_changes_blocking([Post::TABLE], |tx| {
+        let data = PostData {
+            title: "a".into(),
+            priority,
+            ..PostData::default()
+        };
+        tx.submit(PostChangeRequest::upsert(data)).map(drop)
+    })
+}
+
+#[test]
+fn examples_of_the_history_page_run() -> Result<()> {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = open(&directory.path().join("posts.db"))?;
+    put(&workspace, 1)?;
+    put(&workspace, 2)?;
+
+    for step in workspace.history().log().take(20) {
+        let step = step?;
+        println!("{} {:?} {:?}", step.id.0, step.label, step.author);
+    }
+    let blamed = workspace.history().blame::<Post>("a")?;
+    assert_eq!(blamed.len(), 2);
+
+    let history = workspace.history();
+    if let Some(undone) = history.undo()? {
+        println!("{} objects are as before", undone.changed);
+    }
+    history.redo()?;
+    assert_eq!(workspace.get::<Post>("a")?.unwrap().priority(), 2);
+
+    let undone = match history.undo() {
+        Err(error) if error.kind() == ErrorKind::OutOfDate => history.undo_rest()?,
+        undone => undone?,
+    };
+    for conflict in undone.iter().flat_map(|undone| &undone.conflicts) {
+        println!(
+            "{} {:?} was changed by {:?}",
+            conflict.table, conflict.key, conflict.steps
+        );
+    }
+    assert_eq!(workspace.get::<Post>("a")?.unwrap().priority(), 1);
+
+    workspace.history().forget::<Post>()?;
+    assert_eq!(workspace.get::<Post>("a")?.unwrap().priority(), 1);
+    Ok(())
+}
+
+#[test]
+fn every_block_of_the_page_is_in_this_file() {
+    check_blocks(PAGE, include_str!("history_page.rs"), 5);
+}
