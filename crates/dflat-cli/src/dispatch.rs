@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::arguments::{Command, DictCommand};
 use crate::failure::{Failure, Outcome};
 use crate::session::Session;
-use crate::{change, generate, pack, see, transfer, upkeep};
+use crate::{change, generate, pack, see, steps, transfer, upkeep};
 
 /// How often a command that only reads begins anew, and the pause before.
 const TRIES: u32 = 100;
@@ -56,6 +56,9 @@ fn once(command: &Command, session: &Session) -> Outcome {
         Command::Pack(arguments) => pack::pack(arguments, session),
         Command::Unpack(arguments) => pack::unpack(arguments, session),
         Command::Verify(arguments) => pack::verify(arguments, session),
+        Command::Log(arguments) => steps::log(arguments, session),
+        Command::Show(arguments) => steps::show(arguments, session),
+        Command::Undo(arguments) => steps::undo(arguments),
         Command::Backup(arguments) => upkeep::backup(arguments, session),
         Command::Compact(arguments) => upkeep::compact(arguments, session),
         Command::Check(arguments) => upkeep::check(arguments, session),
@@ -84,6 +87,8 @@ pub(crate) const fn only_reads(command: &Command) -> bool {
         | Command::Diff(_)
         | Command::Pack(_)
         | Command::Verify(_)
+        | Command::Log(_)
+        | Command::Show(_)
         | Command::Backup(_)
         | Command::Check(_) => true,
         Command::Dict(arguments) => {

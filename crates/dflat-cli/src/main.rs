@@ -17,6 +17,7 @@ mod record;
 mod see;
 mod session;
 mod shell;
+mod steps;
 mod transfer;
 mod upkeep;
 

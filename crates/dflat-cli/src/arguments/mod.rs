@@ -5,6 +5,7 @@ mod generate;
 mod pack;
 mod see;
 mod shell;
+mod steps;
 mod transfer;
 mod upkeep;
 
@@ -26,6 +27,7 @@ pub(crate) use see::{
 };
 
 pub(crate) use shell::ShellArguments;
+pub(crate) use steps::{LogArguments, ShowArguments, UndoArguments};
 pub(crate) use transfer::{
     CopyArguments, DiffArguments, ExportArguments, ImportArguments, MoveFormat, OnConflict,
 };
@@ -77,6 +79,9 @@ pub(crate) enum Command {
     Pack(PackArguments),
     Unpack(UnpackArguments),
     Verify(VerifyArguments),
+    Log(LogArguments),
+    Show(ShowArguments),
+    Undo(UndoArguments),
     Backup(BackupArguments),
     Compact(CompactArguments),
     Check(CheckArguments),

@@ -6,9 +6,11 @@ mod unknown;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use dflat_engine::engine::EngineOptions;
 use dflat_engine::storage::CloseOptions;
+use dflat_history::steps::Keeper;
 use dflat_pack::{Pack, PackBackend, is_pack};
 use dflat_workspace::{FileOptions, Source, Workspace};
 use tempfile::TempDir;
@@ -65,6 +67,8 @@ impl OpenFile {
         }
         let mut options = FileOptions::default();
         options.follow_processes(false);
+        // The changes of versioned types are kept, whoever makes them.
+        options.history(Arc::new(Keeper::default()));
         if !is_dry {
             return Self::open(arguments, &options);
         }

@@ -13,14 +13,14 @@ use crate::failure::Failure;
 use crate::record::{Cell, RecordWriter, json_failure};
 
 /// The fields of an object that differ, with their values in both files.
-pub(super) type Fields = Vec<(String, (Cell, Cell))>;
+pub(crate) type Fields = Vec<(String, (Cell, Cell))>;
 
 /// A kind of difference, and its mark for people.
 #[derive(Clone, Copy)]
 struct Kind(&'static str, &'static str);
 
 /// Prints differences.
-pub(super) struct Printer<W: Write> {
+pub(crate) struct Printer<W: Write> {
     out: Out<W>,
     differences: u64,
 }
@@ -32,7 +32,7 @@ enum Out<W: Write> {
 }
 
 impl<W: Write> Printer<W> {
-    pub(super) fn new(format: Format, out: W) -> Result<Self, Failure> {
+    pub(crate) fn new(format: Format, out: W) -> Result<Self, Failure> {
         let out = match format {
             Format::Table => Out::Text(out),
             Format::Jsonl => Out::Jsonl(out),
@@ -49,7 +49,7 @@ impl<W: Write> Printer<W> {
     }
 
     /// An object that only the first file has.
-    pub(super) fn removed(
+    pub(crate) fn removed(
         &mut self,
         object: (&Table, &Object),
         fields: Vec<(String, Cell)>,
@@ -59,7 +59,7 @@ impl<W: Write> Printer<W> {
     }
 
     /// An object that only the second file has.
-    pub(super) fn added(
+    pub(crate) fn added(
         &mut self,
         object: (&Table, &Object),
         fields: Vec<(String, Cell)>,
@@ -69,7 +69,7 @@ impl<W: Write> Printer<W> {
     }
 
     /// An object with these other values. Without one, nothing is printed.
-    pub(super) fn changed(
+    pub(crate) fn changed(
         &mut self,
         object: (&Table, &Object),
         fields: &Fields,
@@ -81,7 +81,7 @@ impl<W: Write> Printer<W> {
     }
 
     /// Writes the rest, and returns whether there was a difference.
-    pub(super) fn end(self) -> Result<bool, Failure> {
+    pub(crate) fn end(self) -> Result<bool, Failure> {
         match self.out {
             Out::Text(mut out) | Out::Jsonl(mut out) => out.flush()?,
             Out::Csv(writer) => writer.end()?,

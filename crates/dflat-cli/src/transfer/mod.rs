@@ -13,5 +13,6 @@ mod rejects;
 
 pub(crate) use copy::copy;
 pub(crate) use diff::diff;
+pub(crate) use difference::{Fields, Printer};
 pub(crate) use export::export;
 pub(crate) use import::import;

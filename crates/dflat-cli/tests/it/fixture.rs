@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use dflat_engine::dictionary::Value;
 use dflat_engine::engine::PerformOptions;
+use dflat_engine::history::KeepHistory;
 use dflat_engine::storage::CloseOptions;
+use dflat_history::steps::Keeper;
 use dflat_model::{Table, TypeDescriptor};
 use dflat_schema::{DefinitionId, DefinitionKind, MemoryLoader, compile, describe};
 use dflat_workspace::{FileOptions, JsonType, Operation, Workspace};
@@ -93,6 +95,26 @@ pub(crate) fn make_tasks(path: &Path) {
         r#"{"owner": "ann", "number": -2, "name": "work"}"#,
     ];
     insert(&workspace, &table("Work.List"), &lists.map(str::to_owned));
+    let options = CloseOptions {
+        truncate: true,
+        ..CloseOptions::default()
+    };
+    workspace.shutdown_with(options).unwrap();
+}
+
+/// A file with versioned tasks.
+pub(crate) fn make_versioned(path: &Path) {
+    let mut options = FileOptions::default();
+    let keeper = Arc::new(Keeper::default());
+    keeper.want("work__task", true);
+    options.history(keeper);
+    options.author(Some("ann".to_owned()));
+    let workspace = Workspace::open(path, &options).unwrap();
+    let tasks = [
+        r#"{"id": 1, "title": "dig", "list": 1}"#,
+        r#"{"id": 2, "title": "sow", "list": 1}"#,
+    ];
+    insert(&workspace, &table("Work.Task"), &tasks.map(str::to_owned));
     let options = CloseOptions {
         truncate: true,
         ..CloseOptions::default()

@@ -7,7 +7,7 @@ use expect_test::expect_file;
 use crate::fixture::{printed, repository};
 use crate::transcripts::replayed;
 
-const COMMANDS: [&str; 30] = [
+const COMMANDS: [&str; 33] = [
     "info",
     "types",
     "schema",
@@ -29,6 +29,9 @@ const COMMANDS: [&str; 30] = [
     "pack",
     "unpack",
     "verify",
+    "log",
+    "show",
+    "undo",
     "backup",
     "compact",
     "check",
@@ -118,7 +121,7 @@ fn every_command_that_writes_has_a_dry_run() {
         assert_eq!(help.contains("--format"), help.contains("--json"));
         writing += usize::from(writes);
     }
-    assert_eq!(writing, 15);
+    assert_eq!(writing, 16);
 }
 
 #[test]

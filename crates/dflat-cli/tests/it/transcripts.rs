@@ -7,7 +7,9 @@ use std::process::Command;
 
 use expect_test::expect_file;
 
-use crate::fixture::{PROGRAM, copy_of_original, make_hostile, make_tasks, repository};
+use crate::fixture::{
+    PROGRAM, copy_of_original, make_hostile, make_tasks, make_versioned, repository,
+};
 
 /// Makes the files that the commands of a transcript use.
 fn prepare(folder: &Path) {
@@ -23,6 +25,7 @@ fn prepare(folder: &Path) {
     }
     make_tasks(&folder.join("tasks.db"));
     fs::write(beside.join("tasks.fbs"), include_str!("../data/tasks.fbs")).unwrap();
+    make_versioned(&folder.join("versioned.db"));
     make_hostile(&folder.join("hostile.db"));
     fs::write(
         folder.join("text.txt"),
@@ -155,6 +158,11 @@ fn objects_are_moved() {
 #[test]
 fn files_are_copied_compared_and_mended() {
     check("upkeep.console");
+}
+
+#[test]
+fn history_is_shown_and_undone() {
+    check("history.console");
 }
 
 #[test]

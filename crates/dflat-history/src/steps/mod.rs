@@ -6,6 +6,7 @@
 mod apply;
 mod backwards;
 mod blame;
+mod changes;
 mod find;
 mod forget;
 mod keeper;
@@ -18,6 +19,7 @@ mod undo;
 
 pub use backwards::{Backwards, StepSource, StoredStep};
 pub use blame::{Blame, BlameChange, blame};
+pub use changes::{StepChange, changes};
 pub use dflat_engine::storage::StepId;
 pub use forget::forget;
 pub use keeper::Keeper;

@@ -23,6 +23,8 @@ pub(super) struct ReversedRow {
     pub(super) current: State,
     /// The state before all reversed steps.
     pub(super) target: State,
+    /// The state after the latest reversed step.
+    pub(super) reached: State,
     /// Later steps of others that have changed the row, if their changes would be lost.
     pub(super) later: Vec<StepId>,
     /// The state back to the step that was read last.
@@ -51,7 +53,7 @@ pub(super) fn reverse(
     let mut remaining: BTreeSet<StepId> = BTreeSet::new();
     for id in reversed {
         let Some(step) = load(snapshot, *id)? else {
-            let message = format!("cannot undo step {}: it was deleted from the history", id.0);
+            let message = format!("there is no step {} in the history", id.0);
             return Err(Error::new(ErrorKind::NotFound, message));
         };
         remaining.insert(*id);
@@ -88,6 +90,7 @@ impl ReversedRow {
     fn go_back(&mut self, step: &StoredStep, row: &RowRecord<'_>, is_reversed: bool) -> Result<()> {
         if is_reversed && !self.is_reached {
             self.is_reached = true;
+            self.reached.clone_from(&self.state);
             // Changes that cancel one another out are no conflict.
             if self.state != self.current {
                 self.later.append(&mut self.after);

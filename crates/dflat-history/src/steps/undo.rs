@@ -41,6 +41,8 @@ pub enum Mode {
 pub struct Conflict {
     /// The name of the table in the file.
     pub table: String,
+    /// The name of the type.
+    pub type_name: String,
     /// The primary key of the object, as the undone step has it.
     pub key: Vec<Value>,
     /// The row id of the object.
@@ -208,6 +210,7 @@ impl Undo {
                     true => to_set.push(RowToSet { table, row_id, row }),
                     false => conflicts.push(Conflict {
                         table: name.clone(),
+                        type_name: table.type_name.to_string(),
                         key: row.key.clone(),
                         row_id,
                         steps: row.later.clone(),
@@ -223,6 +226,7 @@ impl Undo {
                 .and_then(|rows| rows.get(&row_id));
             conflicts.push(Conflict {
                 table: table.name.to_string(),
+                type_name: table.type_name.to_string(),
                 key: row.map(|row| row.key.clone()).unwrap_or_default(),
                 row_id,
                 steps: Vec::new(),
@@ -251,11 +255,15 @@ const NAMED_MAX: usize = 3;
 fn describe(verb: &str, conflicts: &[Conflict]) -> String {
     let mut text = format!("cannot {verb}: ");
     for (position, conflict) in conflicts.iter().take(NAMED_MAX).enumerate() {
-        let Conflict { table, key, .. } = conflict;
+        let Conflict { type_name, key, .. } = conflict;
         let key: Vec<String> = key.iter().map(ToString::to_string).collect();
         let between = if position > 0 { "; " } else { "" };
         // A write into a text does not fail.
-        let _ = write!(text, "{between}the object {} of {table} ", key.join(", "));
+        let _ = write!(
+            text,
+            "{between}the object {} of {type_name} ",
+            key.join(", ")
+        );
         let steps: BTreeSet<i64> = conflict.steps.iter().map(|step| step.0).collect();
         let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
         let _ = match &steps[..] {

@@ -32,7 +32,7 @@ fn conflict_names_the_objects_and_the_later_steps_and_changes_nothing() {
         assert_eq!(error.kind(), ErrorKind::OutOfDate);
         let text = error.to_string();
         assert!(
-            text.contains("the object \"b\" of item was changed by step 3"),
+            text.contains("the object \"b\" of Item was changed by step 3"),
             "{text}"
         );
         assert_eq!(rows(&path, "item"), before);

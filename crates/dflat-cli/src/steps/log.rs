@@ -1,0 +1,129 @@
+//! The steps, one by one.
+
+use std::io::Write;
+
+use dflat_history::steps::{Author, Backwards, Note, Scope, Step, StepId, TableStep};
+use serde_json::json;
+
+use crate::arguments::{Format, LogArguments};
+use crate::display::{Alignment, time};
+use crate::failure::{Found, Outcome};
+use crate::file::OpenFile;
+use crate::record::{Cell, RecordWriter};
+use crate::session::Session;
+
+/// Prints the steps.
+pub(crate) fn log(arguments: &LogArguments, session: &Session) -> Outcome {
+    let file = session.read(&arguments.file)?;
+    let table = match &arguments.type_name {
+        Some(name) => Some(file.types.get(name)?.table.name.to_string()),
+        None => None,
+    };
+    let scope = Scope {
+        author: Author::Everyone,
+        table,
+        label: arguments.label.clone(),
+    };
+    let mut out = session.out();
+    let format = arguments.format.get();
+    let columns = [
+        ("step", Alignment::Right),
+        ("time", Alignment::Left),
+        ("author", Alignment::Left),
+        ("label", Alignment::Left),
+        ("origin", Alignment::Left),
+        ("changes", Alignment::Left),
+    ];
+    let columns = columns.map(|(name, side)| (name.to_owned(), side));
+    let mut writer = RecordWriter::new(format, &mut out, columns.to_vec())?;
+    let mut source = file.workspace.engine();
+    let (mut steps, mut count) = (Backwards::below(None), 0);
+    while arguments.limit.is_none_or(|limit| count < limit)
+        && let Some(stored) = steps.next(&mut source)?
+    {
+        session.check()?;
+        let step = stored.step()?;
+        if scope.takes(&step) {
+            count += 1;
+            writer.row(&cells(&file, &step, format))?;
+        }
+    }
+    writer.end()?;
+    out.flush()?;
+    file.close()?;
+    Ok(Found::Yes)
+}
+
+fn cells(file: &OpenFile, step: &Step, format: Format) -> [Cell; 6] {
+    let text = |text: &Option<String>| text.clone().map_or(Cell::Missing, Cell::Text);
+    let changes = match format {
+        Format::Jsonl => Cell::of(
+            &step
+                .tables
+                .iter()
+                .map(|t| of_table(file, t))
+                .collect::<Vec<_>>(),
+        ),
+        Format::Table | Format::Csv => Cell::Text(shown(file, step)),
+    };
+    [
+        Cell::of(&step.id.0),
+        Cell::Text(time(step.time)),
+        text(&step.author),
+        text(&step.label),
+        Cell::Text(origin(&step.note)),
+        changes,
+    ]
+}
+
+/// How the step came about.
+fn origin(note: &Note) -> String {
+    let named = |steps: &[StepId]| {
+        let numbers: Vec<String> = steps.iter().map(|step| step.0.to_string()).collect();
+        numbers.join(", ")
+    };
+    match note {
+        Note::Undo(steps) => format!("undo of {}", named(steps)),
+        Note::Redo(steps) => format!("redo of {}", named(steps)),
+        Note::Unknown => "unknown".to_owned(),
+        _ => "change".to_owned(),
+    }
+}
+
+fn type_name(file: &OpenFile, table: &str) -> String {
+    let mut known = file.types.iter();
+    let known = known.find(|known| known.table.name == table);
+    known.map_or_else(
+        || table.to_owned(),
+        |known| known.table.type_name.to_string(),
+    )
+}
+
+fn of_table(file: &OpenFile, table: &TableStep) -> serde_json::Value {
+    json!({
+        "type": type_name(file, &table.name),
+        "inserted": table.inserted,
+        "updated": table.updated,
+        "deleted": table.deleted,
+    })
+}
+
+fn shown(file: &OpenFile, step: &Step) -> String {
+    let tables = step.tables.iter().map(|table| {
+        let counts = [
+            ('+', table.inserted),
+            ('~', table.updated),
+            ('-', table.deleted),
+        ];
+        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+        let counts: Vec<String> = counts
+            .map(|(mark, count)| format!("{mark}{count}"))
+            .collect();
+        let counts = match table.is_kept() {
+            true => counts.join(" "),
+            false => "not versioned".to_owned(),
+        };
+        format!("{} {counts}", type_name(file, &table.name))
+    });
+    tables.collect::<Vec<_>>().join(", ")
+}

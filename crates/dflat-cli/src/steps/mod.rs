@@ -1,0 +1,25 @@
+//! Commands on the history of a file.
+
+mod log;
+mod show;
+mod undo;
+
+pub(crate) use log::log;
+pub(crate) use show::show;
+pub(crate) use undo::undo;
+
+use dflat_model::Table;
+
+use crate::failure::Failure;
+use crate::file::OpenFile;
+
+/// The versioned types of a file. A pack has none.
+fn versioned(file: &OpenFile) -> Result<Vec<Table>, Failure> {
+    let mut tables = Vec::new();
+    for stored in file.workspace.stored_tables()? {
+        if stored.is_versioned {
+            tables.push(stored.table?);
+        }
+    }
+    Ok(tables)
+}
