@@ -13,6 +13,7 @@ mod records;
 mod run;
 mod set;
 mod slots;
+mod sought;
 mod stored;
 mod verify;
 

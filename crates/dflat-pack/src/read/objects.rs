@@ -11,7 +11,9 @@ use super::layered::ReadType;
 use super::options::OpenOptions;
 use super::records::{Reach, RecordReader};
 use super::set::{Combination, SetIter};
+use super::sought::Sought;
 use super::stored::KEYS_AHEAD;
+use crate::layout::key_hash;
 
 /// The objects of one type of a pack, in the order of their keys.
 ///
@@ -60,7 +62,8 @@ impl Objects {
     /// # Cost
     /// One read; none, nearly always, if there is no such object.
     pub fn get(&self, key: &[ValueRef<'_>]) -> Result<Option<Object>> {
-        self.get_encoded(&mut self.record_reader(), &encoded(key))
+        let encoded = encoded(key);
+        self.get_sought(&mut self.record_reader(), Sought::new(&encoded, key))
     }
 
     /// The objects with these primary keys, in the order of the keys; `None` for a key without an
@@ -72,23 +75,26 @@ impl Objects {
         &self,
         keys: &[K],
     ) -> Result<Vec<Option<Object>>> {
-        let keys: Vec<Vec<u8>> = keys.iter().map(|key| encoded(key.as_ref())).collect();
+        let encoded: Vec<Vec<u8>> = keys.iter().map(|key| encoded(key.as_ref())).collect();
+        let sought = encoded.iter().zip(keys);
+        let sought = sought.map(|(encoded, key)| Sought::new(encoded, key.as_ref()));
+        let sought: Vec<Sought<'_>> = sought.collect();
         let stored = self.stored.stored();
         let mut reader = self.record_reader();
         if stored.objects.file().mapped().is_some() {
-            return self.get_mapped(&keys, &mut reader);
+            return self.get_mapped(&sought, &mut reader);
         }
         let mut found = vec![None; keys.len()];
         let mut candidates = Vec::with_capacity(keys.len());
-        for ((number, key), place) in keys.iter().enumerate().zip(&mut found) {
+        for ((number, key), place) in sought.iter().enumerate().zip(&mut found) {
             let take = |place| candidates.push((place, number));
             if self.stored.changed(key).is_some() || !stored.candidates(key, take) {
-                *place = self.get_encoded(&mut reader, key)?;
+                *place = self.get_sought(&mut reader, *key)?;
             }
         }
         candidates.sort_unstable();
         for (candidate, number) in candidates {
-            let (Some(key), Some(place)) = (keys.get(number), found.get_mut(number)) else {
+            let (Some(key), Some(place)) = (sought.get(number), found.get_mut(number)) else {
                 continue;
             };
             if place.is_none()
@@ -101,25 +107,28 @@ impl Objects {
         Ok(found)
     }
 
-    /// The objects with these encoded keys, of a mapped file.
+    /// The objects with these keys, of a mapped file.
     fn get_mapped(
         &self,
-        keys: &[Vec<u8>],
+        keys: &[Sought<'_>],
         reader: &mut RecordReader,
     ) -> Result<Vec<Option<Object>>> {
         let mut found = Vec::with_capacity(keys.len());
         for keys in keys.chunks(KEYS_AHEAD) {
-            self.stored
-                .stored()
-                .prefetch(keys.iter().map(Vec::as_slice));
+            let mut hashes = [0; KEYS_AHEAD];
+            for (key, hash) in keys.iter().zip(&mut hashes) {
+                *hash = key.hash;
+            }
+            let hashes = hashes.get(..keys.len()).unwrap_or_default();
+            self.stored.stored().prefetch(hashes);
             for key in keys {
-                found.push(self.get_encoded(reader, key)?);
+                found.push(self.get_sought(reader, *key)?);
             }
         }
         Ok(found)
     }
 
-    fn get_encoded(&self, reader: &mut RecordReader, key: &[u8]) -> Result<Option<Object>> {
+    fn get_sought(&self, reader: &mut RecordReader, key: Sought<'_>) -> Result<Option<Object>> {
         let found = self.stored.find(reader, key)?;
         let object = |(position, held)| self.object(position, self.stored.held(reader, held));
         found.map(object).transpose()
@@ -138,7 +147,9 @@ impl Objects {
     /// # Errors
     /// As [`get`](Self::get).
     pub fn index_of(&self, key: &[ValueRef<'_>]) -> Result<Option<u64>> {
-        let found = self.stored.find(&mut self.record_reader(), &encoded(key))?;
+        let encoded = encoded(key);
+        let sought = Sought::new(&encoded, key);
+        let found = self.stored.find(&mut self.record_reader(), sought)?;
         Ok(found.map(|(position, _)| position))
     }
 
@@ -282,8 +293,13 @@ impl Objects {
 }
 
 fn encoded(key: &[ValueRef<'_>]) -> Vec<u8> {
-    key::encode(key.iter().copied())
+    let mut encoded = Vec::with_capacity(KEY_BYTES);
+    key::append_all(key.iter().copied(), &mut encoded);
+    encoded
 }
+
+/// Most keys have fewer bytes.
+const KEY_BYTES: usize = 64;
 
 /// Looks up payloads with buffers that it keeps from one look-up to the next.
 #[derive(Debug)]
@@ -305,7 +321,7 @@ impl ObjectsReader<'_> {
         self.key.clear();
         key::append_all(key.iter().copied(), &mut self.key);
         let stored = &self.objects.stored;
-        stored.find_payload(&mut self.records, &self.key)
+        stored.find_payload(&mut self.records, Sought::new(&self.key, key))
     }
 
     /// Calls `take` for each of some primary keys, in their order, with the number of the key and
@@ -326,18 +342,19 @@ impl ObjectsReader<'_> {
         let stored = &self.objects.stored;
         for (chunk, keys) in keys.chunks(KEYS_AHEAD).enumerate() {
             self.key.clear();
-            let mut ends = [0; KEYS_AHEAD];
-            for (key, end) in keys.iter().zip(&mut ends) {
+            let mut places = [(0, 0); KEYS_AHEAD];
+            for (key, place) in keys.iter().zip(&mut places) {
+                let start = self.key.len();
                 key::append_all(key.as_ref().iter().copied(), &mut self.key);
-                *end = self.key.len();
+                *place = (start, self.key.len());
             }
-            let bytes = &self.key;
-            let starts = [0].into_iter().chain(ends);
-            let encoded = starts.zip(ends).take(keys.len());
-            let encoded = encoded.map(|(start, end)| bytes.get(start..end).unwrap_or_default());
-            stored.stored().prefetch(encoded.clone());
-            for (number, key) in encoded.enumerate() {
-                let payload = stored.find_payload(&mut self.records, key)?;
+            let encoded = |(start, end)| self.key.get(start..end).unwrap_or_default();
+            let hashes = places.map(|place| key_hash(encoded(place)));
+            let hashes = hashes.get(..keys.len()).unwrap_or_default();
+            stored.stored().prefetch(hashes);
+            for (number, ((key, place), hash)) in keys.iter().zip(places).zip(hashes).enumerate() {
+                let sought = Sought::hashed(encoded(place), key.as_ref(), *hash);
+                let payload = stored.find_payload(&mut self.records, sought)?;
                 take(chunk * KEYS_AHEAD + number, payload);
             }
         }

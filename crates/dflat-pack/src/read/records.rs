@@ -121,16 +121,33 @@ impl RecordReader {
         Ok(Lent::Buffer(start + span.start..start + span.end))
     }
 
+    /// Begins to bring an object of a mapped file into the processor's cache.
+    #[inline]
+    pub(super) fn touch(&self, run: &Run, place: Place) {
+        if let Some(map) = run.file().mapped() {
+            let start = run.offset(place.offset) as usize;
+            std::hint::black_box(map.get(start).copied());
+        }
+    }
+
     /// As [`load`](Self::load), of the object at a place that a slot has.
     #[inline]
     pub(super) fn load_at(&mut self, run: &Run, place: Place) -> Result<Lent> {
-        if place.len > 0 && !run.is_compressed() && run.has_room(place) {
-            if let Some(lent) = run.mapped_at(place, self.check_blocks)? {
-                return Ok(Lent::Mapped(lent));
-            }
-            if !self.check_blocks {
-                return self.alone(run, place.offset, place.len as usize);
-            }
+        if place.len > 0
+            && !run.is_compressed()
+            && run.has_room(place)
+            && run.file().mapped().is_some()
+        {
+            return run.mapped_at(place, self.check_blocks).map(Lent::Mapped);
+        }
+        self.load_unmapped(run, place)
+    }
+
+    #[inline(never)]
+    fn load_unmapped(&mut self, run: &Run, place: Place) -> Result<Lent> {
+        let is_alone = place.len > 0 && !run.is_compressed() && run.has_room(place);
+        if is_alone && !self.check_blocks && run.file().mapped().is_none() {
+            return self.alone(run, place.offset, place.len as usize);
         }
         let (block, position) = run.locate(place.offset)?;
         self.load_from(run, block, position, Reach::Record)

@@ -5,22 +5,30 @@ use dflat_engine::Result;
 use super::run::section;
 use crate::failure::damaged;
 use crate::file::PackFile;
-use crate::layout::{Packed, Place, SlotForm, SlotsLayout};
+use crate::layout::{Place, SlotForm, SlotsLayout};
 
 /// The largest numbers of slots and of places that a look-up goes through. Keys come in tables that
 /// this library writes within fewer slots, unless the hashes of many keys are equal. A table of
 /// another program may have any slots, and must not make a look-up read all objects.
-const SLOTS_MAX: u64 = 4096;
+const SLOTS_MAX: usize = 4096;
 const PLACES_MAX: usize = 16;
 
 /// The table, in memory.
 #[derive(Debug)]
 pub(super) struct Slots {
-    slots: Packed,
+    /// The slots, and behind them [`READ_BYTES`] zeros, so that each slot can be read so.
+    bytes: Vec<u8>,
+    /// The bytes of a slot.
+    width: usize,
+    /// The bits of a slot among those that are read.
+    mask: u64,
     form: SlotForm,
     /// The number of keys.
     keys: u64,
 }
+
+/// The bytes that are read for a slot.
+const READ_BYTES: usize = 8;
 
 /// A step of a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,33 +42,59 @@ pub(super) enum Candidate {
 
 impl Slots {
     pub(super) fn load(file: &PackFile, layout: &SlotsLayout, keys: u64) -> Result<Self> {
-        let bytes = section(file, layout.section)?;
-        let form = layout.form;
-        let sound = form.is_sound().then_some(form.width);
-        let slots = sound.and_then(|width| Packed::new(bytes, width, layout.count));
-        let slots =
-            slots.ok_or_else(|| damaged(file.path(), "the table of keys has the wrong size"))?;
-        Ok(Self { slots, form, keys })
+        let mut bytes = section(file, layout.section)?;
+        let (form, width) = (layout.form, u64::from(layout.form.width));
+        let len = layout.count.checked_mul(width);
+        if !form.is_sound() || len != Some(bytes.len() as u64) {
+            return Err(damaged(file.path(), "the table of keys has the wrong size"));
+        }
+        bytes.extend_from_slice(&[0; READ_BYTES]);
+        Ok(Self {
+            bytes,
+            width: width as usize,
+            mask: u64::MAX >> (64 - 8 * width),
+            form,
+            keys,
+        })
+    }
+
+    /// The slot at an offset, which is 0 behind the last; `None` behind that.
+    #[inline]
+    fn slot(&self, at: usize) -> Option<u64> {
+        let bytes = self.bytes.get(at..at.checked_add(READ_BYTES)?)?;
+        let mut slot = [0; READ_BYTES];
+        slot.copy_from_slice(bytes);
+        Some(u64::from_le_bytes(slot) & self.mask)
+    }
+
+    /// The offset of a slot.
+    #[inline]
+    fn offset(&self, slot: u64) -> usize {
+        // There are not more slots than can be counted in memory.
+        (slot as usize).saturating_mul(self.width)
+    }
+
+    #[inline]
+    fn home(&self, hash: u64) -> usize {
+        self.offset(SlotForm::home(hash, self.keys))
     }
 
     /// The places of the objects whose key may have this hash.
     #[inline]
     pub(super) fn candidates(&self, hash: u64) -> Candidates<'_> {
-        let home = SlotForm::home(hash, self.keys);
         Candidates {
             slots: self,
             hash_part: self.form.hash_part(hash),
-            at: home,
-            end: home + SLOTS_MAX,
-            places: 0,
+            at: self.home(hash),
+            slots_left: SLOTS_MAX,
+            places_left: PLACES_MAX,
         }
     }
 
     /// Brings the first slot of a hash into the processor's cache. The result has no meaning.
     #[inline]
     pub(super) fn touch(&self, hash: u64) -> u64 {
-        let home = SlotForm::home(hash, self.keys);
-        self.slots.get(home).unwrap_or(0)
+        self.slot(self.home(hash)).unwrap_or(0)
     }
 
     /// Whether this is the table of the keys with these hashes and places, which are in order.
@@ -68,13 +102,13 @@ impl Slots {
         let mut next = 0;
         for (hash, place) in keys {
             let at = SlotForm::home(*hash, self.keys).max(next);
-            let is_gap = (next..at).all(|at| self.slots.get(at) == Some(0));
-            if !is_gap || self.slots.get(at) != Some(self.form.slot(*hash, *place)) {
+            let is_gap = (next..at).all(|at| self.slot(self.offset(at)) == Some(0));
+            if !is_gap || self.slot(self.offset(at)) != Some(self.form.slot(*hash, *place)) {
                 return false;
             }
             next = at + 1;
         }
-        self.slots.get(next).is_none()
+        self.offset(next) == self.bytes.len() - READ_BYTES
     }
 }
 
@@ -82,9 +116,9 @@ impl Slots {
 pub(super) struct Candidates<'s> {
     slots: &'s Slots,
     hash_part: u64,
-    at: u64,
-    end: u64,
-    places: usize,
+    at: usize,
+    slots_left: usize,
+    places_left: usize,
 }
 
 impl Iterator for Candidates<'_> {
@@ -93,16 +127,17 @@ impl Iterator for Candidates<'_> {
     #[inline]
     fn next(&mut self) -> Option<Candidate> {
         loop {
-            let slot = self.slots.slots.get(self.at).filter(|slot| *slot != 0)?;
-            if self.at >= self.end {
+            let slot = self.slots.slot(self.at).filter(|slot| *slot != 0)?;
+            if self.slots_left == 0 {
                 return Some(Candidate::InOrder);
             }
-            self.at += 1;
+            self.slots_left -= 1;
+            self.at += self.slots.width;
             if let Some(place) = self.slots.form.place(slot, self.hash_part) {
-                if self.places >= PLACES_MAX {
+                if self.places_left == 0 {
                     return Some(Candidate::InOrder);
                 }
-                self.places += 1;
+                self.places_left -= 1;
                 return Some(Candidate::At(place));
             }
         }

@@ -10,9 +10,10 @@ use super::layered::ReadType;
 use super::records::{Lent, Reach, RecordReader};
 use super::run::Run;
 use super::slots::{Candidate, Slots};
+use super::sought::Sought;
 use crate::failure::damaged;
 use crate::file::PackFile;
-use crate::layout::{Place, TypeLayout, key_hash};
+use crate::layout::{Place, TypeLayout};
 
 /// The number of keys whose objects are brought into the processor's cache at once.
 pub(super) const KEYS_AHEAD: usize = 32;
@@ -33,17 +34,6 @@ pub(crate) struct StoredType {
     slots: Slots,
     /// The indexes, in the order of the descriptor.
     pub(crate) indexes: Vec<Run>,
-}
-
-/// An object that was looked up.
-struct Found {
-    at: At,
-    lent: Lent,
-}
-
-enum At {
-    Offset(u64),
-    Position(u64),
 }
 
 impl StoredType {
@@ -82,70 +72,94 @@ impl StoredType {
         self.objects.damaged(&why)
     }
 
-    /// Looks up an encoded key. Returns the position of its object, and the place of its payload.
+    /// Looks up a key. Returns the position of its object, and the place of its payload.
     pub(crate) fn find(
         &self,
         reader: &mut RecordReader,
-        key: &[u8],
+        key: &Sought<'_>,
     ) -> Result<Option<(u64, Lent)>> {
-        let found = self.search(reader, key)?;
-        let found = found.map(|found| match found.at {
-            At::Offset(offset) => Ok((self.objects.locate(offset)?.1, found.lent)),
-            At::Position(position) => Ok((position, found.lent)),
-        });
-        found.transpose()
+        for candidate in self.slots.candidates(key.hash) {
+            let Candidate::At(place) = candidate else {
+                return self.find_in_order(reader, key);
+            };
+            // While the object is brought into the processor's cache, its position is found.
+            reader.touch(&self.objects, place);
+            let (_, position) = self.objects.locate(place.offset)?;
+            let lent = reader.load_at(&self.objects, place)?;
+            if self.has_key(reader, &lent, key)? {
+                return Ok(Some((position, lent)));
+            }
+        }
+        Ok(None)
     }
 
     /// As [`find`](Self::find), without the position.
+    #[inline]
     pub(super) fn find_payload(
         &self,
         reader: &mut RecordReader,
-        key: &[u8],
+        key: &Sought<'_>,
     ) -> Result<Option<Lent>> {
-        Ok(self.search(reader, key)?.map(|found| found.lent))
-    }
-
-    fn search(&self, reader: &mut RecordReader, key: &[u8]) -> Result<Option<Found>> {
-        for candidate in self.slots.candidates(key_hash(key)) {
+        for candidate in self.slots.candidates(key.hash) {
             let Candidate::At(place) = candidate else {
-                return self.search_in_order(reader, key);
+                let found = self.find_in_order(reader, key)?;
+                return Ok(found.map(|(_, lent)| lent));
             };
             let lent = reader.load_at(&self.objects, place)?;
             if self.has_key(reader, &lent, key)? {
-                let at = At::Offset(place.offset);
-                return Ok(Some(Found { at, lent }));
+                return Ok(Some(lent));
             }
         }
         Ok(None)
     }
 
     #[cold]
-    fn search_in_order(&self, reader: &mut RecordReader, key: &[u8]) -> Result<Option<Found>> {
-        let position = self.below(reader, key)?;
+    fn find_in_order(
+        &self,
+        reader: &mut RecordReader,
+        key: &Sought<'_>,
+    ) -> Result<Option<(u64, Lent)>> {
+        let position = self.below(reader, key.encoded)?;
         if position >= self.objects.len() {
             return Ok(None);
         }
         let lent = reader.load(&self.objects, position, Reach::Record)?;
         let is_found = self.has_key(reader, &lent, key)?;
-        let at = At::Position(position);
-        Ok(is_found.then_some(Found { at, lent }))
+        Ok(is_found.then_some((position, lent)))
     }
 
-    /// Whether a payload has an encoded key.
+    /// Whether a payload has a key.
     #[inline]
-    fn has_key(&self, reader: &mut RecordReader, lent: &Lent, key: &[u8]) -> Result<bool> {
+    fn has_key(&self, reader: &mut RecordReader, lent: &Lent, key: &Sought<'_>) -> Result<bool> {
+        let payload = reader.lent(&self.objects, lent.clone());
+        if let [field] = &*self.table.primary_key {
+            let value = field_value(payload, field).map_err(|_| self.unreadable(field))?;
+            if let Some(is_equal) = key.equals(value) {
+                return Ok(is_equal);
+            }
+        }
+        self.has_encoded_key(reader, lent, key)
+    }
+
+    #[inline(never)]
+    fn has_encoded_key(
+        &self,
+        reader: &mut RecordReader,
+        lent: &Lent,
+        key: &Sought<'_>,
+    ) -> Result<bool> {
         let mut other = std::mem::take(&mut reader.key);
         other.clear();
         self.key_of(reader.lent(&self.objects, lent.clone()), &mut other)?;
-        let is_equal = other == key;
+        let is_equal = other == key.encoded;
         reader.key = other;
         Ok(is_equal)
     }
 
-    /// Calls `take` with the place of each object that may have an encoded key, likely of one or
-    /// none. Returns whether these are all.
-    pub(super) fn candidates(&self, key: &[u8], mut take: impl FnMut(Place)) -> bool {
-        for candidate in self.slots.candidates(key_hash(key)) {
+    /// Calls `take` with the place of each object that may have a key, likely of one or none.
+    /// Returns whether these are all.
+    pub(super) fn candidates(&self, key: &Sought<'_>, mut take: impl FnMut(Place)) -> bool {
+        for candidate in self.slots.candidates(key.hash) {
             match candidate {
                 Candidate::At(place) => take(place),
                 Candidate::InOrder => return false,
@@ -154,31 +168,24 @@ impl StoredType {
         true
     }
 
-    /// The payload of the object at a place, if it has an encoded key.
+    /// The payload of the object at a place, if it has a key.
     pub(super) fn payload_at<'r>(
         &'r self,
         reader: &'r mut RecordReader,
         place: Place,
-        key: &[u8],
+        key: &Sought<'_>,
     ) -> Result<Option<&'r [u8]>> {
         let lent = reader.load_at(&self.objects, place)?;
         let is_found = self.has_key(reader, &lent, key)?;
         Ok(is_found.then(|| reader.lent(&self.objects, lent)))
     }
 
-    /// Brings the slots and the objects of some encoded keys into the processor's cache, all at
-    /// once, if the file is mapped. Look-ups of them then wait for no memory.
-    pub(super) fn prefetch<'k>(&self, keys: impl Iterator<Item = &'k [u8]>) {
+    /// Brings the slots and the objects of up to [`KEYS_AHEAD`] hashes of keys into the processor's
+    /// cache, all at once, if the file is mapped. Look-ups of them then wait for no memory.
+    pub(super) fn prefetch(&self, hashes: &[u64]) {
         let Some(map) = self.objects.file().mapped() else {
             return;
         };
-        let mut hashes = [0; KEYS_AHEAD];
-        let mut count = 0;
-        for (hash, key) in hashes.iter_mut().zip(keys) {
-            *hash = key_hash(key);
-            count += 1;
-        }
-        let hashes = hashes.get(..count).unwrap_or_default();
         // In each of these loops, no read depends on one before, so the processor does many of them
         // at a time.
         let mut touched = 0;
@@ -195,15 +202,15 @@ impl StoredType {
             }
         }
         if !self.objects.is_compressed() {
-            for (start, _) in places {
-                touched ^= u64::from(map.get(start).copied().unwrap_or(0));
+            let byte = |at: usize| u64::from(map.get(at).copied().unwrap_or(0));
+            for (start, len) in places.iter().take(hashes.len()) {
+                touched ^= byte(*start) ^ byte(start + len.saturating_sub(1));
             }
-            for (start, len) in places {
-                for at in (start + LINE_BYTES..start + len)
-                    .step_by(LINE_BYTES)
-                    .take(LINES_AHEAD)
-                {
-                    touched ^= u64::from(map.get(at).copied().unwrap_or(0));
+            for (start, len) in places.iter().take(hashes.len()) {
+                let mut at = start + LINE_BYTES;
+                while at < start + len.min(&(LINES_AHEAD * LINE_BYTES)) {
+                    touched ^= byte(at);
+                    at += LINE_BYTES;
                 }
             }
         }

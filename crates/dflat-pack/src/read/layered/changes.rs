@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::super::sought::Sought;
 use super::key_table::KeyTable;
 use crate::layer::Layer;
 use crate::layout::key_hash;
@@ -103,18 +104,21 @@ impl Changes {
         self.len
     }
 
-    /// The change of an encoded key.
-    pub(super) fn find(&self, key: &[u8]) -> Option<usize> {
+    /// The change of a key.
+    #[inline(never)]
+    pub(super) fn find(&self, key: &Sought<'_>) -> Option<usize> {
         let is_key = |number: usize| {
             self.keys
                 .get(number)
-                .is_some_and(|change| *change.key == *key)
+                .is_some_and(|change| *change.key == *key.encoded)
         };
-        match self.table.find(key_hash(key), is_key) {
+        match self.table.find(key.hash, is_key) {
             Ok(found) => found,
             // The table was not built: too many keys have like hashes.
             Err(_) => {
-                let found = self.keys.binary_search_by(|change| (*change.key).cmp(key));
+                let found = self
+                    .keys
+                    .binary_search_by(|change| (*change.key).cmp(key.encoded));
                 found.ok()
             }
         }

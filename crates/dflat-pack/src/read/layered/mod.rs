@@ -13,6 +13,7 @@ use dflat_model::Table;
 
 use super::records::{Lent, Reach, RecordReader};
 use super::run::Run;
+use super::sought::Sought;
 use super::stored::StoredType;
 pub(crate) use changes::Changes;
 use changes::Spot;
@@ -67,32 +68,35 @@ impl ReadType {
         }
     }
 
-    /// Looks up an encoded key. Returns the position of its object, and its payload.
-    pub(crate) fn find(
+    /// Looks up a key. Returns the position of its object, and its payload.
+    pub(crate) fn find<'k>(
         &self,
         reader: &mut RecordReader,
-        key: &[u8],
+        key: impl Into<Sought<'k>>,
     ) -> Result<Option<(u64, Held)>> {
+        let key = key.into();
         if let Some(changes) = &self.changes
-            && let Some(number) = changes.find(key)
+            && let Some(number) = changes.find(&key)
         {
             let found = changes.object(number);
             return Ok(found.map(|_| (changes.position(number), Held::Changed(number))));
         }
-        let found = self.stored.find(reader, key)?;
+        let found = self.stored.find(reader, &key)?;
         Ok(found.map(|(at, held)| (self.position_of(at), Held::Read(held))))
     }
 
-    /// Looks up the payload of an encoded key.
-    pub(crate) fn find_payload<'r>(
+    /// Looks up the payload of a key.
+    #[inline]
+    pub(crate) fn find_payload<'r, 'k>(
         &'r self,
         reader: &'r mut RecordReader,
-        key: &[u8],
+        key: impl Into<Sought<'k>>,
     ) -> Result<Option<&'r [u8]>> {
-        if let Some(changed) = self.changed(key) {
+        let key = key.into();
+        if let Some(changed) = self.changed(&key) {
             return Ok(changed.map(|(_, payload)| payload));
         }
-        let found = self.stored.find_payload(reader, key)?;
+        let found = self.stored.find_payload(reader, &key)?;
         Ok(found.map(|lent| reader.lent(&self.stored.objects, lent)))
     }
 
@@ -104,9 +108,9 @@ impl ReadType {
         }
     }
 
-    /// The position and the payload of an encoded key, if layers change it: `Some(None)` if they
+    /// The position and the payload of a key, if layers change it: `Some(None)` if they
     /// remove its object.
-    pub(super) fn changed(&self, key: &[u8]) -> Option<Option<(u64, &[u8])>> {
+    pub(super) fn changed(&self, key: &Sought<'_>) -> Option<Option<(u64, &[u8])>> {
         let changes = self.changes.as_ref()?;
         let number = changes.find(key)?;
         let payload = changes.object(number);

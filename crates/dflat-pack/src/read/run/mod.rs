@@ -1,9 +1,12 @@
 //! A run: records in the order of their keys, with the places of all of them in memory.
 
+mod places;
+mod stored;
+
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering as Sync};
+use std::sync::atomic::AtomicU64;
 
 use dflat_engine::{Error, ErrorKind, Result};
 use xxhash_rust::xxh3::xxh3_64;
@@ -12,10 +15,7 @@ use super::records::{Reach, RecordReader};
 use crate::codec::{Compression, RATIO_MAX};
 use crate::failure::damaged;
 use crate::file::PackFile;
-use crate::layout::{
-    ALIGN, BLOCK_BYTES, BLOCK_RECORDS, BlockEntry, Extent, Packed, Place, RunLayout, Section,
-    padding,
-};
+use crate::layout::{ALIGN, BLOCK_RECORDS, BlockEntry, Extent, Packed, RunLayout, Section};
 
 /// Appends the encoded key of a record.
 pub(crate) type KeyOf<'k> = &'k dyn Fn(&[u8], &mut Vec<u8>) -> Result<()>;
@@ -106,73 +106,6 @@ impl Run {
             }
             false => Err(why()),
         }
-    }
-
-    fn stretches(&self) -> Vec<u32> {
-        if u32::try_from(self.blocks.len()).is_err() {
-            return Vec::new();
-        }
-        let mut stretches = Vec::with_capacity(self.content_len as usize / BLOCK_BYTES + 1);
-        let mut block = 0;
-        for start in (0..self.content_len).step_by(BLOCK_BYTES) {
-            while self.start_of(block + 1).is_some_and(|next| next <= start) {
-                block += 1;
-            }
-            stretches.push(block as u32);
-        }
-        stretches
-    }
-
-    /// The offset of a block; `None` if there is no such block.
-    #[inline]
-    fn start_of(&self, block: usize) -> Option<u64> {
-        self.blocks.get(block).map(|block| block.offset)
-    }
-
-    /// The block with the byte at an offset; the last one if there is no such byte.
-    #[inline]
-    pub(super) fn block_at(&self, offset: u64) -> usize {
-        let Some(first) = self.stretches.get((offset / BLOCK_BYTES as u64) as usize) else {
-            let after = self.blocks.partition_point(|block| block.offset <= offset);
-            return after.saturating_sub(1);
-        };
-        // A stretch has few blocks, and no block is empty.
-        let mut block = *first as usize;
-        while self.start_of(block + 1).is_some_and(|next| next <= offset) {
-            block += 1;
-        }
-        block
-    }
-
-    /// The block and the position of the record that begins at an offset.
-    #[inline]
-    pub(super) fn locate(&self, offset: u64) -> Result<(usize, u64)> {
-        let block = self.block_at(offset);
-        let positions = self.positions(block);
-        let start = offset.saturating_sub(self.bytes(&(block..block + 1)).start);
-        if start == 0 && !positions.is_empty() {
-            return Ok((block, positions.start));
-        }
-        // The record begins behind the end of the one before.
-        let (mut low, mut high) = (positions.start, positions.end);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.next_start(middle) < start {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        match low + 1 < positions.end && self.next_start(low) == start {
-            true => Ok((block, low + 1)),
-            false => Err(self.damaged("a place has no record")),
-        }
-    }
-
-    /// Where a record behind the one at a position begins, if it is in the same block.
-    #[inline]
-    fn next_start(&self, position: u64) -> u64 {
-        let end = self.ends.get(position).unwrap_or(0);
-        end.saturating_add(padding(end, self.align))
     }
 
     /// Whether the blocks have all bytes and all records, in order.
@@ -278,122 +211,10 @@ impl Run {
         self.compression != Compression::None
     }
 
-    /// Compares the stored bytes of a block with their checksum.
-    pub(super) fn check(&self, block: usize, stored: &[u8]) -> Result<()> {
-        let checksum = self.blocks.get(block).map(|block| block.checksum);
-        match checksum == Some(xxh3_64(stored)) {
-            true => Ok(()),
-            false => Err(self.damaged(&format!("the checksum of block {block} differs"))),
-        }
-    }
-
-    /// The bytes of a block where they are, and their place in the file, if the file is mapped and
-    /// its blocks are not compressed. The bytes are compared with their checksum once, if they are
-    /// to be checked.
-    #[inline]
-    pub(super) fn mapped(&self, block: usize, check: bool) -> Result<Option<Range<usize>>> {
-        let Some(map) = self.file.mapped().filter(|_| !self.is_compressed()) else {
-            return Ok(None);
-        };
-        let bytes = self.bytes(&(block..block + 1));
-        let place = self.offset(bytes.start) as usize..self.offset(bytes.end) as usize;
-        if check {
-            self.check_once(block, map.get(place.clone()).unwrap_or_default())?;
-        }
-        Ok(Some(place))
-    }
-
-    /// The bytes of an object in the mapped file, if it is mapped and its blocks are not
-    /// compressed. Its block is compared with its checksum once, if it is to be checked.
-    #[inline]
-    pub(super) fn mapped_at(&self, place: Place, check: bool) -> Result<Option<Range<usize>>> {
-        let Some(map) = self.file.mapped() else {
-            return Ok(None);
-        };
-        if check {
-            let block = self.block_at(place.offset);
-            let bytes = self.bytes(&(block..block + 1));
-            if place.offset + place.len > bytes.end {
-                return Err(self.damaged("a place has no record"));
-            }
-            let stored = self.offset(bytes.start) as usize..self.offset(bytes.end) as usize;
-            self.check_once(block, map.get(stored).unwrap_or_default())?;
-        }
-        let start = self.offset(place.offset) as usize;
-        Ok(Some(start..start + place.len as usize))
-    }
-
-    #[inline]
-    fn check_once(&self, block: usize, stored: &[u8]) -> Result<()> {
-        let bit = 1 << (block % 64);
-        let Some(checked) = self.checked.get(block / 64) else {
-            return self.check(block, stored);
-        };
-        // The bytes do not change, so it does not matter whether another thread has checked them.
-        if checked.load(Sync::Relaxed) & bit == 0 {
-            self.check(block, stored)?;
-            checked.fetch_or(bit, Sync::Relaxed);
-        }
-        Ok(())
-    }
-
-    /// Fills a block from its stored bytes.
-    pub(super) fn decompress(&self, block: usize, stored: &[u8], bytes: &mut [u8]) -> Result<()> {
-        match self.compression.decompress(stored, bytes) {
-            true => Ok(()),
-            false => Err(self.damaged(&format!("block {block} cannot be decompressed"))),
-        }
-    }
-
     /// The offset in the file of a stored byte of the data.
     pub(super) const fn offset(&self, in_data: u64) -> u64 {
         // The parts were found to lie in the file.
         self.data.offset + in_data
-    }
-
-    /// The block of a record. `hint` may be its block, or the one before or behind.
-    pub(super) fn block_of(&self, position: u64, hint: usize) -> usize {
-        for block in [hint, hint + 1, hint.saturating_sub(1)] {
-            if self.positions(block).contains(&position) {
-                return block;
-            }
-        }
-        let after = self.blocks.partition_point(|block| block.first <= position);
-        after.saturating_sub(1)
-    }
-
-    /// The place of a record. `hint` as for [`block_of`](Self::block_of).
-    pub(super) fn place(&self, position: u64, hint: usize) -> Result<Place> {
-        let block = self.block_of(position, hint);
-        let span = self.span(block, position)?;
-        Ok(Place {
-            offset: self.bytes(&(block..block + 1)).start + span.start as u64,
-            len: (span.end - span.start) as u64,
-        })
-    }
-
-    /// Whether an object of this length may be at an offset.
-    #[inline]
-    pub(super) fn has_room(&self, place: Place) -> bool {
-        let end = place.offset.checked_add(place.len);
-        end.is_some_and(|end| end <= self.content_len)
-    }
-
-    /// The bytes of a record in its block.
-    pub(super) fn span(&self, block: usize, position: u64) -> Result<Range<usize>> {
-        let is_first = position == self.positions(block).start;
-        let before = if is_first {
-            Some(0)
-        } else {
-            self.ends.get(position.wrapping_sub(1))
-        };
-        // An end is a number of the file, which may be as large as any.
-        let start = before.and_then(|end| end.checked_add(padding(end, self.align)));
-        let span = start.zip(self.ends.get(position));
-        let bytes = self.bytes(&(block..block + 1));
-        let span = span.filter(|(start, end)| start <= end && *end <= bytes.end - bytes.start);
-        let (start, end) = span.ok_or_else(|| self.damaged("a record is not in its block"))?;
-        Ok(start as usize..end as usize)
     }
 
     pub(crate) fn damaged(&self, why: &str) -> Error {
