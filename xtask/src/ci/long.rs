@@ -32,6 +32,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
   races      12   the C programs of the tests under the thread sanitizer of the C compiler
   rivals     20   each scenario of the benchmarks with each store, on few objects
   packs      15   packs beside other stores, a million objects of 1 KiB and of 120 bytes
+  large      15   a pack of 10 GB, built and read with 256 MiB of memory; needs 30 GB of disk
   sqlite     10   more tests on the system's SQLite, by `cargo xtask system-sqlite --all`
   swift      15   `cargo xtask swift --long`
   memory     28   `cargo xtask memcheck`
@@ -41,7 +42,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
 type Variable = (&'static str, &'static str);
 
 /// The names of the steps, their commands, and the variables that set their length.
-const STEPS: [(&str, &str, Option<Variable>); 15] = [
+const STEPS: [(&str, &str, Option<Variable>); 16] = [
     (
         "kills",
         "cargo test --profile long -p dflat-testkit --test it -- kill",
@@ -119,6 +120,11 @@ const STEPS: [(&str, &str, Option<Variable>); 15] = [
         "cargo run --release --locked --manifest-path crates/dflat-bench-rivals/Cargo.toml \
          --bin packs -- --folder target",
         None,
+    ),
+    (
+        "large",
+        "cargo test --release -p dflat-pack --test it -- large",
+        Some(("DFLAT_PACK_OBJECTS", "10000000")),
     ),
 ];
 

@@ -87,9 +87,19 @@ pub(crate) fn build(
     objects: &[(Table, Vec<u8>)],
     options: BuildOptions,
 ) -> dflat_engine::Result<Pack> {
+    build_each(directory, tables, objects.iter().cloned(), options)
+}
+
+/// Builds a pack of objects that are made one by one.
+pub(crate) fn build_each(
+    directory: &Path,
+    tables: &[Table],
+    objects: impl Iterator<Item = (Table, Vec<u8>)>,
+    options: BuildOptions,
+) -> dflat_engine::Result<Pack> {
     let mut builder = PackBuilder::new(directory, tables.iter().cloned(), options)?;
     for (table, payload) in objects {
-        builder.add(table, payload)?;
+        builder.add(&table, &payload)?;
     }
     builder.finish()
 }

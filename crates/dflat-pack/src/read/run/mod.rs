@@ -1,5 +1,6 @@
 //! A run: records in the order of their keys, with the places of all of them in memory.
 
+mod blocks;
 mod places;
 mod stored;
 
@@ -11,11 +12,14 @@ use std::sync::atomic::AtomicU64;
 use dflat_engine::{Error, ErrorKind, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
+use blocks::Blocks;
+
 use super::records::{Reach, RecordReader};
+
 use crate::codec::{Compression, RATIO_MAX};
 use crate::failure::damaged;
 use crate::file::PackFile;
-use crate::layout::{ALIGN, BLOCK_RECORDS, BlockEntry, Extent, Packed, RunLayout, Section};
+use crate::layout::{ALIGN, BLOCK_RECORDS, Extent, Packed, RunLayout, Section};
 
 /// Appends the encoded key of a record.
 pub(crate) type KeyOf<'k> = &'k dyn Fn(&[u8], &mut Vec<u8>) -> Result<()>;
@@ -31,12 +35,12 @@ pub(crate) struct Run {
     content_len: u64,
     /// The end of the stored bytes of each block in the data; none if the blocks are stored as they
     /// are.
-    stored: Vec<u64>,
+    stored: Packed,
     /// A bit for each block of a mapped file that was compared with its checksum.
     checked: Vec<AtomicU64>,
     /// Each record begins at a multiple of this in its block.
     align: u64,
-    blocks: Vec<BlockEntry>,
+    blocks: Blocks,
     /// For each stretch of [`BLOCK_BYTES`] of the blocks of objects, the block with its first byte.
     stretches: Vec<u32>,
     ends: Packed,
@@ -69,35 +73,33 @@ impl Run {
         };
         let compression = Compression::of(layout.compression)
             .ok_or_else(|| unsupported(file, layout.compression))?;
-        let stored = if compression == Compression::None {
-            Vec::new()
-        } else {
-            section(file, layout.stored)?
+        let is_compressed = compression != Compression::None;
+        let stored = match is_compressed {
+            true => packed(layout.stored, 8, layout.blocks_count)?,
+            false => Packed::new(Vec::new(), 8, 0).ok_or_else(why)?,
         };
-        let (stored, after) = stored.as_chunks::<8>();
-        let blocks = section(file, layout.blocks)?;
-        let (entries, rest) = blocks.as_chunks::<{ BlockEntry::BYTES }>();
+        let blocks = Blocks::new(section(file, layout.blocks)?, layout.blocks_count);
+        let blocks = blocks.ok_or_else(why)?;
+        let checked = match file.mapped() {
+            Some(_) => blocks.len().div_ceil(64),
+            None => 0,
+        };
         let mut run = Self {
             file: Arc::clone(file),
             data: layout.data,
             count: layout.count,
             compression,
             content_len: layout.content_len,
-            stored: stored.iter().map(|end| u64::from_le_bytes(*end)).collect(),
-            checked: match file.mapped() {
-                Some(_) => entries.chunks(64).map(|_| AtomicU64::new(0)).collect(),
-                None => Vec::new(),
-            },
+            stored,
+            checked: (0..checked).map(|_| AtomicU64::new(0)).collect(),
             align: if is_aligned { ALIGN } else { 1 },
-            blocks: entries.iter().map(BlockEntry::from_bytes).collect(),
+            blocks,
             stretches: Vec::new(),
             ends: packed(layout.ends, layout.ends_width, layout.count)?,
             key_ends: packed(layout.key_ends, layout.key_ends_width, layout.blocks_count)?,
             keys: section(file, layout.keys)?,
         };
-        let is_whole = rest.is_empty() && run.blocks.len() as u64 == layout.blocks_count;
-        let is_whole = is_whole && after.is_empty() && run.has_sound_stored();
-        match is_whole && run.has_sound_blocks() && run.has_sound_keys() {
+        match run.has_sound_stored() && run.has_sound_blocks() && run.has_sound_keys() {
             true => {
                 if is_aligned {
                     run.stretches = run.stretches();
@@ -132,13 +134,13 @@ impl Run {
         let mut before = 0;
         let are_sound = (0..self.blocks.len()).all(|block| {
             let bytes = self.bytes(&(block..block + 1));
-            let end = self.stored.get(block).copied().unwrap_or(0);
+            let end = self.stored.get(block as u64).unwrap_or(0);
             let stored = end.saturating_sub(before);
             let len = bytes.end.saturating_sub(bytes.start);
             before = end;
             stored > 0 && stored <= len && len <= stored.saturating_mul(RATIO_MAX)
         });
-        are_sound && before == self.data.len && self.stored.len() == self.blocks.len()
+        are_sound && before == self.data.len
     }
 
     /// Whether the first keys of the blocks are in ascending order, and use all bytes.
@@ -201,7 +203,7 @@ impl Run {
         let end = |blocks: usize| {
             let last = blocks.checked_sub(1);
             last.map_or(0, |last| {
-                self.stored.get(last).copied().unwrap_or(self.data.len)
+                self.stored.get(last as u64).unwrap_or(self.data.len)
             })
         };
         end(blocks.start)..end(blocks.end)
@@ -277,6 +279,7 @@ mod tests {
     use dflat_engine::ErrorKind;
 
     use super::*;
+    use crate::layout::BlockEntry;
 
     #[test]
     fn record_behind_an_end_beyond_all_offsets_is_refused() {
@@ -294,10 +297,10 @@ mod tests {
             count: 2,
             compression: Compression::None,
             content_len: 16,
-            stored: Vec::new(),
+            stored: Packed::new(Vec::new(), 8, 0).expect("there is none"),
             checked: Vec::new(),
             align: ALIGN,
-            blocks: vec![block],
+            blocks: Blocks::new(block.to_bytes().to_vec(), 1).expect("there is one"),
             stretches: Vec::new(),
             ends: Packed::new(ends.as_flattened().to_vec(), 8, 2).expect("there are two"),
             key_ends: Packed::new(vec![0; 2], 2, 1).expect("there is one"),
