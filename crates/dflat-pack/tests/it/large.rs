@@ -1,5 +1,6 @@
 //! A pack that is larger than the memory of the process that builds and reads it.
-//! `DFLAT_PACK_OBJECTS` sets the number of its objects, of 1 KiB each; the process then has 256 MiB.
+//! `DFLAT_PACK_OBJECTS` sets the number of its objects, of 1 KiB each; the process then has
+//! 256 MiB.
 
 use std::env;
 use std::path::Path;
