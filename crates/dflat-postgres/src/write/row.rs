@@ -84,7 +84,7 @@ impl PostgresTransaction {
             return Ok(false);
         };
         let indexes: Vec<&str> = stored.indexes.iter().map(|i| i.relation.as_str()).collect();
-        let statement = delete(Some(&stored.relation), &indexes);
+        let statement = delete(&stored.relation, &indexes);
         self.has_written = true;
         self.run(format_args!("delete {}", table.type_name), |connection| {
             let rows = connection.query(&statement, &[&row_id.0])?;

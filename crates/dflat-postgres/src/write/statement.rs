@@ -204,17 +204,11 @@ impl RowStatement {
     }
 }
 
-/// The statement that deletes the entries of a row in some tables, and the row itself if `main` is
-/// given. Its one row says whether the row existed.
-pub(super) fn delete(main: Option<&str>, indexes: &[&str]) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    if let Some(main) = main {
-        parts.push(format!(
-            "d AS (DELETE FROM {main} WHERE rowid = $1::bigint RETURNING rowid)"
-        ));
-    } else {
-        parts.push("d AS (SELECT $1::bigint AS rowid)".to_owned());
-    }
+/// The statement that deletes a row and its entries. Its one row says whether the row existed.
+pub(super) fn delete(main: &str, indexes: &[&str]) -> String {
+    let mut parts = vec![format!(
+        "d AS (DELETE FROM {main} WHERE rowid = $1::bigint RETURNING rowid)"
+    )];
     for (number, index) in indexes.iter().enumerate() {
         parts.push(format!(
             "x{number} AS (DELETE FROM {index} WHERE rowid = $1::bigint)"
@@ -223,14 +217,25 @@ pub(super) fn delete(main: Option<&str>, indexes: &[&str]) -> String {
     format!("WITH {} SELECT EXISTS (SELECT FROM d)", parts.join(", "))
 }
 
-/// The statement that puts an entry into an index, in place of the row's entry. Its one row says
-/// whether another row has an equal value.
-pub(super) fn put_entry(index: &str) -> String {
+/// The statement that deletes the entries of rows in an index.
+pub(super) fn delete_entries(index: &str) -> String {
+    format!("DELETE FROM {index} WHERE rowid = ANY ($1::bigint[])")
+}
+
+/// The statement that puts entries into an index, in place of those of the same rows.
+pub(super) fn put_entries(index: &str) -> String {
     format!(
-        "WITH w AS (INSERT INTO {index} (rowid, key, rest) \
-         VALUES ($1::bigint, $2::bytea, $3::bytea) \
-         ON CONFLICT (rowid) DO UPDATE SET key = excluded.key, rest = excluded.rest) \
-         SELECT EXISTS (SELECT FROM {index} WHERE key = $2::bytea \
-         AND rest IS NOT DISTINCT FROM $3::bytea AND rowid <> $1::bigint)"
+        "INSERT INTO {index} (rowid, key, rest) \
+         SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) \
+         ON CONFLICT (rowid) DO UPDATE SET key = excluded.key, rest = excluded.rest"
+    )
+}
+
+/// The statement that finds out whether rows have the values of other rows in an index.
+pub(super) fn has_equal_entries(index: &str) -> String {
+    format!(
+        "SELECT EXISTS (SELECT FROM {index} a JOIN {index} b ON b.key = a.key \
+         AND b.rest IS NOT DISTINCT FROM a.rest AND b.rowid <> a.rowid \
+         WHERE a.rowid = ANY ($1::bigint[]))"
     )
 }

@@ -1,8 +1,10 @@
 //! The code of `docs/postgres.md` runs.
 
+use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
+use dflat::pack::OnConflict;
 use dflat::{Result, Workspace};
 use dflat_testkit::fixture::{bounded, next};
 use dflat_testkit::post::{Post, PostChangeRequest, PostData};
@@ -48,6 +50,41 @@ fn options() -> Result<usize> {
     workspace.fetch::<Post>().count()
 }
 
+fn moved(directory: &Path, address: &str) -> Result<()> {
+    let file = Workspace::open(directory.join("posts.db"))?;
+    let posts = ["a", "b"].map(|title| PostData {
+        title: title.into(),
+        ..PostData::default()
+    });
+    file.perform_changes_blocking([Post::TABLE], |tx| {
+        posts
+            .into_iter()
+            .try_for_each(|post| tx.submit(PostChangeRequest::creation(post)).map(drop))
+    })?;
+    let workspace = Workspace::server(address).schema("moved").open()?;
+    let pack = file.fetch::<Post>().pack(directory)?;
+    workspace.import::<Post>(&pack, OnConflict::Keep)?;
+    assert_eq!(
+        workspace.fetch::<Post>().count()?,
+        file.fetch::<Post>().count()?
+    );
+    // And back.
+    let pack = workspace.fetch::<Post>().pack(directory)?;
+    pack.verify()?;
+    Ok(())
+}
+
+#[test]
+fn objects_are_moved_to_a_server_and_back() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let directory = tempfile::tempdir().unwrap();
+        moved(directory.path(), &server().unwrap().address()).unwrap();
+    });
+}
+
 #[test]
 fn programs_of_the_page_run() {
     if is_skipped() {
@@ -80,5 +117,5 @@ fn every_block_of_the_page_is_in_this_file() {
             "compiled nowhere:\n{block}"
         );
     }
-    assert_eq!(blocks.len(), 2);
+    assert_eq!(blocks.len(), 3);
 }
