@@ -62,6 +62,15 @@ pub struct StoredStep {
 }
 
 impl StoredStep {
+    /// The time of the commit, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Corrupt`] for a record that cannot be read.
+    pub(crate) fn time(&self) -> Result<u64> {
+        let record = self.records().next().transpose()?;
+        Ok(record.map_or(0, |record| record.head.time))
+    }
+
     /// The records of its parts, the last part first; never empty. The first record has the label,
     /// the author and all tables.
     ///

@@ -24,6 +24,7 @@ pub use dflat_engine::storage::StepId;
 pub use forget::forget;
 pub use keeper::Keeper;
 pub use note::Note;
+pub(crate) use reverse::{State, States, go_back, rows_of};
 pub use scope::{Author, Scope};
 pub use step::{Step, TableStep};
 pub use undo::{Conflict, Mode, Target, Undo, Undone, notice};

@@ -13,7 +13,7 @@ use super::find::load;
 use super::{Backwards, StoredStep};
 
 /// The object of a row; `None` if there is no such row.
-pub(super) type State = Option<Vec<u8>>;
+pub(crate) type State = Option<Vec<u8>>;
 
 /// A row that the reversed steps have changed.
 #[derive(Debug, Default)]
@@ -110,6 +110,44 @@ impl ReversedRow {
         }
         Ok(())
     }
+}
+
+/// The rows that a step has changed, by table and by ascending row id.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] for a step that cannot be read.
+pub(crate) fn rows_of(step: &StoredStep) -> Result<BTreeMap<String, Vec<RowId>>> {
+    let mut rows: BTreeMap<String, Vec<RowId>> = BTreeMap::new();
+    each_row(step, &mut |table, row| {
+        rows.entry(table.to_owned()).or_default().push(row.row_id);
+        Ok(())
+    })?;
+    for rows in rows.values_mut() {
+        rows.sort_unstable();
+        rows.dedup();
+    }
+    Ok(rows)
+}
+
+/// Replaces the states after a step by those before it. `states` has the rows of a table; a row
+/// that it lacks does not matter.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] if the step cannot be read, or does not fit a state.
+pub(crate) fn go_back(step: &StoredStep, states: &mut dyn States) -> Result<()> {
+    each_row(step, &mut |table, row| {
+        if let Some(state) = states.of(table, row.row_id) {
+            let after = std::mem::take(state);
+            *state = state_before(row, after).map_err(|why| misfit(step.id, row.row_id, why))?;
+        }
+        Ok(())
+    })
+}
+
+/// The states of rows.
+pub(crate) trait States {
+    /// The state of a row.
+    fn of(&mut self, table: &str, row_id: RowId) -> Option<&mut State>;
 }
 
 /// The state of a row before a change, from the state after it.

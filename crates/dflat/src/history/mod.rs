@@ -10,6 +10,7 @@
 //! type as ever.
 
 mod log;
+mod past;
 mod strangers;
 mod undo;
 

@@ -1,6 +1,7 @@
 //! The code of `docs/history.md` runs.
 
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use dflat::{ErrorKind, Result, Workspace};
 
@@ -62,6 +63,13 @@ fn examples_of_the_history_page_run() -> Result<()> {
     }
     assert_eq!(workspace.get::<Post>("a")?.unwrap().priority(), 1);
 
+    let steps: Vec<_> = workspace.history().log().collect::<Result<_>>()?;
+    let earlier = workspace.at(steps[1].id)?;
+    let then = earlier.get::<Post>("a")?;
+    let an_hour_ago = workspace.at_time(SystemTime::now() - Duration::from_secs(3600))?;
+    assert_eq!(then.unwrap().priority(), 2);
+    assert_eq!(an_hour_ago.fetch::<Post>().count()?, 0);
+
     workspace.history().forget::<Post>()?;
     assert_eq!(workspace.get::<Post>("a")?.unwrap().priority(), 1);
     Ok(())
@@ -69,5 +77,5 @@ fn examples_of_the_history_page_run() -> Result<()> {
 
 #[test]
 fn every_block_of_the_page_is_in_this_file() {
-    check_blocks(PAGE, include_str!("history_page.rs"), 5);
+    check_blocks(PAGE, include_str!("history_page.rs"), 6);
 }
