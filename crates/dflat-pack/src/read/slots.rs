@@ -48,6 +48,8 @@ impl Slots {
         if !form.is_sound() || len != Some(bytes.len() as u64) {
             return Err(damaged(file.path(), "the table of keys has the wrong size"));
         }
+        // More would be reserved by itself: as much again.
+        bytes.reserve_exact(READ_BYTES);
         bytes.extend_from_slice(&[0; READ_BYTES]);
         Ok(Self {
             bytes,

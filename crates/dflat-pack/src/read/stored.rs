@@ -9,7 +9,7 @@ use dflat_model::{Field, Table, TableDescriptor, key};
 use super::layered::ReadType;
 use super::records::{Lent, Reach, RecordReader};
 use super::run::Run;
-use super::slots::{Candidate, Slots};
+use super::slots::{Candidate, Candidates, Slots};
 use super::sought::Sought;
 use crate::failure::damaged;
 use crate::file::PackFile;
@@ -21,9 +21,9 @@ pub(super) const KEYS_AHEAD: usize = 32;
 /// The bytes that a processor reads at once.
 const LINE_BYTES: usize = 64;
 
-/// The lines of an object, behind the first, that are read ahead. The processor itself reads more
-/// of a longer object ahead.
-const LINES_AHEAD: usize = 4;
+/// The lines of an object that are read ahead. The processor itself reads more of a longer object
+/// ahead.
+const LINES_AHEAD: usize = 16;
 
 /// A type of a pack, with the places of its objects in memory.
 #[derive(Debug)]
@@ -73,24 +73,27 @@ impl StoredType {
     }
 
     /// Looks up a key. Returns the position of its object, and the place of its payload.
+    #[inline]
     pub(crate) fn find(
         &self,
         reader: &mut RecordReader,
         key: &Sought<'_>,
     ) -> Result<Option<(u64, Lent)>> {
-        for candidate in self.slots.candidates(key.hash) {
-            let Candidate::At(place) = candidate else {
-                return self.find_in_order(reader, key);
-            };
-            // While the object is brought into the processor's cache, its position is found.
-            reader.touch(&self.objects, place);
-            let (_, position) = self.objects.locate(place.offset)?;
-            let lent = reader.load_at(&self.objects, place)?;
-            if self.has_key(reader, &lent, key)? {
-                return Ok(Some((position, lent)));
-            }
+        let mut candidates = self.slots.candidates(key.hash);
+        let Some(candidate) = candidates.next() else {
+            return Ok(None);
+        };
+        let Candidate::At(place) = candidate else {
+            return self.find_in_order(reader, key);
+        };
+        // While the object is brought into the processor's cache, its position is found.
+        reader.touch(&self.objects, place);
+        let (_, position) = self.objects.locate(place.offset)?;
+        let lent = reader.load_at(&self.objects, place)?;
+        match self.has_key(reader, &lent, key)? {
+            true => Ok(Some((position, lent))),
+            false => self.find_behind(reader, key, candidates),
         }
-        Ok(None)
     }
 
     /// As [`find`](Self::find), without the position.
@@ -100,14 +103,38 @@ impl StoredType {
         reader: &mut RecordReader,
         key: &Sought<'_>,
     ) -> Result<Option<Lent>> {
-        for candidate in self.slots.candidates(key.hash) {
-            let Candidate::At(place) = candidate else {
-                let found = self.find_in_order(reader, key)?;
-                return Ok(found.map(|(_, lent)| lent));
-            };
+        let mut candidates = self.slots.candidates(key.hash);
+        let Some(candidate) = candidates.next() else {
+            return Ok(None);
+        };
+        if let Candidate::At(place) = candidate {
             let lent = reader.load_at(&self.objects, place)?;
             if self.has_key(reader, &lent, key)? {
                 return Ok(Some(lent));
+            }
+        } else {
+            candidates = self.slots.candidates(key.hash);
+        }
+        let found = self.find_behind(reader, key, candidates)?;
+        Ok(found.map(|(_, lent)| lent))
+    }
+
+    /// Goes on with a look-up behind an object with another key, whose hash is alike.
+    #[cold]
+    fn find_behind(
+        &self,
+        reader: &mut RecordReader,
+        key: &Sought<'_>,
+        candidates: Candidates<'_>,
+    ) -> Result<Option<(u64, Lent)>> {
+        for candidate in candidates {
+            let Candidate::At(place) = candidate else {
+                return self.find_in_order(reader, key);
+            };
+            let lent = reader.load_at(&self.objects, place)?;
+            if self.has_key(reader, &lent, key)? {
+                let (_, position) = self.objects.locate(place.offset)?;
+                return Ok(Some((position, lent)));
             }
         }
         Ok(None)

@@ -100,6 +100,7 @@ fn pack_larger_than_memory_is_built_and_read() {
     child.args(["--exact", "large::child_with_little_memory"]);
     let output = child.env(DIRECTORY, directory.path()).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{text}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}{errors}");
     assert!(text.contains("1 passed"), "{text}");
 }
