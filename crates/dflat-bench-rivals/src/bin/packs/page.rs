@@ -1,6 +1,7 @@
 //! The page of the figures.
 
 use std::fmt::Write;
+use std::fs;
 
 use crate::Options;
 use crate::round::{Measured, Row};
@@ -12,12 +13,30 @@ pub(crate) fn text(all: &[Measured], options: &Options) -> String {
          other stores with the same keys and values.\n\
          Each figure is the best of interleaved rounds of one run, with all files in the memory of \
          the operating system unless a line states otherwise.\n\
-         Each read sums all bytes of its value.\n\n",
+         Each read sums all bytes of its value.\n",
     );
+    let _ = writeln!(text, "The machine has {}.\n", machine());
     for measured in all {
         let _ = size(&mut text, measured, options);
     }
     text
+}
+
+/// The processors and the operating system.
+fn machine() -> String {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let processors = read("/proc/cpuinfo");
+    let names = processors
+        .lines()
+        .filter(|line| line.starts_with("model name"));
+    let names: Vec<&str> = names.filter_map(|line| line.split(": ").nth(1)).collect();
+    let name = names.first().unwrap_or(&"an unknown processor");
+    let kernel = read("/proc/sys/kernel/osrelease");
+    let kernel = kernel.split('-').next().unwrap_or_default();
+    format!(
+        "{} cores of {name}, shared with others, and Linux {kernel}",
+        names.len()
+    )
 }
 
 fn size(text: &mut String, measured: &Measured, options: &Options) -> std::fmt::Result {
