@@ -103,14 +103,18 @@ pub(crate) struct FileArguments {
     /// the schemas (.fbs) beside the file are tried.
     #[arg(long = "schema", value_name = "SCHEMA")]
     pub(crate) schemas: Vec<PathBuf>,
+    /// The pack on which the file stands: unchanged objects are read from the pack.
+    #[arg(long, value_name = "PACK")]
+    pub(crate) on: Option<PathBuf>,
 }
 
 impl FileArguments {
-    /// A file without schemas.
+    /// A file alone.
     pub(crate) const fn of(path: PathBuf) -> Self {
         Self {
             path,
             schemas: Vec::new(),
+            on: None,
         }
     }
 }

@@ -109,10 +109,7 @@ fn watch(
 }
 
 fn file_of(place: &DictPlace) -> FileArguments {
-    FileArguments {
-        path: place.path.clone(),
-        schemas: Vec::new(),
-    }
+    FileArguments::of(place.path.clone())
 }
 
 fn space(file: &OpenFile, place: &DictPlace) -> Dictionary {

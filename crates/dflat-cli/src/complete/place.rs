@@ -14,6 +14,7 @@ use crate::file::OpenFile;
 pub(super) struct Place {
     path: Option<PathBuf>,
     schemas: Vec<PathBuf>,
+    on: Option<PathBuf>,
     type_name: Option<String>,
     /// The values of keys, with the one that is completed.
     pub(super) keys: Vec<String>,
@@ -37,6 +38,7 @@ impl Place {
         }
         place.path = one(found, "path");
         place.schemas = all(found, "schemas");
+        place.on = one(found, "on");
         place.type_name = one(found, "type_name").or_else(|| all(found, "types").pop());
         place.keys = all(found, "keys");
         if place.keys.is_empty() {
@@ -51,6 +53,7 @@ impl Place {
         let arguments = FileArguments {
             path: self.path.clone()?,
             schemas: self.schemas.clone(),
+            on: self.on.clone(),
         };
         OpenFile::read_quietly(&arguments).ok()
     }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use dflat_engine::engine::EngineOptions;
 use dflat_engine::storage::CloseOptions;
 use dflat_history::steps::Keeper;
-use dflat_pack::{Pack, PackBackend, is_pack};
-use dflat_workspace::{FileOptions, Source, Workspace};
+use dflat_pack::{Pack, PackBackend, StandingBackend, is_pack};
+use dflat_workspace::{Base, FileOptions, Source, Workspace};
 use tempfile::TempDir;
 
 use crate::arguments::FileArguments;
@@ -81,8 +81,7 @@ impl OpenFile {
             original.workspace.backup(&copy, go_on)?;
             original.close()?;
         }
-        let workspace = Workspace::open(&copy, &options)?;
-        let types = Types::find(&workspace, arguments, &mut note)?;
+        let (workspace, types) = opened(&copy, arguments, &options, &mut note)?;
         Ok(Self {
             path: arguments.path.clone(),
             workspace,
@@ -125,10 +124,14 @@ impl OpenFile {
             return Err(Failure::file(format!("cannot open {path}: it is a folder")));
         }
         if Self::is_pack(&path)? {
+            if arguments.on.is_some() {
+                let path = path.display();
+                let message = format!("{path} is a pack, which stands on no other with --on");
+                return Err(Failure::usage(message));
+            }
             return Self::of_pack(path);
         }
-        let workspace = Workspace::open(&path, options)?;
-        let types = Types::find(&workspace, arguments, say)?;
+        let (workspace, types) = opened(&path, arguments, options, say)?;
         Ok(Self {
             path,
             workspace,
@@ -166,6 +169,29 @@ impl OpenFile {
     pub(crate) fn log_of(path: &Path) -> PathBuf {
         beside(path, "-wal")
     }
+}
+
+/// Opens a file, on the pack on which it stands, and finds its types.
+fn opened(
+    path: &Path,
+    arguments: &FileArguments,
+    options: &FileOptions,
+    say: &mut dyn FnMut(&str),
+) -> Result<(Workspace, Types), Failure> {
+    let Some(pack) = &arguments.on else {
+        let workspace = Workspace::open(path, options)?;
+        let types = Types::find(&workspace, arguments, None, say)?;
+        return Ok((workspace, types));
+    };
+    let pack = Pack::open(pack)?;
+    let over = pack.clone();
+    let mut options = options.clone();
+    options.base(Some(Base::new(pack.digest().0, move |file| {
+        StandingBackend::new(file, over.clone())
+    })));
+    let workspace = Workspace::open(path, &options)?;
+    let types = Types::find(&workspace, arguments, Some(&pack), say)?;
+    Ok((workspace, types))
 }
 
 /// The path of a file beside another, whose name has an ending more.

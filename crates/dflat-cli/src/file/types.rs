@@ -19,6 +19,8 @@ use crate::failure::Failure;
 pub(crate) enum Origin {
     /// The file.
     File,
+    /// The pack, or the pack on which the file stands.
+    Pack,
     /// A schema.
     Schema(PathBuf),
     /// None: nothing describes the type. Its fields are known by their slots only.
@@ -45,11 +47,12 @@ impl FileType {
 pub(crate) struct Types(Vec<FileType>);
 
 impl Types {
-    /// Finds the types: by the descriptors of the file, by the given schemas, or by the schemas
-    /// beside the file, which `say` is told.
-    pub(crate) fn find(
+    /// Finds the types: by the descriptors of the file, by those of the pack on which it stands, by
+    /// the given schemas, or by the schemas beside the file, which `say` is told.
+    pub(super) fn find(
         workspace: &Workspace,
         arguments: &FileArguments,
+        pack: Option<&Pack>,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, Failure> {
         let mut found: BTreeMap<String, FileType> = BTreeMap::new();
@@ -65,6 +68,12 @@ impl Types {
                 },
             };
             found.insert(stored.name, described);
+        }
+        for described in pack.map_or_else(Vec::new, |pack| Self::of_pack(pack).0) {
+            let name = described.table.name.to_string();
+            if found.get(&name).is_none_or(FileType::is_bare) {
+                found.insert(name, described);
+            }
         }
         let given = Schemas::read(&arguments.schemas)?;
         let mut missing = Vec::new();
@@ -117,7 +126,7 @@ impl Types {
     pub(super) fn of_pack(pack: &Pack) -> Self {
         let described = |table: &Table| FileType {
             table: table.clone(),
-            origin: Origin::File,
+            origin: Origin::Pack,
         };
         Self(pack.tables().map(described).collect())
     }

@@ -150,16 +150,16 @@ fn print_types(
             Cell::Text(keys.join(", ")),
             Cell::of(&sizes.objects),
             Cell::of(&sizes.bytes),
-            Cell::Text(origin(known, file.pack.is_some())),
+            Cell::Text(origin(known)),
         ])?;
     }
     writer.end()
 }
 
-fn origin(known: &FileType, is_pack: bool) -> String {
+fn origin(known: &FileType) -> String {
     match &known.origin {
-        Origin::File if is_pack => "the pack".to_owned(),
         Origin::File => "the file".to_owned(),
+        Origin::Pack => "the pack".to_owned(),
         Origin::Schema(path) => path.display().to_string(),
         Origin::Nothing => "nothing".to_owned(),
         Origin::Unusable(_) => "nothing that can be used".to_owned(),
@@ -231,7 +231,7 @@ fn summary(file: &OpenFile, session: &Session) -> Result<Vec<(&'static str, Valu
             "table": known.table.name,
             "objects": sizes.objects,
             "bytes": sizes.bytes,
-            "described_by": origin(known, file.pack.is_some()),
+            "described_by": origin(known),
             "indexes": indexes,
         }));
     }

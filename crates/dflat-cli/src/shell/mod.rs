@@ -53,6 +53,7 @@ pub(crate) fn shell(arguments: &ShellArguments) -> Outcome {
         file: FileArguments {
             path: path.clone(),
             schemas: arguments.file.schemas.clone(),
+            on: arguments.file.on.clone(),
         },
         reader: None,
         interrupted: interrupted()?,
@@ -150,13 +151,16 @@ impl Shell {
             false => path.clone(),
         };
         let schemas = self.file.schemas.iter();
-        let schemas = schemas.map(|schema| {
-            let mut word = OsString::from("--schema=");
-            word.push(schema);
+        let option = |name: &str, value: &PathBuf| {
+            let mut word = OsString::from(name);
+            word.push(value);
             word
-        });
+        };
+        let schemas = schemas.map(|schema| option("--schema=", schema));
+        let on = self.file.on.iter().map(|pack| option("--on=", pack));
         std::iter::once(path.into_os_string())
             .chain(schemas)
+            .chain(on)
             .collect()
     }
 

@@ -24,6 +24,7 @@ pub(crate) fn diff(arguments: &DiffArguments, session: &Session) -> Outcome {
     let right = OpenFile::read(&FileArguments {
         path: arguments.other.clone(),
         schemas: arguments.file.schemas.clone(),
+        on: None,
     })?;
     let mut names: Vec<String> = Vec::new();
     for known in chosen(&left, &arguments.types)
