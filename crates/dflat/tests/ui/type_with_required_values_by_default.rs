@@ -3,8 +3,8 @@
 #[path = "../../../dflat-codegen/tests/data/required/rust.rs"]
 mod required;
 
-use required::{Content, Link};
+use required::Content;
 
 fn main() {
-    let _ = Content::Link(Link::default());
+    let _ = Content::Link(Default::default());
 }
