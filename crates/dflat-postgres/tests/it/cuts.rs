@@ -1,6 +1,7 @@
 //! Connections that are cut at each message, and ended by the server.
 
 use std::path::Path;
+use std::time::Duration;
 
 use dflat::{ErrorKind, Workspace};
 use dflat_testkit::fixture::bounded;
@@ -108,6 +109,56 @@ fn cut_connection_loses_no_acknowledged_commit_and_makes_no_other() {
             });
         }
     }
+}
+
+/// A transaction whose connection is cut after a message, with a server that is away from then on.
+/// Returns the error, and whether the transaction is committed.
+fn away_at(socket: &Path, at: u64) -> (Option<ErrorKind>, bool) {
+    let schema = new_schema();
+    engine(&schema)
+        .perform_changes([Item::TABLE], |_| Ok(()))
+        .wait()
+        .unwrap();
+    let proxy = Proxy::start(socket, at, Cut::AfterAndAway);
+    let workspace = Workspace::server(&proxy.address())
+        .schema(&schema)
+        .busy_timeout(Duration::from_millis(300));
+    let workspace = workspace.open().unwrap();
+    let written = workspace.perform_changes([Item::TABLE], |tx| {
+        tx.submit(ItemChangeRequest::creation(data(1))).map(drop)
+    });
+    let error = written.wait().err().map(|error| error.kind());
+    let is_committed = engine(&schema).get::<Item>(&data(1).id).unwrap().is_some();
+    (error, is_committed)
+}
+
+#[test]
+fn commit_whose_outcome_no_server_tells_is_in_doubt_and_no_other_is() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let socket = server().unwrap().socket();
+        let mut in_doubt = Vec::new();
+        for at in 1.. {
+            match away_at(&socket, at) {
+                (None, is_committed) => {
+                    assert!(
+                        is_committed,
+                        "message {at}: an acknowledged commit is missing"
+                    );
+                    break;
+                }
+                (Some(ErrorKind::InDoubt), is_committed) => in_doubt.push(is_committed),
+                (Some(ErrorKind::Io | ErrorKind::Busy), is_committed) => {
+                    assert!(!is_committed, "message {at}: a commit was reported as lost");
+                }
+                (Some(kind), _) => panic!("message {at}: {kind:?}"),
+            }
+        }
+        // The message that commits reached the server, and its answer did not come back.
+        assert!(in_doubt.contains(&true), "{in_doubt:?}");
+    });
 }
 
 /// Ends all connections of the library to a schema, as a restart of the server does.

@@ -14,6 +14,8 @@ use std::thread;
 pub(crate) enum Cut {
     Before,
     After,
+    /// As `After`, and no later connection is accepted, as if the server were away.
+    AfterAndAway,
 }
 
 struct Shared {
@@ -21,6 +23,13 @@ struct Shared {
     sent: AtomicU64,
     at: u64,
     cut: Cut,
+}
+
+impl Shared {
+    /// Whether the server is away.
+    fn is_away(&self) -> bool {
+        self.cut == Cut::AfterAndAway && self.sent.load(Ordering::SeqCst) >= self.at
+    }
 }
 
 /// A proxy on a port of this machine.
@@ -42,6 +51,9 @@ impl Proxy {
         thread::spawn(move || {
             for client in listener.incoming() {
                 let Ok(client) = client else { return };
+                if of_thread.is_away() {
+                    continue;
+                }
                 let Ok(server) = UnixStream::connect(&socket) else {
                     continue;
                 };
@@ -100,7 +112,11 @@ fn forward_messages(
         let mut body = vec![0; u32::from_be_bytes(length) as usize - 4];
         client.read_exact(&mut body)?;
         is_startup = false;
-        let is_cut = shared.sent.fetch_add(1, Ordering::SeqCst) + 1 == shared.at;
+        let number = shared.sent.fetch_add(1, Ordering::SeqCst) + 1;
+        let is_cut = number == shared.at;
+        if number > shared.at && shared.cut == Cut::AfterAndAway {
+            return Ok(());
+        }
         if is_cut && shared.cut == Cut::Before {
             return Ok(());
         }
