@@ -61,7 +61,7 @@ impl Backend for PostgresBackend {
     fn follow(&self, look: Arc<dyn Fn() -> Looked + Send + Sync>) {
         let mut follower = self.follower();
         if follower.is_none() && !self.database.is_closed() {
-            *follower = Some(Follower::start(look));
+            *follower = Some(Follower::start(Arc::clone(&self.database), look));
         }
     }
 

@@ -3,12 +3,17 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dflat_engine::storage::Looked;
 
-/// The time between two looks.
+use crate::database::Database;
+
+/// The time between two questions whether another engine has committed.
 const INTERVAL: Duration = Duration::from_millis(20);
+
+/// The time after which a look is made in any case.
+const LOOK_AFTER: Duration = Duration::from_secs(1);
 
 /// The time until the next look after one that has failed.
 const INTERVAL_FAILED: Duration = Duration::from_millis(500);
@@ -23,16 +28,32 @@ pub(crate) struct Follower {
 
 impl Follower {
     /// Starts to look.
-    pub(crate) fn start(look: Arc<dyn Fn() -> Looked + Send + Sync>) -> Self {
+    pub(crate) fn start(
+        database: Arc<Database>,
+        look: Arc<dyn Fn() -> Looked + Send + Sync>,
+    ) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
         let (wake, woken) = mpsc::channel::<()>();
         let is_ended = Arc::clone(&ended);
         let run = move || {
+            let mut looked: Option<(i64, Instant)> = None;
             while !is_ended.load(Ordering::Acquire) {
-                let interval = match look() {
-                    Looked::Failed => INTERVAL_FAILED,
-                    Looked::New | Looked::Known => INTERVAL,
-                };
+                // Order: asked before the look, so that a commit in between is asked for again.
+                let others = database.last_of_others();
+                let is_known = others.as_ref().is_ok_and(|others| {
+                    looked.is_some_and(|(seen, at)| seen == *others && at.elapsed() < LOOK_AFTER)
+                });
+                let mut interval = INTERVAL;
+                if !is_known {
+                    let failed = look() == Looked::Failed;
+                    looked = others
+                        .ok()
+                        .filter(|_| !failed)
+                        .map(|seen| (seen, Instant::now()));
+                    if looked.is_none() {
+                        interval = INTERVAL_FAILED;
+                    }
+                }
                 let waited = woken.recv_timeout(interval);
                 if waited != Err(mpsc::RecvTimeoutError::Timeout) {
                     return;

@@ -145,6 +145,18 @@ impl Database {
         Ok(exists)
     }
 
+    /// The number of the last record of another engine, which one round trip finds out.
+    pub(crate) fn last_of_others(&self) -> Result<i64> {
+        if !self.known().exists && !self.find_own_tables()? {
+            return Ok(0);
+        }
+        let mut connection = self.pool.take()?;
+        let rows = connection.get()?.query(&self.control.state, &[]);
+        let rows = rows.map_err(|error| failed("look for commits", error))?;
+        let state = rows.first().map(|row| State::read(row, 0)).transpose()?;
+        Ok(state.unwrap_or_default().last_of_others(self.engine))
+    }
+
     /// The description of a table, which is read if it is not known.
     pub(crate) fn find_table(
         &self,
