@@ -6,7 +6,9 @@ use dflat_testkit::fixture::bounded;
 use dflat_testkit::random::Random;
 use dflat_testkit::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest, OtherData};
 
-use super::files::{Rows, data, delete, file, open, put, rank, rows, sql, steps, without_history};
+use super::files::{
+    Rows, another, data, delete, file, open, put, rank, rows, sql, steps, without_history,
+};
 use crate::files::change_log::{records, undo};
 
 /// Changes items and others at random.
@@ -199,6 +201,32 @@ fn file_remembers_which_types_are_versioned() {
         });
         other.unwrap();
         assert_eq!(steps(&path).len(), 2);
+    });
+}
+
+// Promise: storage-format#S47
+/// Another process may have written to the type before it was versioned, and have it in memory.
+#[test]
+fn engines_that_knew_the_type_before_learn_that_it_is_versioned() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let (knowing, without) = (another(&path), without_history(&path));
+        put(&knowing, "a", 1);
+        put(&without, "a", 2);
+        put(&open(&path), "a", 3);
+        assert_eq!(steps(&path).len(), 1);
+        put(&knowing, "a", 4);
+        assert_eq!(steps(&path).len(), 2);
+        let refused = without.perform_changes_blocking([Item::TABLE], |tx| {
+            tx.submit(ItemChangeRequest::upsert(data("a", 5))).map(drop)
+        });
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::NewerSchema);
+        assert_eq!(rank(&knowing, "a"), Some(4));
+        // After the end of the history, it writes again.
+        open(&path).history().forget::<Item>().unwrap();
+        put(&without, "a", 6);
+        put(&knowing, "a", 7);
+        assert_eq!(rank(&without, "a"), Some(7));
     });
 }
 
