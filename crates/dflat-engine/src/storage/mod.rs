@@ -22,7 +22,7 @@
 //!    for later rows.
 //! 10. A write transaction can tell whether another program, such as another process, has committed
 //!     since a state that a pinned snapshot saw.
-//! 11. After `close`, everything fails with [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown).
+//! 11. After `close`, everything fails with [`ErrorKind::ShutDown`].
 //! 12. If the records between two states are [`Records::Complete`], each commit between the two
 //!     states was made by this backend or has appended its records, and a reader of the later state
 //!     visits all records, the last one first.
@@ -48,7 +48,7 @@ pub use step::{NotedRow, StepId, StepRow};
 /// A place where objects are stored.
 ///
 /// A backend that only reads, such as one over a file that cannot be written, fails
-/// [`begin`](Self::begin) with [`ErrorKind::ReadOnly`](crate::ErrorKind::ReadOnly).
+/// [`begin`](Self::begin) with [`ErrorKind::ReadOnly`].
 pub trait Backend: Send + Sync + 'static {
     /// Starts to read.
     ///
@@ -65,7 +65,7 @@ pub trait Backend: Send + Sync + 'static {
     /// have released the storage, at most for the timeout of the backend.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy) after that timeout; otherwise the errors of
+    /// [`ErrorKind::Busy`] after that timeout; otherwise the errors of
     /// opening or creating a file.
     fn begin(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>>;
 
@@ -304,7 +304,7 @@ pub trait WriteTransaction: Snapshot {
     /// change; an entry that is [absent](EntryValues::Absent) is removed.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such row; nothing is
+    /// [`ErrorKind::NotFound`] if there is no such row; nothing is
     /// changed. A conflict if another row has the new key or a unique value; otherwise the errors
     /// of writing the file.
     fn update(
@@ -383,7 +383,7 @@ pub trait WriteTransaction: Snapshot {
     /// than any before it. The backend does not decode it.
     ///
     /// # Errors
-    /// Errors that lose the transaction; [`ErrorKind::Backend`](crate::ErrorKind::Backend) if the
+    /// Errors that lose the transaction; [`ErrorKind::Backend`] if the
     /// backend keeps no history.
     fn append_step(&mut self, note: &[u8], record: &[u8]) -> Result<()> {
         let _ = (note, record);
