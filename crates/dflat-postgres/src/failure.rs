@@ -61,8 +61,16 @@ fn is_lost(code: &SqlState) -> bool {
 
 /// Whether the connection has ended, so that its transaction is gone.
 pub(crate) fn is_disconnected(error: &tokio_postgres::Error) -> bool {
-    let is_lost = |db: &tokio_postgres::error::DbError| is_lost(db.code());
-    error.is_closed() || error.as_db_error().is_none_or(is_lost)
+    match error.as_db_error() {
+        Some(db) => is_lost(db.code()),
+        // The crate has no other sign of an error of the connection.
+        None => error.is_closed() || error.to_string().contains("communicating with the server"),
+    }
+}
+
+/// Whether the server has refused a request, and goes on.
+pub(crate) fn is_refused(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|db| !is_lost(db.code()))
 }
 
 /// Whether a table was removed since its name was read.

@@ -3,6 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use dflat_engine::storage::{IndexState, IndexStates};
+use dflat_model::Table;
+
 use crate::layout::StoredTable;
 
 /// Facts that hold for every state after the one in which they were found. A snapshot uses those
@@ -15,4 +18,14 @@ pub(crate) struct Known {
     pub(crate) tables: HashMap<String, Arc<StoredTable>>,
     /// The tables of indexes that have every entry, by name.
     pub(crate) ready: HashSet<String>,
+}
+
+impl Known {
+    /// The states of a table's indexes, if all are known to be ready.
+    pub(crate) fn ready_states(&self, table: &Table) -> Option<IndexStates> {
+        let stored = self.tables.get(table.name.as_ref())?;
+        let states = stored.states(table, |index| self.ready.contains(&index.name))?;
+        let is_ready = states.iter().all(|state| *state == IndexState::Ready);
+        is_ready.then_some(states)
+    }
 }

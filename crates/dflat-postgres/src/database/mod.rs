@@ -195,10 +195,10 @@ impl Database {
     /// Waits until this engine's previous write transaction has ended, and counts one that begins.
     /// Returns the connection of the previous one, if it is still open.
     pub(crate) fn begin_write(&self) -> Result<Option<Connection>> {
-        let until = Instant::now() + self.options.busy_timeout;
+        let began = Instant::now();
         let mut shared = self.lock();
         while shared.writing && !shared.closed {
-            let left = until.saturating_duration_since(Instant::now());
+            let left = self.options.busy_timeout.saturating_sub(began.elapsed());
             if left.is_zero() {
                 let message = "cannot begin to write: another transaction wrote for longer than \
                                the busy timeout";
@@ -276,10 +276,9 @@ impl Database {
         shared.own.tables = tables;
     }
 
-    /// A new connection, after the library's own tables were created if they are missing.
-    pub(crate) fn connect_to_write(&self) -> Result<Connection> {
-        let connection = Connection::open(&self.server)?;
-        Ok(connection)
+    /// A new connection, which belongs to no pool.
+    pub(crate) fn connect(&self) -> Result<Connection> {
+        Connection::open(&self.server)
     }
 
     /// Creates the library's own tables if they are missing.

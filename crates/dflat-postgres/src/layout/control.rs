@@ -17,8 +17,12 @@ pub(crate) struct Control {
     pub(crate) state: String,
     /// Reads a table and its indexes.
     pub(crate) table: String,
-    /// Commits: takes records, new row ids and the new state.
+    /// Adds records.
+    pub(crate) append: String,
+    /// Commits: takes the last records, new row ids and the new state.
     pub(crate) commit: String,
+    /// Asks for the outcome of a commit.
+    pub(crate) outcome: String,
     /// Reads the records between two states, the latest first.
     pub(crate) records: String,
     /// Deletes the oldest records until the given number of bytes is left.
@@ -60,13 +64,21 @@ impl Control {
                  FROM {tables} t LEFT JOIN {indexes} i ON i.table_name = t.name \
                  WHERE t.name = $1::text"
             ),
+            append: format!(
+                "INSERT INTO {log} (id, engine, record) SELECT $1::bigint + n, $2::bigint, r \
+                 FROM unnest($3::bytea[]) WITH ORDINALITY AS u(r, n)"
+            ),
+            outcome: format!(
+                "SELECT pg_xact_status($1::text::xid8), EXISTS (SELECT FROM {log} \
+                 WHERE id = $2::bigint AND engine = $3::bigint)"
+            ),
             commit: format!(
                 "WITH r AS (INSERT INTO {log} (id, engine, record) \
                  SELECT $1::bigint + n, $2::bigint, r \
                  FROM unnest($3::bytea[]) WITH ORDINALITY AS u(r, n)), \
                  t AS (UPDATE {tables} t SET last_row_id = u.last \
                  FROM unnest($4::text[], $5::bigint[]) AS u(name, last) WHERE t.name = u.name) \
-                 UPDATE {control} SET last = $1::bigint + $6::bigint, \
+                 UPDATE {control} SET last = $6::bigint, \
                  before = CASE WHEN engine = $2::bigint THEN before ELSE last END, \
                  engine = $2::bigint, log_bytes = log_bytes + $7::bigint"
             ),

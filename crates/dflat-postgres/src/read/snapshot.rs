@@ -3,14 +3,16 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use dflat_engine::Result;
-use dflat_engine::storage::{Indexes, Records, Row, ScanPlan, Snapshot, StateId, View};
+use dflat_engine::storage::{
+    IndexStates, Indexes, Records, Row, ScanPlan, Snapshot, StateId, View,
+};
+use dflat_engine::{Error, Result};
 use dflat_model::Table;
 
-use super::scan::{Access, BEGIN_READ, ScanFailure, scan};
+use super::scan::{Access, BEGIN_READ, scan};
 use super::{records, states};
 use crate::database::{Database, Known, read_created};
-use crate::failure::{failed, is_disconnected};
+use crate::failure::{failed, is_disconnected, shut_down};
 use crate::layout::{State, StoredTable};
 use crate::server::Pooled;
 
@@ -29,15 +31,13 @@ struct Pinned {
     state: State,
     /// The facts that were known when it began, and those that it found.
     known: Arc<Known>,
+    /// The error that has ended the transaction.
+    lost: Option<Error>,
 }
 
 impl Drop for PostgresSnapshot {
     fn drop(&mut self) {
-        if let Some(mut connection) = self.pinned.take().and_then(|pinned| pinned.connection)
-            && let Ok(open) = connection.get()
-        {
-            open.send("ROLLBACK");
-        }
+        self.unpin();
         self.database.ended();
     }
 }
@@ -58,7 +58,7 @@ impl PostgresSnapshot {
             self.pinned = Some(self.open()?);
         }
         // It was just set.
-        self.pinned.as_mut().ok_or_else(crate::failure::shut_down)
+        self.pinned.as_mut().ok_or_else(shut_down)
     }
 
     /// Begins a transaction that reads. A connection that has ended meanwhile is replaced.
@@ -69,6 +69,7 @@ impl PostgresSnapshot {
                 connection: None,
                 state: State::default(),
                 known,
+                lost: None,
             });
         }
         loop {
@@ -84,6 +85,7 @@ impl PostgresSnapshot {
                         connection: Some(connection),
                         state: state.unwrap_or_default(),
                         known,
+                        lost: None,
                     });
                 }
                 Err(error) => {
@@ -96,7 +98,8 @@ impl PostgresSnapshot {
         }
     }
 
-    /// The description of a table, and the states of its indexes if these are asked for.
+    /// Reads in the transaction of a pinned snapshot, or in one of its own. If there is nothing to
+    /// read, the result is `empty`.
     fn in_transaction<R>(
         &mut self,
         read: impl FnOnce(&Database, &mut Pooled, &mut Arc<Known>) -> Result<R>,
@@ -105,12 +108,15 @@ impl PostgresSnapshot {
         let database = Arc::clone(&self.database);
         let is_latest = self.view == View::Latest;
         let pinned = self.pinned()?;
-        let done = match &mut pinned.connection {
-            None => Ok(empty()),
-            Some(connection) => read(&database, connection, &mut pinned.known),
+        let done = match (&pinned.lost, &mut pinned.connection) {
+            (Some(error), _) => Err(error.clone()),
+            (None, None) => Ok(empty()),
+            (None, Some(connection)) => read(&database, connection, &mut pinned.known),
         };
-        if done.is_ok() {
-            database.learn(&pinned.known);
+        match &done {
+            Ok(_) => database.learn(&pinned.known),
+            // The server refuses everything after an error.
+            Err(error) => pinned.lost = Some(error.clone()),
         }
         if is_latest {
             self.unpin();
@@ -177,16 +183,12 @@ impl Snapshot for PostgresSnapshot {
                     return Ok(());
                 };
                 let scanned = scan(connection.get()?, Access::Open, &stored, plan, visit);
-                scanned.map_err(
-                    |ScanFailure {
-                         error, is_removed, ..
-                     }| {
-                        if is_removed {
-                            database.forget();
-                        }
-                        error
-                    },
-                )
+                scanned.map_err(|failure| {
+                    if failure.is_removed {
+                        database.forget();
+                    }
+                    failure.error
+                })
             },
             || (),
         )
@@ -220,29 +222,16 @@ impl Snapshot for PostgresSnapshot {
     }
 
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {
+        let known = self.database.known().ready_states(table);
         if self.view == View::Latest
-            && let Some(stored) = self.known_table(table)
+            && let Some(states) = known
         {
-            let known = self.database.known();
-            let states = stored.states(table, |index| known.ready.contains(&index.name));
-            let is_ready = |states: &dflat_engine::storage::IndexStates| {
-                let mut states = states.iter();
-                states.all(|state| *state == dflat_engine::storage::IndexState::Ready)
-            };
-            if let Some(states) = states.filter(is_ready) {
-                return Ok(whole(states));
-            }
+            return Ok(whole(states));
         }
         self.in_transaction(
             |database, connection, known| {
                 let connection = connection.get()?;
-                if let Some(stored) = known.tables.get(table.name.as_ref())
-                    && let Some(states) =
-                        stored.states(table, |index| known.ready.contains(&index.name))
-                    && states
-                        .iter()
-                        .all(|state| *state == dflat_engine::storage::IndexState::Ready)
-                {
+                if let Some(states) = known.ready_states(table) {
                     return Ok(whole(states));
                 }
                 let names = (database.schema(), database.control());
@@ -261,7 +250,7 @@ impl Snapshot for PostgresSnapshot {
 }
 
 /// The indexes of a table without foreign rows: the server refuses the writes of other programs.
-pub(crate) const fn whole(states: dflat_engine::storage::IndexStates) -> Indexes {
+pub(crate) const fn whole(states: IndexStates) -> Indexes {
     Indexes {
         states,
         foreign: Vec::new(),

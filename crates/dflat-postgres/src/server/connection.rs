@@ -8,7 +8,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row, Statement};
 
 use super::Server;
-use super::wait::{send, wait};
+use super::wait::{in_order, send, wait};
 use crate::failure::{failed, not_connected, shut_down};
 
 /// The parameters of a statement.
@@ -126,8 +126,9 @@ impl Connection {
         first.and(second)
     }
 
-    /// Executes a statement, and then statements without parameters, in one round trip. Both
-    /// answers are returned, because the second one may be missing while the first one is there.
+    /// Executes a statement, and then statements without parameters, in one round trip. If the
+    /// statement can't be sent, nothing is. Otherwise both answers are returned, because the second
+    /// one may be missing while the first one is there.
     pub(crate) fn query_and_batch(
         &mut self,
         text: &str,
@@ -137,7 +138,7 @@ impl Connection {
         let statement = self.statement(text)?;
         let first = self.client.query(&statement, params);
         let second = self.client.batch_execute(batch);
-        Ok(wait(join(first, second)))
+        wait(in_order(first, second))
     }
 
     /// Opens a cursor for a query, and fetches its first rows, in one round trip. `begin` is

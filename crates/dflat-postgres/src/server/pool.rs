@@ -42,7 +42,7 @@ impl Pool {
 
     /// Takes a connection. If all are in use, waits for one.
     pub(crate) fn take(self: &Arc<Self>) -> Result<Pooled> {
-        let until = Instant::now() + self.timeout;
+        let began = Instant::now();
         let mut state = self.lock();
         loop {
             while let Some(connection) = state.idle.pop() {
@@ -59,7 +59,7 @@ impl Pool {
                 pooled.connection = Some(Connection::open(&self.server)?);
                 return Ok(pooled);
             }
-            let left = until.saturating_duration_since(Instant::now());
+            let left = self.timeout.saturating_sub(began.elapsed());
             if left.is_zero() {
                 return Err(Error::new(
                     ErrorKind::Busy,

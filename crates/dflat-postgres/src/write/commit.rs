@@ -7,7 +7,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use super::transaction::PostgresTransaction;
 use crate::database::{Database, random_bytes};
-use crate::failure::{damaged, failed, is_disconnected, shut_down};
+use crate::failure::{damaged, failed, is_refused, shut_down};
 
 /// The time between two questions for the outcome of a commit.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
@@ -24,55 +24,62 @@ impl PostgresTransaction {
             return ended;
         }
         let database = Arc::clone(&self.database);
-        let (control, engine) = (database.control(), database.engine());
-        let mut records: Vec<Option<Vec<u8>>> = std::mem::take(&mut self.records)
-            .into_iter()
-            .map(Some)
-            .collect();
-        if records.is_empty() {
+        if self.records.is_empty() && self.sent.0 == 0 {
             // A reader learns from it that something was committed.
-            records.push(None);
+            self.records.push(None);
         }
-        let count = records.len() as i64;
-        let bytes: usize = records.iter().flatten().map(Vec::len).sum();
-        let bytes = bytes as i64 + 32 * count;
+        let records = std::mem::take(&mut self.records);
+        let (sent, sent_bytes) = self.sent;
+        let count = sent + records.len() as i64;
+        let bytes = sent_bytes + bytes_of(&records);
         self.prune(bytes)?;
         let (names, last): (Vec<&str>, Vec<i64>) = self
             .tables
             .iter()
             .map(|(name, table)| (name.as_str(), table.last_row_id))
             .unzip();
+        let (control, engine) = (database.control(), database.engine());
         let connection = self.connection.as_mut().ok_or_else(shut_down)?;
         let answers = connection.query_and_batch(
             &control.commit,
             &[
-                &self.state.last,
+                &(self.state.last + sent),
                 &engine,
                 &records,
                 &names,
                 &last,
-                &count,
+                &(self.state.last + count),
                 &bytes,
             ],
             "COMMIT",
         );
+        let answers = answers.inspect_err(|_| self.is_lost = true);
         let (written, committed) = answers.map_err(|error| failed("commit", error))?;
-        if let Err(error) = written
-            && !is_disconnected(&error)
-        {
-            // The server has rolled back.
+        if let Some(error) = written.err().or(committed.err()) {
             self.is_lost = true;
-            return Err(failed("commit", error));
-        }
-        if let Err(error) = committed {
-            if !is_disconnected(&error) {
+            if is_refused(&error) {
+                // The server has rolled back.
                 return Err(failed("commit", error));
             }
             self.connection = None;
-            outcome(&database, &self.number, error)?;
+            outcome(&database, &self.number, self.state.last + count, error)?;
         }
         let tables = std::mem::take(&mut self.tables);
         database.note_own(self.state.last + count, tables);
+        Ok(())
+    }
+
+    /// Sends the records so far, as a part of the transaction.
+    pub(super) fn send_records(&mut self) -> Result<()> {
+        let database = Arc::clone(&self.database);
+        let records = std::mem::take(&mut self.records);
+        let (sent, sent_bytes) = self.sent;
+        let after = self.state.last + sent;
+        self.run("write change records", |connection| {
+            let append = &database.control().append;
+            connection.query(append, &[&after, &database.engine(), &records])
+        })?;
+        self.sent = (sent + records.len() as i64, sent_bytes + bytes_of(&records));
         Ok(())
     }
 
@@ -107,23 +114,43 @@ impl PostgresTransaction {
     }
 }
 
-/// Finds out the outcome of a commit whose answer was lost, by the number of its transaction.
-fn outcome(database: &Database, number: &str, lost: tokio_postgres::Error) -> Result<()> {
-    let until = Instant::now() + database.options().busy_timeout;
+/// The bytes of records, with what the server stores beside each.
+fn bytes_of(records: &[Option<Vec<u8>>]) -> i64 {
+    let bytes: usize = records.iter().flatten().map(Vec::len).sum();
+    bytes as i64 + 32 * records.len() as i64
+}
+
+/// Finds out the outcome of a commit whose answer was lost.
+///
+/// The record of the commit, which has the engine's number, shows that the commit was made. The
+/// number of the transaction shows that it was not; it does not show the contrary, because a server
+/// that has taken the place of another one may have given the number to another transaction.
+fn outcome(
+    database: &Database,
+    number: &str,
+    record: i64,
+    lost: tokio_postgres::Error,
+) -> Result<()> {
+    let began = Instant::now();
     loop {
-        let asked = database.connect_to_write().and_then(|mut connection| {
-            let rows = connection.query("SELECT pg_xact_status($1::text::xid8)", &[&number]);
-            let status = rows.and_then(|rows| match rows.first() {
-                Some(row) => row.try_get::<_, Option<String>>(0),
-                None => Ok(None),
+        let asked = database.connect().and_then(|mut connection| {
+            let question = &database.control().outcome;
+            let rows = connection.query(question, &[&number, &record, &database.engine()]);
+            let read = rows.and_then(|rows| match rows.first() {
+                Some(row) => Ok((row.try_get::<_, Option<String>>(0)?, row.try_get(1)?)),
+                None => Ok((None, false)),
             });
-            status.map_err(|error| failed("ask for the outcome of a commit", error))
+            read.map_err(|error| failed("ask for the outcome of a commit", error))
         });
-        match asked.as_ref().map(Option::as_deref) {
-            Ok(Some("committed")) => return Ok(()),
-            Ok(Some("aborted")) => return Err(failed("commit", lost)),
+        match asked
+            .as_ref()
+            .map(|(status, made)| (status.as_deref(), *made))
+        {
+            Ok((_, true)) => return Ok(()),
+            Ok((Some("aborted"), false)) => return Err(failed("commit", lost)),
             // It is still in progress, or the server is away.
-            Ok(Some(_)) | Err(_) if Instant::now() < until => {}
+            Ok((Some("in progress"), false)) | Err(_)
+                if began.elapsed() < database.options().busy_timeout => {}
             _ => {
                 let message = "cannot tell whether a commit was made: the connection was lost, and \
                                the server does not say; read the objects before you write again";

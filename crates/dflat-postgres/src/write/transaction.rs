@@ -18,6 +18,9 @@ use crate::layout::{State, StoredTable};
 use crate::read::{Access, records, scan, states, whole};
 use crate::server::Connection;
 
+/// Records of this many bytes are sent before the commit, so that few are in memory.
+const RECORD_BYTES_MAX: usize = 1 << 20;
+
 /// A write transaction. It is the only one among all engines on the schema.
 pub(crate) struct PostgresTransaction {
     pub(super) database: Arc<Database>,
@@ -30,7 +33,12 @@ pub(crate) struct PostgresTransaction {
     pub(super) tables: HashMap<String, StoredTable>,
     /// The indexes that were ready when it began, and those that it found to be ready.
     known: Arc<Known>,
-    pub(super) records: Vec<Vec<u8>>,
+    /// Records that were not sent yet.
+    pub(super) records: Vec<Option<Vec<u8>>>,
+    /// The bytes of these records.
+    record_bytes: usize,
+    /// The number of records that were sent, and their bytes.
+    pub(super) sent: (i64, i64),
     /// Whether it has changed anything.
     pub(super) has_written: bool,
     /// Whether it has lost its writes.
@@ -60,6 +68,8 @@ impl PostgresTransaction {
             tables: HashMap::new(),
             known: Arc::default(),
             records: Vec::new(),
+            record_bytes: 0,
+            sent: (0, 0),
             has_written: false,
             is_lost: false,
             number: String::new(),
@@ -73,12 +83,12 @@ impl PostgresTransaction {
                     if !transaction.is_disconnected() {
                         return Err(error);
                     }
-                    transaction.connection = Some(transaction.database.connect_to_write()?);
+                    transaction.connection = Some(transaction.database.connect()?);
                     transaction.open()?;
                 }
             }
             None => {
-                transaction.connection = Some(transaction.database.connect_to_write()?);
+                transaction.connection = Some(transaction.database.connect()?);
                 transaction.open()?;
             }
         }
@@ -335,8 +345,13 @@ impl WriteTransaction for PostgresTransaction {
     }
 
     fn append_record(&mut self, record: &[u8]) -> Result<()> {
-        self.records.push(record.to_vec());
-        Ok(())
+        self.records.push(Some(record.to_vec()));
+        self.record_bytes += record.len();
+        if self.record_bytes < RECORD_BYTES_MAX {
+            return Ok(());
+        }
+        self.record_bytes = 0;
+        self.send_records()
     }
 
     fn commit(self: Box<Self>) -> Result<()> {

@@ -77,6 +77,32 @@ fn role_without_rights_reads_and_its_writes_fail_with_read_only() {
 }
 
 #[test]
+fn role_that_creates_nothing_writes_to_tables_that_exist() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        let server = server().unwrap();
+        create(&engine(&schema), "a").unwrap();
+        let grant = format!(
+            "CREATE ROLE clerk LOGIN; GRANT USAGE ON SCHEMA \"{schema}\" TO clerk; \
+             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \"{schema}\" TO clerk"
+        );
+        sql(server, &grant).unwrap();
+        let address = server.address().replace("user=dflat", "user=clerk");
+        let clerk = Workspace::server(&address).schema(&schema).open().unwrap();
+        create(&clerk, "b").unwrap();
+        assert_eq!(engine(&schema).fetch::<Item>().count().unwrap(), 2);
+        // The longest timeout is no special case.
+        let patient = Workspace::server(&address)
+            .schema(&schema)
+            .busy_timeout(Duration::MAX);
+        create(&patient.open().unwrap(), "c").unwrap();
+    });
+}
+
+#[test]
 fn errors_name_no_password_and_say_the_kind() {
     let invalid = Workspace::connect("postgres://user:s3cret@host:port/x").unwrap_err();
     assert_eq!(invalid.kind(), ErrorKind::InvalidArgument);

@@ -161,11 +161,22 @@ fn commit_whose_outcome_no_server_tells_is_in_doubt_and_no_other_is() {
     });
 }
 
-/// Ends all connections of the library to a schema, as a restart of the server does.
-fn end_connections() {
-    let end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity \
-               WHERE application_name = 'dflat cut'";
-    sql(server().unwrap(), end).unwrap();
+/// A workspace on a new schema, whose connections have the name of the schema.
+fn named() -> (Workspace, String) {
+    let schema = new_schema();
+    let address = server().unwrap().address();
+    let address = format!("{address} application_name='{schema}'");
+    let workspace = Workspace::server(&address).schema(&schema).open();
+    (workspace.unwrap(), schema)
+}
+
+/// Ends the connections with a name, as the server does when it is shut down.
+fn end_connections(name: &str) {
+    let end = format!(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity \
+         WHERE application_name = '{name}'"
+    );
+    sql(server().unwrap(), &end).unwrap();
 }
 
 #[test]
@@ -174,33 +185,18 @@ fn idle_connections_that_the_server_ends_are_opened_again() {
         return;
     }
     bounded(|| {
-        let address = format!(
-            "{} application_name='dflat cut'",
-            server().unwrap().address()
-        );
-        let workspace = Workspace::server(&address)
-            .schema(new_schema())
-            .open()
-            .unwrap();
+        let (workspace, name) = named();
         for rank in 0..5 {
             let written = workspace.perform_changes([Item::TABLE], move |tx| {
                 tx.submit(ItemChangeRequest::creation(data(rank)))
             });
             written.wait().unwrap();
-            end_connections();
-            assert_eq!(
-                workspace.fetch::<Item>().count().unwrap(),
-                rank as usize + 1
-            );
-            assert_eq!(
-                workspace
-                    .get::<Item>(&data(rank).id)
-                    .unwrap()
-                    .unwrap()
-                    .rank(),
-                rank
-            );
-            end_connections();
+            end_connections(&name);
+            let count = workspace.fetch::<Item>().count().unwrap();
+            assert_eq!(count, rank as usize + 1);
+            let found = workspace.get::<Item>(&data(rank).id).unwrap().unwrap();
+            assert_eq!(found.rank(), rank);
+            end_connections(&name);
         }
     });
 }
@@ -211,17 +207,10 @@ fn transaction_whose_connection_ends_is_written_again_or_fails_whole() {
         return;
     }
     bounded(|| {
-        let address = format!(
-            "{} application_name='dflat cut'",
-            server().unwrap().address()
-        );
-        let workspace = Workspace::server(&address)
-            .schema(new_schema())
-            .open()
-            .unwrap();
-        let written = workspace.perform_changes([Item::TABLE], |tx| {
+        let (workspace, name) = named();
+        let written = workspace.perform_changes([Item::TABLE], move |tx| {
             tx.submit(ItemChangeRequest::creation(data(1)))?;
-            end_connections();
+            end_connections(&name);
             tx.submit(ItemChangeRequest::creation(data(2)))
         });
         let outcome = written.wait();
@@ -230,5 +219,27 @@ fn transaction_whose_connection_ends_is_written_again_or_fails_whole() {
             Ok(_) => assert_eq!(count, 2),
             Err(error) => assert_eq!((error.kind(), count), (ErrorKind::Io, 0), "{error:?}"),
         }
+    });
+}
+
+#[test]
+fn snapshot_whose_connection_ends_gives_the_first_error_again() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let (workspace, name) = named();
+        let written = workspace.perform_changes([Item::TABLE], |tx| {
+            tx.submit(ItemChangeRequest::creation(data(1)))
+        });
+        written.wait().unwrap();
+        let snapshot = workspace.snapshot().unwrap();
+        assert_eq!(snapshot.fetch::<Item>().count().unwrap(), 1);
+        end_connections(&name);
+        let first = snapshot.fetch::<Item>().count().unwrap_err();
+        assert_eq!(first.kind(), ErrorKind::Io, "{first:?}");
+        let second = snapshot.fetch::<Item>().count().unwrap_err();
+        assert_eq!(second.to_string(), first.to_string());
+        assert_eq!(workspace.fetch::<Item>().count().unwrap(), 1);
     });
 }

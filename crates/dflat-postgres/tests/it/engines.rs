@@ -210,6 +210,47 @@ fn records_that_were_deleted_let_everything_be_read_again() {
 }
 
 #[test]
+fn records_of_a_large_transaction_are_sent_in_parts_and_followed() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        let (writer, reader) = (engine(&schema), engine(&schema));
+        let latest = Latest::default();
+        let subscription = follow(&reader, &latest);
+        let written = writer.perform_changes([Item::TABLE], |tx| {
+            for number in 0..2_000 {
+                let data = ItemData {
+                    id: number.to_string(),
+                    name: Some("x".repeat(1_500)),
+                    ..ItemData::default()
+                };
+                tx.submit(ItemChangeRequest::creation(data))?;
+            }
+            Ok(())
+        });
+        written.wait().unwrap();
+        until(|| latest.lock().unwrap().len() == 2_000);
+        // The records of deletions have the objects.
+        let deleted = writer.perform_changes([Item::TABLE], |tx| {
+            tx.delete_where(Item::RANK.eq(0)).map(drop)
+        });
+        deleted.wait().unwrap();
+        until(|| latest.lock().unwrap().is_empty());
+        assert_eq!(reader.stats().renewals, 0);
+        let records = "SELECT count(*), max(length(record)) < 2000000, \
+                       count(*) = max(id) AND max(id) = (SELECT last FROM";
+        let tables = format!("\"{schema}\".dflat__control) FROM \"{schema}\".dflat__log");
+        let records = crate::server::sql(server().unwrap(), &format!("{records} {tables}"));
+        let records = records.unwrap();
+        assert!(records[0][0].parse::<u32>().unwrap() > 3, "{records:?}");
+        assert_eq!(records[0][1..], ["t", "t"], "{records:?}");
+        drop(subscription);
+    });
+}
+
+#[test]
 fn older_and_newer_programs_share_a_schema() {
     if is_skipped() {
         return;

@@ -44,8 +44,8 @@ impl Workspace {
     ///   server does not say whether the commit was made.
     ///
     /// # Cost
-    /// A read by key takes one round trip to the server. A query takes two, and one for each
-    /// further 256 to 4,096 rows. A transaction takes one round trip to begin, two for each change,
+    /// A read by key takes one round trip to the server. A query takes one for the first 32 rows,
+    /// and one for each further 256 to 4,096 rows. A transaction takes one round trip to begin, two for each change,
     /// and one to commit; queued transactions share the first and the last one.
     ///
     /// # Examples
