@@ -84,8 +84,8 @@ pub(crate) fn not_connected(error: tokio_postgres::Error) -> Error {
     // The crate has no other sign of this error.
     if error.to_string().contains("TLS handshake") {
         let message = "cannot connect to the server: its certificate is not trusted; give the \
-                       certificate of its authority as `root_certificates`, or, on a network that \
-                       nobody else uses, set `sslmode=disable` in the address";
+                       certificate of its authority as `root_certificates`, or, on a network of \
+                       your own machines, set `sslmode=disable` in the address";
         return Error::with_source(ErrorKind::Io, message, error);
     }
     failed("connect to the server", error)

@@ -6,7 +6,7 @@
 //! A schema of the server's database has one table for each type, one for each secondary index, and
 //! the library's own tables: the state, the descriptors and the change records. One transaction
 //! writes at a time, among all programs; each commit appends its change records. A reader sees the
-//! state that was committed when its snapshot began, and waits for nobody.
+//! state that was committed when its snapshot began, and never waits for a writer.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backend;

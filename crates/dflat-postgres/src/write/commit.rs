@@ -55,7 +55,7 @@ impl PostgresTransaction {
         );
         let answers = answers.inspect_err(|_| self.is_lost = true);
         let (written, committed) = answers.map_err(|error| failed("commit", error))?;
-        if let Some(error) = written.err().or(committed.err()) {
+        if let Some(error) = written.err().or_else(|| committed.err()) {
             self.is_lost = true;
             if is_refused(&error) {
                 // The server has rolled back.

@@ -139,7 +139,7 @@ fn writer_that_waits_for_too_long_is_busy() {
                 let other = std::thread::spawn(move || {
                     let refused = create(&impatient, "b").unwrap_err();
                     assert_eq!(refused.kind(), ErrorKind::Busy, "{refused:?}");
-                    // A reader waits for nobody.
+                    // A reader does not wait for the writer.
                     assert_eq!(impatient.fetch::<Item>().count().unwrap(), 1);
                 });
                 other.join().unwrap();

@@ -5,6 +5,7 @@
     reason = "a step that fails is a test that fails, in what tests share too"
 )]
 
+mod books;
 mod condition_language;
 mod evolution;
 mod faults;

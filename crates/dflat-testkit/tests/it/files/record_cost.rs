@@ -6,7 +6,9 @@ use std::path::Path;
 use dflat::{IoReport, Operation, Reclaim, Result, TransactionContext, Workspace};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
-use dflat_testkit::shelf::v1::library::{Book, BookChangeRequest, BookData};
+use dflat_testkit::shelf::v1::library::Book;
+
+use crate::books::{insert, update};
 
 use super::change_log::records;
 
@@ -24,26 +26,6 @@ fn open(path: &Path, change_log: bool) -> Workspace {
         .change_log(change_log)
         .open()
         .unwrap()
-}
-
-fn insert(tx: &TransactionContext, id: i32) -> Result<()> {
-    let data = BookData {
-        id,
-        isbn: Some(format!("isbn {id}")),
-        ..BookData::default()
-    };
-    tx.submit(BookChangeRequest::creation(data)).map(drop)
-}
-
-/// Changes a number of some books.
-fn update(tx: &TransactionContext, ids: std::ops::Range<i32>) -> Result<()> {
-    for id in ids {
-        let book = tx.get::<Book>(id)?.unwrap();
-        let mut request = BookChangeRequest::change(tx, &book)?.unwrap();
-        request.pages += 1;
-        tx.submit(request)?;
-    }
-    Ok(())
 }
 
 /// The pages that transactions write, which are waited for one by one. Nothing else is written.

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use dflat::{Operation, Reclaim, Result, TransactionContext, Workspace};
 use dflat_testkit::fixture::bounded;
-use dflat_testkit::shelf::v1::library::{Book, BookChangeRequest, BookData};
+use dflat_testkit::shelf::v1::library::Book;
+
+use crate::books::{insert, update};
 
 use super::files::file;
 
@@ -21,25 +23,6 @@ fn open(path: &Path, is_versioned: bool) -> Workspace {
         true => builder.versioned::<Book>().open().unwrap(),
         false => builder.open().unwrap(),
     }
-}
-
-fn insert(tx: &TransactionContext, id: i32) -> Result<()> {
-    let data = BookData {
-        id,
-        isbn: Some(format!("isbn {id}")),
-        ..BookData::default()
-    };
-    tx.submit(BookChangeRequest::creation(data)).map(drop)
-}
-
-fn update(tx: &TransactionContext, ids: std::ops::Range<i32>) -> Result<()> {
-    for id in ids {
-        let book = tx.get::<Book>(id)?.unwrap();
-        let mut request = BookChangeRequest::change(tx, &book)?.unwrap();
-        request.pages += 1;
-        tx.submit(request)?;
-    }
-    Ok(())
 }
 
 /// The pages that a transaction writes.

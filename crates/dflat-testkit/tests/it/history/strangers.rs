@@ -305,7 +305,7 @@ fn change_that_no_trigger_has_noted_is_reported_as_damage() {
 }
 
 #[test]
-fn reader_of_the_log_in_a_handler_or_of_a_file_that_is_only_read_waits_for_nobody() {
+fn reader_of_the_log_in_a_handler_or_of_a_file_that_is_only_read_does_not_wait() {
     bounded(|| {
         let (_directory, path) = file();
         let workspace = open(&path);
