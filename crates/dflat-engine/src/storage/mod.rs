@@ -2,8 +2,8 @@
 //!
 //! A backend stores rows and index entries, scans them by a plan, and commits. It never decodes a
 //! payload and never calls user code, apart from the visitor of a scan. It implements [`Backend`],
-//! [`Snapshot`] and [`WriteTransaction`]: 29 methods, of which fourteen have a default.
-//! `dflat-testkit` checks these laws on every backend:
+//! [`Snapshot`] and [`WriteTransaction`]. Methods that only a change log or a history needs have
+//! defaults. `dflat-testkit` checks these laws on every backend:
 //!
 //! 1. A [`View::Pinned`] snapshot shows the state that was committed when it was first scanned,
 //!    until it is dropped, whatever is committed meanwhile. It never blocks a writer.
@@ -30,12 +30,14 @@
 mod index;
 mod memory;
 mod scan;
+mod state;
 mod step;
+mod write;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use dflat_model::{RowId, Table, ValueRef};
+use dflat_model::{RowId, Table};
 
 use crate::error::{Error, ErrorKind, Result};
 pub use index::{
@@ -43,7 +45,9 @@ pub use index::{
 };
 pub use memory::MemoryBackend;
 pub use scan::{Entry, Key, KeyScan, Row, ScanPlan, Source, position_of};
+pub use state::{BaseState, CloseOptions, Durability, Looked, Records, StateId, View};
 pub use step::{NotedRow, StepId, StepRow};
+pub use write::{Conflict, RowWrite, WriteError};
 
 /// A place where objects are stored.
 ///
@@ -91,82 +95,6 @@ pub trait Backend: Send + Sync + 'static {
     /// # Errors
     /// The errors of the work that `options` asks for; the backend is closed nevertheless.
     fn close(&self, options: CloseOptions) -> Result<()>;
-}
-
-/// The failures that a commit survives, in ascending order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Durability {
-    /// The end of the process. After a loss of power the last commits may be lost: each of them
-    /// whole, and no commit without the commits after it.
-    #[default]
-    Normal,
-    /// A loss of power. Each commit waits until the device has stored it; on Apple's systems, until
-    /// the device has emptied its cache.
-    Full,
-}
-
-/// The states that a snapshot sees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
-    /// Each scan sees the latest committed state: the cheapest way to scan once.
-    Latest,
-    /// All scans see the state that the first scan saw.
-    Pinned,
-}
-
-/// The outcome of a look for commits of other processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Looked {
-    /// Another process has committed.
-    New,
-    /// No other process has committed since the look before.
-    Known,
-    /// It is not known whether another process has committed.
-    Failed,
-}
-
-/// Names a committed state of a backend. The meaning of the number is private to the backend.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StateId(pub u64);
-
-impl StateId {
-    /// A state that the backend cannot identify. A reader of this state counts as overtaken by
-    /// every later state.
-    pub const UNKNOWN: Self = Self(u64::MAX);
-}
-
-/// Work to do when a backend is closed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CloseOptions {
-    /// Leave one file, without a write-ahead log beside it.
-    pub truncate: bool,
-    /// Give unused space back to the file system.
-    pub vacuum: bool,
-}
-
-/// The state on which a write transaction begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BaseState {
-    /// The committed state.
-    pub id: StateId,
-    /// Whether the backend is certain that only its own transactions have written to the storage
-    /// since its previous transaction. False if the backend cannot tell.
-    pub is_own: bool,
-}
-
-/// Whether change records account for every commit between two states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Records {
-    /// They do, and all of them were visited.
-    Complete,
-    /// Commits have no records, but only such ones of programs other than this library. All records
-    /// were visited, and maybe some of earlier commits. The rows that those programs have written
-    /// are known for the tables whose [`Indexes::is_noted`] is true: they are foreign now, or are
-    /// listed as foreign in one of the records.
-    Noted,
-    /// A commit has no records, or its records were deleted or damaged, or the backend does not
-    /// know, or the visitor has ended the visit.
-    Broken,
 }
 
 /// Reads.
@@ -425,37 +353,4 @@ pub trait WriteTransaction: Snapshot {
     /// # Errors
     /// The errors of writing the file; in this case nothing of the transaction is kept.
     fn commit(self: Box<Self>) -> Result<()>;
-}
-
-/// A row to write.
-#[derive(Clone, Copy, Debug)]
-pub struct RowWrite<'a> {
-    /// The primary key's values; `None` in an update that leaves it as it is.
-    pub key: Option<&'a [ValueRef<'a>]>,
-    /// The object's bytes.
-    pub payload: &'a [u8],
-    /// The index entries to write.
-    pub entries: &'a [IndexEntry<'a>],
-}
-
-/// A row can't be written because another row has the same value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conflict {
-    /// The key that admits the value once.
-    pub key: Key,
-}
-
-/// Why a write failed.
-#[derive(Debug)]
-pub enum WriteError {
-    /// Another row has the same value; the transaction goes on.
-    Conflict(Conflict),
-    /// Anything else; the transaction is lost.
-    Failed(Error),
-}
-
-impl From<Error> for WriteError {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
 }

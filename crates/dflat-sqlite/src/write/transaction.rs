@@ -1,11 +1,11 @@
 //! Writes with the only connection that writes.
 
-use std::ops::ControlFlow;
+mod reading;
+
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    BaseState, Durability, IndexRepair, Indexes, Key, NotedRow, Records, Row, RowWrite, ScanPlan,
-    Snapshot, StateId, StepId, StepRow, WriteError, WriteTransaction,
+    BaseState, Durability, IndexRepair, Key, RowWrite, StepId, WriteError, WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
@@ -13,10 +13,8 @@ use dflat_model::{RowId, Table};
 use crate::connection::commits::CommitBase;
 use crate::connection::file_connection::FileConnection;
 use crate::ffi::{Param, SqliteError};
-use crate::history::steps_error;
 use crate::layout::statement_text::TableStatement;
 use crate::upkeep::owner::Upkeep;
-use crate::upkeep::strangers::SeenState;
 use crate::write::row_write::{
     TransactionError, bad_argument, check_arguments, check_size, refused,
 };
@@ -159,67 +157,6 @@ impl SqliteTransaction {
     }
 }
 
-impl Snapshot for SqliteTransaction {
-    fn scan(
-        &mut self,
-        plan: &ScanPlan<'_>,
-        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-    ) -> Result<()> {
-        self.read(|connection| connection.scan(plan, visit))
-    }
-
-    fn is_overtaken(&self, since: StateId) -> bool {
-        let commit_base = self
-            .connection
-            .as_ref()
-            .and_then(FileConnection::commit_base);
-        commit_base.is_some_and(|commit_base| commit_base.is_overtaken(since))
-    }
-
-    fn records(
-        &mut self,
-        since: StateId,
-        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Result<Records> {
-        let base = self.connection()?.commit_base();
-        let Some(now) = base.map(CommitBase::count) else {
-            return Ok(Records::Broken);
-        };
-        let upkeep = Arc::clone(&self.upkeep);
-        let seen = SeenState {
-            count: now,
-            standing: self.standing,
-        };
-        self.read(|connection| upkeep.records(connection, seen, since, visit))
-    }
-
-    fn steps(
-        &mut self,
-        below: Option<StepId>,
-        visit: &mut dyn FnMut(StepRow<'_>) -> ControlFlow<()>,
-    ) -> Result<()> {
-        self.read(|connection| {
-            let read = connection.steps(below, visit);
-            read.map_err(|error| steps_error(connection, error))
-        })
-    }
-
-    fn noted(
-        &mut self,
-        table: &Table,
-        visit: &mut dyn FnMut(NotedRow<'_>) -> ControlFlow<()>,
-    ) -> Result<()> {
-        self.read(|connection| {
-            let read = connection.noted(table, visit);
-            read.map_err(|error| steps_error(connection, error))
-        })
-    }
-
-    fn indexes(&mut self, table: &Table) -> Result<Indexes> {
-        self.read(|connection| connection.indexes(table))
-    }
-}
-
 impl WriteTransaction for SqliteTransaction {
     fn is_whole(&self) -> bool {
         let open = self
@@ -349,20 +286,14 @@ impl WriteTransaction for SqliteTransaction {
     fn append_step(&mut self, note: &[u8], record: &[u8]) -> Result<()> {
         self.write(|connection| {
             let appended = connection.append_step(note, record);
-            appended.map_err(|error| {
-                let path = connection.path.display();
-                error.into_error(format_args!("cannot write to the history of {path}"))
-            })
+            appended.map_err(|error| history_error(connection, error))
         })
     }
 
     fn replace_step(&mut self, id: StepId, record: Option<&[u8]>) -> Result<()> {
         self.write(|connection| {
             let replaced = connection.replace_step(id, record);
-            replaced.map_err(|error| {
-                let path = connection.path.display();
-                error.into_error(format_args!("cannot write to the history of {path}"))
-            })
+            replaced.map_err(|error| history_error(connection, error))
         })
     }
 
@@ -417,6 +348,11 @@ impl Drop for SqliteTransaction {
     fn drop(&mut self) {
         self.release();
     }
+}
+
+fn history_error(connection: &FileConnection, error: SqliteError) -> Error {
+    let path = connection.path.display();
+    error.into_error(format_args!("cannot write to the history of {path}"))
 }
 
 fn notes_error(error: SqliteError, table: &Table) -> Error {

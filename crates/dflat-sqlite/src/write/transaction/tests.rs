@@ -3,9 +3,10 @@
 mod undone;
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use dflat_engine::storage::{Backend, Source, View};
+use dflat_engine::storage::{Backend, Row, ScanPlan, Snapshot, Source, View};
 use dflat_model::ValueRef;
 
 use super::*;
