@@ -43,7 +43,8 @@ impl Workspace {
 #[must_use = "a history does nothing by itself"]
 pub struct History<'w> {
     workspace: &'w Workspace,
-    /// `None` for the steps that the call is meant for.
+    /// The programs whose steps are read; `None` for the choice of each call: `log` reads those of
+    /// all programs, `undo` those of this workspace.
     author: Option<Author>,
     table: Option<Table>,
     label: Option<String>,
