@@ -231,10 +231,14 @@ pub trait WriteTransaction: Snapshot {
     /// Replaces a row. If `row` has no key, the key stays. Of the index entries only the given ones
     /// change; an entry that is [absent](EntryValues::Absent) is removed.
     ///
+    /// The engine has found the row before. So a backend whose calls are costly may write together
+    /// with later calls what cannot conflict; a failure is then the error of a later call, or of
+    /// [`commit`](Self::commit).
+    ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] if there is no such row; nothing is
-    /// changed. A conflict if another row has the new key or a unique value; otherwise the errors
-    /// of writing the file.
+    /// [`ErrorKind::NotFound`] if there is no such row; nothing is changed. A backend that writes
+    /// later loses the transaction instead. A conflict if another row has the new key or a unique
+    /// value; otherwise the errors of writing the file.
     fn update(
         &mut self,
         table: &Table,
@@ -242,7 +246,8 @@ pub trait WriteTransaction: Snapshot {
         row: &RowWrite<'_>,
     ) -> Result<(), WriteError>;
 
-    /// Deletes a row and all its index entries. Returns whether the row existed.
+    /// Deletes a row that the engine has found, and all its index entries. Returns whether the row
+    /// existed; a backend that deletes it together with later calls returns true.
     ///
     /// # Errors
     /// The errors of writing the file.

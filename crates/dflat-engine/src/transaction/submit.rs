@@ -256,10 +256,11 @@ impl Transaction {
     fn delete(&self, table: &Table, base: Object) -> Result<Outcome> {
         let row_id = base.row_id();
         self.write(table, |table, access| {
-            let before = self.stored(table, base, access)?;
-            let deleted = access.writer.delete(table, row_id);
-            if deleted.map_err(|error| named("delete", table, error))? {
-                access.changes.note(table, row_id, before, None);
+            if let Some(before) = self.stored(table, base, access)? {
+                let deleted = access.writer.delete(table, row_id);
+                if deleted.map_err(|error| named("delete", table, error))? {
+                    access.changes.note(table, row_id, Some(before), None);
+                }
             }
             Ok(Outcome::Deleted(row_id))
         })

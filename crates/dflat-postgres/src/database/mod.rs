@@ -282,7 +282,7 @@ impl Database {
     }
 
     /// Creates the library's own tables if they are missing.
-    pub(crate) fn create_own_tables(&self, connection: &Connection) -> Result<()> {
+    pub(crate) fn create_own_tables(&self, connection: &mut Connection) -> Result<()> {
         if self.known().exists || self.find_own_tables()? {
             return Ok(());
         }

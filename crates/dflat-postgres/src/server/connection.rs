@@ -1,6 +1,7 @@
 //! A connection to the server.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use dflat_engine::{Error, ErrorKind, Result};
 use futures_util::future::join;
@@ -8,13 +9,21 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row, Statement};
 
 use super::Server;
+use super::posted::Posted;
 use super::wait::{in_order, send, wait};
 use crate::failure::{failed, not_connected, shut_down};
 
 /// The parameters of a statement.
 pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-type Answer<T> = std::result::Result<T, tokio_postgres::Error>;
+/// A parameter of a statement whose answer is not waited for.
+pub(crate) type OwnedParam = Box<dyn ToSql + Sync + Send>;
+
+fn as_param(param: &OwnedParam) -> &(dyn ToSql + Sync) {
+    param.as_ref()
+}
+
+pub(super) type Answer<T> = std::result::Result<T, tokio_postgres::Error>;
 
 /// If a connection has prepared this many statements, it forgets all of them.
 const STATEMENTS_MAX: usize = 512;
@@ -36,8 +45,10 @@ async fn drive(connection: impl Future<Output = Answer<()>>) {
 
 /// A connection, used by one thread at a time.
 pub(crate) struct Connection {
-    client: Client,
+    client: Arc<Client>,
     statements: HashMap<String, Statement>,
+    /// Statements whose answers were not waited for.
+    posted: Posted,
 }
 
 impl Connection {
@@ -68,9 +79,10 @@ impl Connection {
             Error::with_source(ErrorKind::Io, message, error)
         })?;
         let client = client.map_err(not_connected)?;
-        let connection = Self {
-            client,
+        let mut connection = Self {
+            client: Arc::new(client),
             statements: HashMap::new(),
+            posted: Posted::default(),
         };
         let opened = connection.batch(&server.session);
         opened.map_err(|error| failed("connect to the server", error))?;
@@ -83,8 +95,8 @@ impl Connection {
     }
 
     /// Executes statements without parameters.
-    pub(crate) fn batch(&self, statements: &str) -> Answer<()> {
-        wait(self.client.batch_execute(statements))
+    pub(crate) fn batch(&mut self, statements: &str) -> Answer<()> {
+        self.posted.wait(self.client.batch_execute(statements))
     }
 
     /// Sends statements without parameters, and does not wait for them. Later statements are
@@ -101,7 +113,7 @@ impl Connection {
             let is_fetch = |text: &String| FETCHES.iter().any(|(_, fetch)| fetch == text);
             self.statements.retain(|text, _| is_fetch(text));
         }
-        let statement = wait(self.client.prepare(text))?;
+        let statement = self.posted.wait(self.client.prepare(text))?;
         self.statements.insert(text.to_owned(), statement.clone());
         Ok(statement)
     }
@@ -109,7 +121,7 @@ impl Connection {
     /// The rows of a statement.
     pub(crate) fn query(&mut self, text: &str, params: Params<'_>) -> Answer<Vec<Row>> {
         let statement = self.statement(text)?;
-        wait(self.client.query(&statement, params))
+        self.posted.wait(self.client.query(&statement, params))
     }
 
     /// Executes statements without parameters, and then a statement, in one round trip.
@@ -122,7 +134,7 @@ impl Connection {
         let statement = self.statement(text)?;
         let first = self.client.batch_execute(batch);
         let second = self.client.query(&statement, params);
-        let (first, second) = wait(join(first, second));
+        let (first, second) = self.posted.wait(join(first, second));
         first.and(second)
     }
 
@@ -138,7 +150,7 @@ impl Connection {
         let statement = self.statement(text)?;
         let first = self.client.query(&statement, params);
         let second = self.client.batch_execute(batch);
-        wait(in_order(first, second))
+        self.posted.wait(in_order(first, second))
     }
 
     /// Opens a cursor for a query, and fetches its first rows, in one round trip. `begin` is
@@ -156,15 +168,32 @@ impl Connection {
         let Some(fetch) = self.statements.get(first) else {
             let begun = self.client.batch_execute(begin);
             let declared = self.client.execute(&declare, params);
-            let (begun, declared) = wait(join(begun, declared));
+            let (begun, declared) = self.posted.wait(join(begun, declared));
             begun.and(declared)?;
             return self.fetch(first);
         };
         let begun = self.client.batch_execute(begin);
         let declared = self.client.execute(&declare, params);
         let fetched = self.client.query(fetch, &[]);
-        let (begun, (declared, fetched)) = wait(join(begun, join(declared, fetched)));
+        let answers = join(begun, join(declared, fetched));
+        let (begun, (declared, fetched)) = self.posted.wait(answers);
         begun.and(declared).and(fetched)
+    }
+
+    /// Sends a statement whose rows are of no interest, and does not wait for its answer.
+    pub(crate) fn post(&mut self, text: &str, params: Vec<OwnedParam>) -> Answer<()> {
+        let statement = self.statement(text)?;
+        let client = Arc::clone(&self.client);
+        self.posted.add(async move {
+            let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(as_param).collect();
+            client.query(&statement, &params).await.map(drop)
+        });
+        Ok(())
+    }
+
+    /// Waits for the answers to the statements that were posted. Fails with the first error.
+    pub(crate) fn settle(&mut self) -> Answer<()> {
+        self.posted.settle()
     }
 
     /// Fetches the next rows of the cursor.

@@ -2,6 +2,7 @@
 
 mod connection;
 mod pool;
+mod posted;
 mod tls;
 mod wait;
 
@@ -13,7 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-pub(crate) use connection::{Connection, FETCHES};
+pub(crate) use connection::{Connection, FETCHES, OwnedParam};
 pub(crate) use pool::{Pool, Pooled};
 
 use crate::options::PostgresOptions;

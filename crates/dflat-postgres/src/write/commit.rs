@@ -33,39 +33,44 @@ impl PostgresTransaction {
         let count = sent + records.len() as i64;
         let bytes = sent_bytes + bytes_of(&records);
         self.prune(bytes)?;
+        self.send_pending()?;
         let (names, last): (Vec<&str>, Vec<i64>) = self
             .tables
             .iter()
             .map(|(name, table)| (name.as_str(), table.last_row_id))
             .unzip();
         let (control, engine) = (database.control(), database.engine());
+        let state = self.state;
         let connection = self.connection.as_mut().ok_or_else(shut_down)?;
         let answers = connection.query_and_batch(
             &control.commit,
             &[
-                &(self.state.last + sent),
+                &(state.last + sent),
                 &engine,
                 &records,
                 &names,
                 &last,
-                &(self.state.last + count),
+                &(state.last + count),
                 &bytes,
             ],
             "COMMIT",
         );
+        // The writes before have failed before the commit, if they have.
+        let settled = connection.settle();
         let answers = answers.inspect_err(|_| self.is_lost = true);
         let (written, committed) = answers.map_err(|error| failed("commit", error))?;
-        if let Some(error) = written.err().or_else(|| committed.err()) {
+        let error = settled.err().or_else(|| written.err());
+        if let Some(error) = error.or_else(|| committed.err()) {
             self.is_lost = true;
             if is_refused(&error) {
                 // The server has rolled back.
                 return Err(failed("commit", error));
             }
             self.connection = None;
-            outcome(&database, &self.number, self.state.last + count, error)?;
+            outcome(&database, &self.number, state.last + count, error)?;
         }
         let tables = std::mem::take(&mut self.tables);
-        database.note_own(self.state.last + count, tables);
+        database.note_own(state.last + count, tables);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 mod commit;
 mod create;
+mod pending;
 mod repair;
 mod row;
 mod statement;

@@ -5,9 +5,9 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
 use tokio_postgres::types::ToSql;
 
-use super::statement::{EntryWrite, Kind, Param, RowStatement, delete};
+use super::statement::{EntryWrite, Kind, Param, RowStatement};
 use super::transaction::{PostgresTransaction, conflict};
-use crate::failure::damaged;
+use crate::failure::{damaged, failed, shut_down};
 use crate::layout::StoredKey;
 
 impl Param {
@@ -78,17 +78,73 @@ impl PostgresTransaction {
         }
     }
 
-    /// Deletes a row and its entries.
+    /// Updates a row: at once if the update may conflict, otherwise together with later writes.
+    pub(super) fn update_row(
+        &mut self,
+        table: &Table,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> Result<(), WriteError> {
+        self.load(table)?;
+        if let Some(stored) = self.tables.get(table.name.as_ref())
+            && stored.is_created()
+            && self.pending.update(table, stored, row_id, row)
+        {
+            self.has_written = true;
+            return Ok(self.send_if_full()?);
+        }
+        let kind = match row.key {
+            Some(_) => Kind::UpdateKey,
+            None => Kind::Update,
+        };
+        self.write_row(kind, table, row_id, row)
+    }
+
+    /// Deletes a row and its entries, together with later writes.
     pub(super) fn delete_row(&mut self, table: &Table, row_id: RowId) -> Result<bool> {
-        let Some(stored) = self.find(table)? else {
+        self.load(table)?;
+        let stored = self.tables.get(table.name.as_ref());
+        let Some(stored) = stored.filter(|stored| stored.is_created()) else {
             return Ok(false);
         };
-        let indexes: Vec<&str> = stored.indexes.iter().map(|i| i.relation.as_str()).collect();
-        let statement = delete(&stored.relation, &indexes);
+        self.pending.delete(stored, row_id);
         self.has_written = true;
-        self.run(format_args!("delete {}", table.type_name), |connection| {
-            let rows = connection.query(&statement, &[&row_id.0])?;
-            rows.first().map_or(Ok(false), |row| row.try_get(0))
+        self.send_if_full()?;
+        Ok(true)
+    }
+
+    fn send_if_full(&mut self) -> Result<()> {
+        match self.pending.is_full() {
+            true => self.send_pending(),
+            false => Ok(()),
+        }
+    }
+
+    /// Sends the writes that wait, without waiting for their answers.
+    pub(super) fn send_pending(&mut self) -> Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let postings = self.pending.take();
+        let connection = self.connection.as_mut().ok_or_else(shut_down)?;
+        let mut postings = postings.into_iter();
+        let posted = postings.try_for_each(|(text, params)| connection.post(&text, params));
+        let posted = posted.or_else(|error| {
+            // An earlier statement may have failed, after which the server refuses all.
+            connection.settle().and(Err(error))
+        });
+        posted.map_err(|error| {
+            self.is_lost = true;
+            failed("write objects", error)
+        })
+    }
+
+    /// Waits for the answers to the writes that were sent.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        let connection = self.connection.as_mut().ok_or_else(shut_down)?;
+        connection.settle().map_err(|error| {
+            self.is_lost = true;
+            failed("write objects", error)
         })
     }
 }

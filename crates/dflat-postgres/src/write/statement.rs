@@ -204,17 +204,28 @@ impl RowStatement {
     }
 }
 
-/// The statement that deletes a row and its entries. Its one row says whether the row existed.
-pub(super) fn delete(main: &str, indexes: &[&str]) -> String {
-    let mut parts = vec![format!(
-        "d AS (DELETE FROM {main} WHERE rowid = $1::bigint RETURNING rowid)"
-    )];
-    for (number, index) in indexes.iter().enumerate() {
-        parts.push(format!(
-            "x{number} AS (DELETE FROM {index} WHERE rowid = $1::bigint)"
-        ));
-    }
-    format!("WITH {} SELECT EXISTS (SELECT FROM d)", parts.join(", "))
+/// The statement that replaces the payloads of rows. It fails if one of them does not exist, so
+/// that the transaction is undone although nobody waits for the answer.
+pub(super) fn update_rows(main: &str) -> String {
+    let update = format!(
+        "UPDATE {main} m SET p = v.p FROM unnest($1::bigint[], $2::bytea[]) AS v(id, p) \
+         WHERE m.rowid = v.id"
+    );
+    expect_rows(&update, "$3")
+}
+
+/// The statement that deletes rows. It fails if one of them does not exist.
+pub(super) fn delete_rows(main: &str) -> String {
+    let delete = format!("DELETE FROM {main} WHERE rowid = ANY ($1::bigint[])");
+    expect_rows(&delete, "$2")
+}
+
+/// A statement that fails unless it changes a number of rows: the text is no number.
+fn expect_rows(change: &str, count: &str) -> String {
+    format!(
+        "WITH w AS ({change} RETURNING 1) SELECT CASE WHEN count(*) = {count}::bigint THEN 0 \
+         ELSE ('rows are missing, and found were only ' || count(*))::integer END FROM w"
+    )
 }
 
 /// The statement that deletes the entries of rows in an index.

@@ -11,6 +11,7 @@ use dflat_engine::storage::{
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
 
+use super::pending::Pending;
 use super::statement::Kind;
 use crate::database::{Database, Known, read_table};
 use crate::failure::{failed, is_removed_table, shut_down};
@@ -33,6 +34,8 @@ pub(crate) struct PostgresTransaction {
     pub(super) tables: HashMap<String, StoredTable>,
     /// The indexes that were ready when it began, and those that it found to be ready.
     known: Arc<Known>,
+    /// Writes of rows that were not sent yet.
+    pub(super) pending: Pending,
     /// Records that were not sent yet.
     pub(super) records: Vec<Option<Vec<u8>>>,
     /// The bytes of these records.
@@ -67,6 +70,7 @@ impl PostgresTransaction {
             is_own: false,
             tables: HashMap::new(),
             known: Arc::default(),
+            pending: Pending::default(),
             records: Vec::new(),
             record_bytes: 0,
             sent: (0, 0),
@@ -142,7 +146,9 @@ impl PostgresTransaction {
         Ok(())
     }
 
+    /// The connection, after the writes that wait were sent: what follows is executed after them.
     pub(super) fn connection(&mut self) -> Result<&mut Connection> {
+        self.send_pending()?;
         self.connection.as_mut().ok_or_else(shut_down)
     }
 
@@ -153,6 +159,8 @@ impl PostgresTransaction {
         run: impl FnOnce(&mut Connection) -> std::result::Result<T, tokio_postgres::Error>,
     ) -> Result<T> {
         let answer = run(self.connection()?);
+        // If an earlier write has failed, the server refuses everything after it.
+        self.settle()?;
         answer.map_err(|error| {
             self.is_lost = true;
             if is_removed_table(&error) {
@@ -170,20 +178,23 @@ impl PostgresTransaction {
 
     /// The description of a table, which is read if this transaction does not have it.
     fn find_any(&mut self, table: &Table) -> Result<Option<&mut StoredTable>> {
+        self.load(table)?;
+        Ok(self.tables.get_mut(table.name.as_ref()))
+    }
+
+    /// Reads the description of a table that this transaction does not have.
+    pub(super) fn load(&mut self, table: &Table) -> Result<()> {
         let name = table.name.as_ref();
         if !self.tables.contains_key(name) {
             let database = Arc::clone(&self.database);
-            let read = read_table(
-                self.connection()?,
-                (database.schema(), database.control()),
-                table,
-            );
-            let Some(stored) = read.inspect_err(|_| self.is_lost = true)? else {
-                return Ok(None);
-            };
-            self.tables.insert(name.to_owned(), stored);
+            let names = (database.schema(), database.control());
+            let read = read_table(self.connection()?, names, table);
+            self.settle()?;
+            if let Some(stored) = read.inspect_err(|_| self.is_lost = true)? {
+                self.tables.insert(name.to_owned(), stored);
+            }
         }
-        Ok(self.tables.get_mut(name))
+        Ok(())
     }
 
     /// The description of a table that was created.
@@ -220,6 +231,7 @@ impl Snapshot for PostgresTransaction {
         };
         let stored = stored.clone();
         let scanned = scan(self.connection()?, Access::Open, &stored, plan, visit);
+        self.settle()?;
         scanned.map_err(|failure| {
             self.is_lost |= failure.ends_transaction;
             failure.error
@@ -247,6 +259,7 @@ impl Snapshot for PostgresTransaction {
             (since, &state),
             visit,
         );
+        self.settle()?;
         read.inspect_err(|_| self.is_lost = true)
     }
 
@@ -257,6 +270,7 @@ impl Snapshot for PostgresTransaction {
         let stored = stored.clone();
         let mut known = Arc::clone(&self.known);
         let found = states(self.connection()?, &mut known, table, &stored);
+        self.settle()?;
         self.known = known;
         found.map(whole).inspect_err(|_| self.is_lost = true)
     }
@@ -309,11 +323,7 @@ impl WriteTransaction for PostgresTransaction {
         row_id: RowId,
         row: &RowWrite<'_>,
     ) -> Result<(), WriteError> {
-        let kind = match row.key {
-            Some(_) => Kind::UpdateKey,
-            None => Kind::Update,
-        };
-        self.write_row(kind, table, row_id, row)
+        self.update_row(table, row_id, row)
     }
 
     fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool> {

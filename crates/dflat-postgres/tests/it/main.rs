@@ -13,6 +13,7 @@ mod cuts;
 mod engines;
 mod page;
 mod proxy;
+mod round_trips;
 mod server;
 
 dflat_testkit::conformance!(laws, crate::server::open);

@@ -4,9 +4,10 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// When the connection is cut: before the message reaches the server, or after it did and before
 /// its answer comes back.
@@ -23,6 +24,8 @@ struct Shared {
     sent: AtomicU64,
     at: u64,
     cut: Cut,
+    /// The time by which every answer is late.
+    delay: Duration,
 }
 
 impl Shared {
@@ -42,10 +45,24 @@ impl Proxy {
     /// A proxy to the server's socket, which cuts the connection of the message number `at`,
     /// counted from 1 over all connections; 0 cuts none.
     pub(crate) fn start(socket: &Path, at: u64, cut: Cut) -> Self {
+        Self::new(socket, at, cut, Duration::ZERO)
+    }
+
+    /// A proxy that cuts no connection, and delays all answers as a long way does.
+    pub(crate) fn slow(socket: &Path, delay: Duration) -> Self {
+        Self::new(socket, 0, Cut::Before, delay)
+    }
+
+    fn new(socket: &Path, at: u64, cut: Cut, delay: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let sent = AtomicU64::new(0);
-        let shared = Arc::new(Shared { sent, at, cut });
+        let shared = Arc::new(Shared {
+            sent,
+            at,
+            cut,
+            delay,
+        });
         let (of_thread, socket) = (Arc::clone(&shared), socket.to_owned());
         // The thread ends with the process.
         thread::spawn(move || {
@@ -80,10 +97,21 @@ impl Proxy {
 fn forward(client: TcpStream, server: UnixStream, shared: &Arc<Shared>) {
     let (mut from_server, mut to_client) =
         (server.try_clone().unwrap(), client.try_clone().unwrap());
+    let delay = shared.delay;
+    let (answers, arriving) = mpsc::channel::<(Instant, Vec<u8>)>();
     thread::spawn(move || {
         let mut buffer = vec![0; 1 << 16];
         while let Ok(count @ 1..) = from_server.read(&mut buffer) {
-            if to_client.write_all(&buffer[..count]).is_err() {
+            let answer = (Instant::now() + delay, buffer[..count].to_vec());
+            if answers.send(answer).is_err() {
+                break;
+            }
+        }
+    });
+    thread::spawn(move || {
+        for (at, bytes) in arriving {
+            thread::sleep(at.saturating_duration_since(Instant::now()));
+            if to_client.write_all(&bytes).is_err() {
                 break;
             }
         }

@@ -45,9 +45,10 @@ impl Workspace {
     ///
     /// # Cost
     /// A read by key takes one round trip to the server. A query takes one for the first 32 rows,
-    /// and one for each further 256 to 4,096 rows. A transaction takes one round trip to begin, two
-    /// for each change, and one to commit; queued transactions share the first and the last one.
-    /// The first use of a type, and of each kind of query, takes some more.
+    /// and one for each further 256 to 4,096 rows. A transaction takes one round trip to begin and
+    /// one to commit, which queued transactions share, and one for each new object. Updates and
+    /// deletions of objects that were read take none, unless the key or a unique value changes. The
+    /// first use of a type, and of each kind of query, takes some more.
     ///
     /// # Examples
     /// ```no_run

@@ -1,0 +1,144 @@
+//! The round trips of operations: a proxy delays every answer, so the time shows their number.
+
+use std::time::{Duration, Instant};
+
+use dflat::{Object, Result, TransactionContext, Workspace};
+use dflat_engine::storage::{Backend, Durability, RowWrite};
+use dflat_model::RowId;
+use dflat_testkit::fixture::bounded;
+use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
+
+use crate::engines::{engine, is_skipped};
+use crate::proxy::Proxy;
+use crate::server::{backend, new_schema, server};
+
+/// The delay of every answer, much longer than the server's work.
+const DELAY: Duration = Duration::from_millis(20);
+
+fn data(rank: i32) -> ItemData {
+    ItemData {
+        id: format!("item {rank}"),
+        rank,
+        ..ItemData::default()
+    }
+}
+
+/// A workspace behind a slow network, and another one beside it. The type is known, and 200 objects
+/// are stored.
+fn distant() -> (Workspace, Workspace) {
+    let schema = new_schema();
+    let near = engine(&schema);
+    let created = near.perform_changes([Item::TABLE], |tx| {
+        (0..200).try_for_each(|rank| tx.submit(ItemChangeRequest::creation(data(rank))).map(drop))
+    });
+    created.wait().unwrap();
+    let proxy = Proxy::slow(&server().unwrap().socket(), DELAY);
+    let distant = Workspace::server(&proxy.address())
+        .schema(&schema)
+        .open()
+        .unwrap();
+    (distant, near)
+}
+
+/// The number of round trips of a transaction, when it is made for the second time. The first time,
+/// statements are prepared.
+fn round_trips(
+    workspace: &Workspace,
+    mut handler: impl FnMut(&TransactionContext) -> Result<()>,
+) -> u32 {
+    workspace
+        .perform_changes_blocking([Item::TABLE], &mut handler)
+        .unwrap();
+    let began = Instant::now();
+    workspace
+        .perform_changes_blocking([Item::TABLE], &mut handler)
+        .unwrap();
+    let trips = began.elapsed().as_secs_f64() / DELAY.as_secs_f64();
+    trips as u32
+}
+
+#[test]
+fn updates_and_deletions_of_many_objects_take_few_round_trips() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let (distant, near) = distant();
+        let mut rank = 1_000;
+        let trips = round_trips(&distant, |tx| {
+            rank += 1;
+            let count = tx.update_where(Item::RANK.ge(0), |item| item.rank = rank)?;
+            assert_eq!(count, 200);
+            Ok(())
+        });
+        assert!(trips < 40, "{trips} round trips");
+        let changed = near.fetch::<Item>().filter(Item::RANK.eq(rank));
+        assert_eq!(changed.count().unwrap(), 200);
+
+        // Nothing that was sent later was sent in another order.
+        let trips = round_trips(&distant, |tx| {
+            for item in tx.fetch::<Item>().all()?.iter() {
+                let mut request = ItemChangeRequest::change(tx, item)?.unwrap();
+                request.rank += 1;
+                tx.submit(request)?;
+                let mut request = ItemChangeRequest::change(tx, item)?.unwrap();
+                request.rank += 1;
+                tx.submit(request)?;
+            }
+            let item = tx.get::<Item>("item 7")?.unwrap();
+            assert_eq!(item.rank() % 2, rank % 2);
+            tx.submit(ItemChangeRequest::deletion(tx, &item)?.unwrap())?;
+            assert!(tx.get::<Item>("item 7")?.is_none());
+            tx.submit(ItemChangeRequest::creation(data(7)))?;
+            let item = tx.get::<Item>("item 7")?.unwrap();
+            let mut request = ItemChangeRequest::change(tx, &item)?.unwrap();
+            request.rank = rank + 2;
+            tx.submit(request).map(drop)
+        });
+        assert!(trips < 40, "{trips} round trips");
+        assert_eq!(near.fetch::<Item>().count().unwrap(), 200);
+
+        let deleted = distant.perform_changes_blocking([Item::TABLE], |tx| {
+            let count = tx.delete_where(Item::RANK.ge(0))?;
+            assert_eq!(tx.fetch::<Item>().count()?, 0);
+            Ok(count)
+        });
+        assert_eq!(deleted.unwrap(), 200);
+        assert_eq!(near.fetch::<Item>().count().unwrap(), 0);
+    });
+}
+
+/// The engine writes only to rows that it has found. If such a row is missing all the same, nothing
+/// of the transaction is kept.
+#[test]
+fn write_to_a_row_that_is_missing_undoes_the_transaction() {
+    if is_skipped() {
+        return;
+    }
+    let schema = new_schema();
+    let workspace = engine(&schema);
+    let created = workspace.perform_changes([Item::TABLE], |tx| {
+        tx.submit(ItemChangeRequest::creation(data(1)))
+    });
+    let created = created.wait().unwrap().into_object().unwrap();
+    let backend = backend(server().unwrap(), &schema);
+    for missing in [RowId(99), created.row_id()] {
+        let mut writer = backend.clone().begin(Durability::Normal).unwrap();
+        let table = &Item::TABLE;
+        writer.create(table).unwrap();
+        let row = RowWrite {
+            key: None,
+            payload: b"payload",
+            entries: &[],
+        };
+        writer.delete(table, created.row_id()).unwrap();
+        match missing == created.row_id() {
+            true => assert!(writer.update(table, missing, &row).is_err()),
+            false => {
+                writer.update(table, missing, &row).unwrap();
+                assert!(writer.commit().is_err());
+            }
+        }
+        assert_eq!(workspace.fetch::<Item>().count().unwrap(), 1);
+    }
+}
