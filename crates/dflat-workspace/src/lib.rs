@@ -2,7 +2,8 @@
 //!
 //! This crate holds the code that all language interfaces share: opening files and sharing one
 //! engine among the workspaces of a process on one file, transactions with the dictionary, queries
-//! and aggregates, writes by query, table copies, and the upkeep of a file. A type is a descriptor
+//! and aggregates, writes by query, copies of tables and of whole workspaces, and the upkeep of a
+//! file. A type is a descriptor
 //! ([`Table`]), an object is verified bytes ([`Object`](dflat_engine::object::Object)), a query is
 //! a [`Query`]. The crate `dflat` is the typed interface for Rust.
 //!
@@ -15,6 +16,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod copy;
 #[cfg(feature = "sqlite")]
 mod file;
 #[cfg(feature = "serde")]
@@ -27,6 +29,7 @@ mod transaction;
 mod upkeep;
 mod workspace;
 
+pub use copy::{Copied, CopyPhase, CopyState, OnConflict, WorkspaceCopy};
 pub use dflat_engine::{Error, ErrorKind, Result};
 pub use dflat_model::{Query, Table};
 #[cfg(feature = "sqlite")]

@@ -158,7 +158,9 @@ pub use dflat_sqlite::{
 };
 #[cfg(feature = "sqlite")]
 pub use dflat_sqlite::{Problem, ProblemKind};
-pub use dflat_workspace::{Access, CopyProgress, Explanation, KeyUse, Stats};
+pub use dflat_workspace::{
+    Access, Copied, CopyPhase, CopyProgress, CopyState, Explanation, KeyUse, OnConflict, Stats,
+};
 #[cfg(feature = "sqlite")]
 pub use dflat_workspace::{CheckReport, RepairReport, SalvageReport};
 #[cfg(feature = "serde")]
@@ -184,7 +186,8 @@ pub use transaction::{ChangeRequest, TransactionContext, TransactionHandle, Upda
 #[cfg(feature = "sqlite")]
 pub use workspace::{Concurrency, FileProtection, Progress, Reclaim, WorkspaceBuilder};
 pub use workspace::{
-    Duplicate, IndexProgress, IndexState, IndexesReady, Performer, Snapshot, TableCopy, Workspace,
+    CopyTo, Duplicate, IndexProgress, IndexState, IndexesReady, Performer, Snapshot, TableCopy,
+    Workspace,
 };
 
 /// Includes the code that `dflat_build` made of a schema in this package's build script.

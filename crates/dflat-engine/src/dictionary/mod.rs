@@ -26,6 +26,7 @@ pub use foreign::Overwrite;
 pub use item::{TABLE, Value};
 use key_subscribers::PendingNotifications;
 pub use key_subscribers::{Event, KeySubscription, Pattern};
+pub use reading::{Item, item_of};
 use space::{Key, Space};
 pub use transactional::{HeldKeys, TransactionKeys};
 use write_behind::WriteBehind;

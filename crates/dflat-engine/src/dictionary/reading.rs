@@ -11,6 +11,7 @@ use super::space::{Entry, Space};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::corrupt;
+use crate::object::Object;
 use crate::sync::Arc;
 
 impl Dictionary {
@@ -175,6 +176,32 @@ pub(super) fn read(engine: &Engine, space: &Space, key: &str) -> Result<Option<V
 pub(super) fn value_of(key: &str, row_id: RowId, payload: &[u8]) -> Result<Value> {
     let (_, _, value) = item::decode(payload).map_err(|_| corrupt(&TABLE, row_id))?;
     value.ok_or_else(|| unknown_kind(key))
+}
+
+/// A value of the dictionary with its key, as a row of [`TABLE`] has them.
+#[derive(Clone, Debug)]
+pub struct Item<'r> {
+    /// The key.
+    pub key: &'r str,
+    /// The namespace; the empty one if the key has none.
+    pub namespace: &'r str,
+    /// The value.
+    pub value: Value,
+}
+
+/// Decodes a row of [`TABLE`].
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] if the row is damaged, or if a later version of the library wrote a value
+/// of a kind that this one does not know.
+pub fn item_of(row: &Object) -> Result<Item<'_>> {
+    let decoded = item::decode(row.payload());
+    let (key, namespace, value) = decoded.map_err(|_| corrupt(&TABLE, row.row_id()))?;
+    Ok(Item {
+        key,
+        namespace,
+        value: value.ok_or_else(|| unknown_kind(key))?,
+    })
 }
 
 fn unknown_kind(key: &str) -> Error {

@@ -9,6 +9,7 @@
 )]
 
 mod administration;
+mod copies;
 mod cuts;
 mod engines;
 mod page;

@@ -1,11 +1,12 @@
 //! The code of `docs/postgres.md` runs.
 
+use std::cell::Cell;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use dflat::pack::OnConflict;
-use dflat::{Result, Workspace};
+use dflat::{OnConflict, Result, Workspace};
 use dflat_testkit::fixture::{bounded, next};
 use dflat_testkit::post::{Post, PostChangeRequest, PostData};
 
@@ -51,8 +52,10 @@ fn options() -> Result<usize> {
 }
 
 fn moved(directory: &Path, address: &str) -> Result<()> {
+    let told = Cell::new((0, 0));
+    let show = |done: u64, total: u64| told.set((done, total));
     let file = Workspace::open(directory.join("posts.db"))?;
-    let posts = ["a", "b"].map(|title| PostData {
+    let posts = ["b", "a"].map(|title| PostData {
         title: title.into(),
         ..PostData::default()
     });
@@ -62,15 +65,31 @@ fn moved(directory: &Path, address: &str) -> Result<()> {
             .try_for_each(|post| tx.submit(PostChangeRequest::creation(post)).map(drop))
     })?;
     let workspace = Workspace::server(address).schema("moved").open()?;
-    let pack = file.fetch::<Post>().pack(directory)?;
-    workspace.import::<Post>(&pack, OnConflict::Keep)?;
-    assert_eq!(
-        workspace.fetch::<Post>().count()?,
-        file.fetch::<Post>().count()?
-    );
-    // And back.
+    let copied = file
+        .copy_to(&workspace)
+        .of::<Post>()
+        .dictionary()
+        .on_progress(|state| {
+            show(state.done, state.total);
+            ControlFlow::Continue(())
+        })
+        .run()?;
+    assert_eq!(copied.inserted, 2);
+    assert_eq!(told.get(), (2, 2));
+    let titles = |workspace: &Workspace| -> Result<Vec<String>> {
+        let posts = workspace.fetch::<Post>().all()?;
+        Ok(posts.iter().map(|post| post.title().to_owned()).collect())
+    };
+    assert_eq!(titles(&workspace)?, ["b", "a"]);
+    // And back, to another file.
+    let other = Workspace::open(directory.join("other.db"))?;
+    assert_eq!(workspace.copy_to(&other).of::<Post>().run()?.inserted, 2);
+    assert_eq!(titles(&other)?, ["b", "a"]);
+    // By a pack.
     let pack = workspace.fetch::<Post>().pack(directory)?;
     pack.verify()?;
+    let imported = file.import::<Post>(&pack, OnConflict::Keep)?;
+    assert_eq!(imported.kept, 2);
     Ok(())
 }
 

@@ -4,6 +4,7 @@
     reason = "a step that fails is a test that fails, in what tests share too"
 )]
 
+mod copies;
 #[cfg(feature = "sqlite")]
 mod files;
 #[cfg(feature = "sqlite")]

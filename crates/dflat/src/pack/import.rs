@@ -4,21 +4,12 @@ use dflat_engine::object::field_value;
 use dflat_model::ValueRef;
 
 use super::{Pack, PackIter};
-use crate::{ChangeRequest, Error, ErrorKind, Object, Result, TransactionContext, Workspace};
+use crate::{
+    ChangeRequest, Error, ErrorKind, Object, OnConflict, Result, TransactionContext, Workspace,
+};
 
 /// The number of objects of a transaction, small enough that other transactions do not wait long.
 const BATCH: usize = 500;
-
-/// The object to keep if a workspace has an object with the key of one to import.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnConflict {
-    /// That of the pack, which replaces the other one with all its values.
-    Replace,
-    /// That of the workspace.
-    Keep,
-    /// None: the import fails.
-    Fail,
-}
 
 /// The number of objects of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,8 +33,8 @@ impl Workspace {
     /// # mod post {
     /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
     /// # }
-    /// use dflat::Workspace;
-    /// use dflat::pack::{OnConflict, Pack};
+    /// use dflat::pack::Pack;
+    /// use dflat::{OnConflict, Workspace};
     /// use post::{Post, PostData};
     /// # fn main() -> dflat::Result<()> {
     /// # let directory = tempfile::tempdir().expect("a directory");

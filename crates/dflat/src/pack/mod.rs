@@ -25,7 +25,7 @@ pub use dflat_pack::{
     BuildOptions, BuildProgress, Collected, Compression, Digest, GRACE, OpenOptions, PackChange,
     collect_garbage, collect_garbage_older_than,
 };
-pub use import::{Imported, OnConflict};
+pub use import::Imported;
 pub use layers::{PackDiff, PackEdit};
 pub use objects::{PackIter, PackObjects, PackSetIter};
 

@@ -3,6 +3,7 @@
 mod awaited;
 #[cfg(feature = "sqlite")]
 mod builder;
+mod copy_to;
 mod indexes;
 mod perform;
 mod performer;
@@ -26,6 +27,7 @@ use crate::observe::{Deliveries, Observable, Observation, Subscription};
 use crate::{Dictionary, Fetch, Object, Result, Stats};
 #[cfg(feature = "sqlite")]
 pub use builder::{Concurrency, FileProtection, Progress, Reclaim, WorkspaceBuilder};
+pub use copy_to::CopyTo;
 pub use indexes::{Duplicate, IndexProgress, IndexState, IndexesReady};
 pub use performer::Performer;
 pub use snapshot::Snapshot;

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use dflat::pack::{BuildOptions, OnConflict, OpenOptions, Pack, PackBuilder, collect_garbage};
+use dflat::OnConflict;
+use dflat::pack::{BuildOptions, OpenOptions, Pack, PackBuilder, collect_garbage};
 use dflat::{Result, Workspace};
 
 use crate::bench_doc::BenchDoc;

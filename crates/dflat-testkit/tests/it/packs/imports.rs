@@ -2,7 +2,8 @@
 
 use std::sync::mpsc;
 
-use dflat::pack::{Imported, OnConflict, Pack};
+use dflat::OnConflict;
+use dflat::pack::{Imported, Pack};
 use dflat::{ErrorKind, Workspace};
 use dflat_testkit::fixture::{Fixture, next};
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData, Other, Task, TaskData};
