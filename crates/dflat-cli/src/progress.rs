@@ -15,7 +15,7 @@ pub(crate) fn of_objects(
     }
     Ok(styled(
         bar,
-        "{bar:30} {human_pos} of {human_len}, {per_sec}, {eta} left",
+        "{bar:30} {human_pos} of {human_len}, {per_sec}, {eta} left {msg}",
     ))
 }
 

@@ -37,6 +37,10 @@ impl PostgresBackend {
         }))
     }
 
+    pub(crate) const fn database(&self) -> &Arc<Database> {
+        &self.database
+    }
+
     fn follower(&self) -> MutexGuard<'_, Option<Follower>> {
         // No code that can panic runs under the lock.
         self.follower.lock().unwrap_or_else(PoisonError::into_inner)

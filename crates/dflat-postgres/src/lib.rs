@@ -11,6 +11,7 @@
 
 mod backend;
 mod database;
+mod describe;
 mod failure;
 mod follow;
 mod layout;
@@ -20,4 +21,4 @@ mod server;
 mod write;
 
 pub use backend::PostgresBackend;
-pub use options::PostgresOptions;
+pub use options::{Password, PostgresOptions};

@@ -1,13 +1,17 @@
 //! Options of a workspace on a server.
 
+use std::fmt;
 use std::time::Duration;
 
 /// Options of a [`PostgresBackend`](crate::PostgresBackend).
 #[derive(Clone, Debug)]
 pub struct PostgresOptions {
-    /// The schema of the server's database that has the tables. Defaults to `dflat`. The first
-    /// write creates the schema if it is missing.
+    /// The schema of the server's database that has the tables, unless the address says so, as
+    /// `dflat_schema=posts`. Defaults to `dflat`. The first write creates the schema if it is
+    /// missing.
     pub schema: String,
+    /// The password of the role, if the address has none.
+    pub password: Option<Password>,
     /// The most connections that read at the same time, at least 1. Defaults to 16. One more
     /// connection writes.
     pub readers_max: usize,
@@ -29,10 +33,27 @@ pub struct PostgresOptions {
     pub asynchronous_commit: bool,
 }
 
+/// A password, which is never shown.
+#[derive(Clone)]
+pub struct Password(pub(crate) String);
+
+impl From<String> for Password {
+    fn from(password: String) -> Self {
+        Self(password)
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
 impl Default for PostgresOptions {
     fn default() -> Self {
         Self {
             schema: "dflat".to_owned(),
+            password: None,
             readers_max: 16,
             busy_timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(10),

@@ -41,7 +41,7 @@ pub use read::{Access, Explanation, Fetch, KeyUse, OwnedSource, Rows, Source, do
 pub use stats::Stats;
 pub use transaction::{CopyProgress, Operation, TableCopy, TransactionContext};
 #[cfg(feature = "sqlite")]
-pub use upkeep::{CheckReport, RepairReport, SalvageReport, StoredTable, salvage};
+pub use upkeep::{CheckReport, RepairReport, SalvageReport, StoredTable, described_table, salvage};
 pub use workspace::Workspace;
 
 /// The examples of the README are tests.

@@ -96,7 +96,8 @@ pub(crate) enum Command {
 /// The file, and where its types come from.
 #[derive(Debug, Args)]
 pub(crate) struct FileArguments {
-    /// The database file. A command that only reads takes a pack, too.
+    /// The database file, or the address of a PostgreSQL server, such as postgres://user@host/name.
+    /// A command that only reads takes a pack, too.
     #[arg(value_name = "FILE")]
     pub(crate) path: PathBuf,
     /// A schema for types that the file does not describe; may be given several times. Without it,

@@ -22,7 +22,7 @@ Examples:
 const COPY_EXAMPLES: &str = "\
 Examples:
   dflat copy tasks.db archive.db
-  dflat copy tasks.db archive.db Task --on-conflict skip
+  dflat copy tasks.db postgres://app@db.example/app --dictionary
 ";
 
 const DIFF_EXAMPLES: &str = "\
@@ -116,16 +116,18 @@ pub(crate) struct ImportArguments {
     pub(crate) dry_run: bool,
 }
 
-/// Writes: copies objects from one file to another, in batches.
+/// Writes: copies objects from one file or server to another, in batches.
 ///
-/// The types are those of the first file. An interrupted copy is completed by the same command with
-/// `--on-conflict skip`.
+/// The types are those of the first one, which may be written meanwhile: the copy has one state of
+/// it. At the end, each object is compared with its copy, except with `--on-conflict skip`. An
+/// interrupted copy is completed by the same command with `--on-conflict skip --compare`.
 #[derive(Debug, Args)]
 #[command(before_help = COPY_EXAMPLES)]
 pub(crate) struct CopyArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
-    /// The file that gets the objects. It is created if it does not exist.
+    /// The file that gets the objects, or the address of a server. A file is created if it does not
+    /// exist.
     #[arg(value_name = "TO")]
     pub(crate) to: PathBuf,
     /// The types; all types of the file if there is none.
@@ -134,6 +136,12 @@ pub(crate) struct CopyArguments {
     /// The reaction to a key or a unique value that exists already.
     #[arg(long, value_enum, value_name = "REACTION", default_value = "fail")]
     pub(crate) on_conflict: OnConflict,
+    /// Compares each object with its copy at the end, with `--on-conflict skip`, too.
+    #[arg(long)]
+    pub(crate) compare: bool,
+    /// Copies the values of the dictionary, too.
+    #[arg(long)]
+    pub(crate) dictionary: bool,
     /// Does not ask.
     #[arg(long)]
     pub(crate) yes: bool,
@@ -151,7 +159,7 @@ pub(crate) struct CopyArguments {
 pub(crate) struct DiffArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
-    /// The file to compare with.
+    /// The file to compare with, or the address of a server.
     #[arg(value_name = "OTHER")]
     pub(crate) other: PathBuf,
     /// The types; all types of both files if there is none.

@@ -1,32 +1,41 @@
-//! An open file and its types.
+//! An open file, or a schema of a server, and its types.
 
 mod schemas;
+mod server;
 mod types;
 mod unknown;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use dflat_engine::engine::EngineOptions;
-use dflat_engine::storage::CloseOptions;
+use dflat_engine::storage::{Backend, CloseOptions};
 use dflat_history::steps::Keeper;
 use dflat_pack::{Pack, PackBackend, StandingBackend, is_pack};
+use dflat_postgres::PostgresBackend;
 use dflat_workspace::{Base, FileOptions, Source, Workspace};
 use tempfile::TempDir;
 
 use crate::arguments::FileArguments;
 use crate::failure::{Failure, note};
+pub(crate) use server::{address_of, exists, shown};
 pub(crate) use types::{FileType, Origin, Types};
 pub(crate) use unknown::slots;
 
-/// An open file.
+/// How long a completion waits for a server.
+const QUIET_WAIT: Duration = Duration::from_secs(2);
+
+/// An open file, or a schema of a server.
 pub(crate) struct OpenFile {
     pub(crate) path: PathBuf,
     pub(crate) workspace: Workspace,
     pub(crate) types: Types,
     /// The pack, if the file is one.
     pub(crate) pack: Option<Pack>,
+    /// The server, if there is an address in place of a file.
+    pub(crate) server: Option<Arc<PostgresBackend>>,
     /// The folder of the temporary copy that a dry run uses.
     copy: Option<TempDir>,
 }
@@ -45,6 +54,9 @@ impl OpenFile {
         let mut options = FileOptions::default();
         options.read_only(true);
         options.follow_processes(false);
+        if let Some(address) = address_of(&arguments.path) {
+            return Self::of_server(address, arguments, Some(QUIET_WAIT));
+        }
         Self::open_with(arguments, &options, &mut |_| {})
     }
 
@@ -59,11 +71,21 @@ impl OpenFile {
     /// exist is created by the first change.
     pub(crate) fn write(arguments: &FileArguments, is_dry: bool) -> Result<Self, Failure> {
         if Self::is_pack(&arguments.path)? {
-            let path = arguments.path.display();
+            let path = shown(&arguments.path);
             return Err(Failure::usage(format!(
                 "cannot change {path}: it is a pack\nhelp: `dflat unpack` writes its objects into a \
                  file that can be changed"
             )));
+        }
+        if let Some(address) = address_of(&arguments.path) {
+            if is_dry {
+                let shown = shown(&arguments.path);
+                return Err(Failure::usage(format!(
+                    "cannot make a dry run on {shown}: it works on a copy of a file\nhelp: `dflat \
+                     copy` copies the objects into a file"
+                )));
+            }
+            return Self::of_server(address, arguments, None);
         }
         let mut options = FileOptions::default();
         options.follow_processes(false);
@@ -87,6 +109,7 @@ impl OpenFile {
             workspace,
             types,
             pack: None,
+            server: None,
             copy: Some(folder),
         })
     }
@@ -105,6 +128,31 @@ impl OpenFile {
             workspace: Workspace::on_backend(backend, EngineOptions::default()),
             types: Types::of_pack(&pack),
             pack: Some(pack),
+            server: None,
+            copy: None,
+        })
+    }
+
+    /// Connects to a server, which describes its types. `wait` is how long this may take, if not as
+    /// long as usual.
+    fn of_server(
+        address: &str,
+        arguments: &FileArguments,
+        wait: Option<Duration>,
+    ) -> Result<Self, Failure> {
+        if arguments.on.is_some() {
+            let message = "objects on a server stand on no pack with --on";
+            return Err(Failure::usage(message));
+        }
+        let backend = PostgresBackend::new(address, server::options(wait))?;
+        let stored = backend.stored_descriptors()?;
+        let storage = Arc::clone(&backend) as Arc<dyn Backend>;
+        Ok(Self {
+            path: arguments.path.clone(),
+            workspace: Workspace::on_backend(storage, EngineOptions::default()),
+            types: Types::of_server(stored, arguments)?,
+            pack: None,
+            server: Some(backend),
             copy: None,
         })
     }
@@ -119,6 +167,9 @@ impl OpenFile {
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, Failure> {
         let path = arguments.path.clone();
+        if let Some(address) = address_of(&path) {
+            return Self::of_server(address, arguments, None);
+        }
         if path.is_dir() {
             let path = path.display();
             return Err(Failure::file(format!("cannot open {path}: it is a folder")));
@@ -137,6 +188,7 @@ impl OpenFile {
             workspace,
             types,
             pack: None,
+            server: None,
             copy: None,
         })
     }
@@ -158,6 +210,23 @@ impl OpenFile {
         // If the folder cannot be deleted, the system deletes it later.
         let _ = self.copy.map(TempDir::close);
         Ok(())
+    }
+
+    /// Its name for people.
+    pub(crate) fn shown(&self) -> String {
+        shown(&self.path)
+    }
+
+    /// Refuses a server, for a command that knows files only.
+    pub(crate) fn refuse_server(path: &Path, verb: &str) -> Result<(), Failure> {
+        if address_of(path).is_none() {
+            return Ok(());
+        }
+        let shown = shown(path);
+        Err(Failure::usage(format!(
+            "cannot {verb} {shown}: it is a server\nhelp: `dflat copy` copies its objects into a \
+             file; docs/postgres.md says how a server is cared for"
+        )))
     }
 
     /// The path of the write-ahead log.

@@ -7,7 +7,7 @@ use dflat_condition::suggestion;
 use dflat_engine::dictionary;
 use dflat_model::{Table, TableDescriptor};
 use dflat_pack::Pack;
-use dflat_workspace::Workspace;
+use dflat_workspace::{Workspace, described_table};
 
 use super::schemas::{Schemas, beside};
 use super::unknown::bare;
@@ -21,6 +21,8 @@ pub(crate) enum Origin {
     File,
     /// The pack, or the pack on which the file stands.
     Pack,
+    /// The server.
+    Server,
     /// A schema.
     Schema(PathBuf),
     /// None: nothing describes the type. Its fields are known by their slots only.
@@ -57,17 +59,8 @@ impl Types {
     ) -> Result<Self, Failure> {
         let mut found: BTreeMap<String, FileType> = BTreeMap::new();
         for stored in workspace.stored_tables()? {
-            let described = match stored.table {
-                Ok(table) => FileType {
-                    table,
-                    origin: Origin::File,
-                },
-                Err(error) => FileType {
-                    table: bare(&stored.name, &[]),
-                    origin: Origin::Unusable(error.to_string()),
-                },
-            };
-            found.insert(stored.name, described);
+            let known = described(&stored.name, stored.table, Origin::File);
+            found.insert(stored.name, known);
         }
         for described in pack.map_or_else(Vec::new, |pack| Self::of_pack(pack).0) {
             let name = described.table.name.to_string();
@@ -106,6 +99,11 @@ impl Types {
                     origin: Origin::Nothing,
                 });
         }
+        Ok(Self::with_schemas(found, given))
+    }
+
+    /// Adds the types of schemas that the file does not have.
+    fn with_schemas(mut found: BTreeMap<String, FileType>, given: Schemas) -> Self {
         for described in given.into_types() {
             let name = described.table.name.to_string();
             match found.get_mut(&name) {
@@ -114,7 +112,21 @@ impl Types {
             }
         }
         found.retain(|name, _| *name != dictionary::TABLE.name);
-        Ok(Self(found.into_values().collect()))
+        Self(found.into_values().collect())
+    }
+
+    /// The types of a server, by its descriptors, and those of the given schemas.
+    pub(super) fn of_server(
+        stored: Vec<(String, Vec<u8>)>,
+        arguments: &FileArguments,
+    ) -> Result<Self, Failure> {
+        let known = stored.into_iter().map(|(name, bytes)| {
+            let table = described_table(&name, &bytes);
+            let known = described(&name, table, Origin::Server);
+            (name, known)
+        });
+        let given = Schemas::read(&arguments.schemas)?;
+        Ok(Self::with_schemas(known.collect(), given))
     }
 
     /// The types of schemas alone.
@@ -186,6 +198,17 @@ impl Types {
             [] => Ok(self.0.iter().collect()),
             names => names.iter().map(|name| self.get(name)).collect(),
         }
+    }
+}
+
+/// A type as its stored description has it.
+fn described(name: &str, table: dflat_workspace::Result<Table>, origin: Origin) -> FileType {
+    match table {
+        Ok(table) => FileType { table, origin },
+        Err(error) => FileType {
+            table: bare(name, &[]),
+            origin: Origin::Unusable(error.to_string()),
+        },
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) fn unpack(arguments: &UnpackArguments, session: &Session) -> Outcome 
             to: to.clone(),
             types: arguments.types.clone(),
             on_conflict: arguments.on_conflict,
+            compare: false,
+            dictionary: false,
             yes: arguments.yes,
             write: arguments.write.clone(),
         },

@@ -72,14 +72,26 @@ fn dictionary_keys(file: &OpenFile) -> Result<usize, Failure> {
     Ok(fetch.count()?)
 }
 
+fn shown_keys(file: &OpenFile) -> Result<String, Failure> {
+    Ok(match dictionary_keys(file)? {
+        1 => "1 key".to_owned(),
+        keys => format!("{keys} keys"),
+    })
+}
+
 fn print_file(file: &OpenFile, out: &mut dyn Write) -> Result<(), Failure> {
-    let lines = match &file.pack {
-        Some(pack) => vec![
-            ("pack", file.path.display().to_string()),
+    let lines = match (&file.pack, &file.server) {
+        (_, Some(server)) => vec![
+            ("server", file.shown()),
+            ("size", bytes(server.size_bytes()?)),
+            ("dictionary", shown_keys(file)?),
+        ],
+        (Some(pack), _) => vec![
+            ("pack", file.shown()),
             ("digest", pack.digest().to_string()),
             ("size", bytes(pack.size_bytes())),
         ],
-        None => lines_of_file(file)?,
+        (None, None) => lines_of_file(file)?,
     };
     for (name, value) in lines {
         writeln!(out, "{name:<16} {}", escaped(&value))?;
@@ -87,7 +99,7 @@ fn print_file(file: &OpenFile, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The names and values of a file that is no pack.
+/// The names and values of a file that is neither a pack nor a server.
 fn lines_of_file(file: &OpenFile) -> Result<Vec<(&'static str, String)>, Failure> {
     let pages = file.workspace.pages()?;
     let (log_bytes, change) = log_and_change(file);
@@ -100,12 +112,8 @@ fn lines_of_file(file: &OpenFile) -> Result<Vec<(&'static str, String)>, Failure
         0 => "none".to_owned(),
         free => format!("{}, {free} pages", bytes(free * pages.page_bytes)),
     };
-    let keys = match dictionary_keys(file)? {
-        1 => "1 key".to_owned(),
-        keys => format!("{keys} keys"),
-    };
     Ok(vec![
-        ("file", file.path.display().to_string()),
+        ("file", file.shown()),
         (
             "size",
             format!(
@@ -121,7 +129,7 @@ fn lines_of_file(file: &OpenFile) -> Result<Vec<(&'static str, String)>, Failure
             "last change",
             change.unwrap_or_else(|| "unknown".to_owned()),
         ),
-        ("dictionary", keys),
+        ("dictionary", shown_keys(file)?),
     ])
 }
 
@@ -160,6 +168,7 @@ fn origin(known: &FileType) -> String {
     match &known.origin {
         Origin::File => "the file".to_owned(),
         Origin::Pack => "the pack".to_owned(),
+        Origin::Server => "the server".to_owned(),
         Origin::Schema(path) => path.display().to_string(),
         Origin::Nothing => "nothing".to_owned(),
         Origin::Unusable(_) => "nothing that can be used".to_owned(),
@@ -237,16 +246,24 @@ fn summary(file: &OpenFile, session: &Session) -> Result<Vec<(&'static str, Valu
     }
     if let Some(pack) = &file.pack {
         return Ok(vec![
-            ("pack", json!(file.path.display().to_string())),
+            ("pack", json!(file.shown())),
             ("digest", json!(pack.digest().to_string())),
             ("bytes", json!(pack.size_bytes())),
+            ("types", Value::Array(types)),
+        ]);
+    }
+    if let Some(server) = &file.server {
+        return Ok(vec![
+            ("server", json!(file.shown())),
+            ("bytes", json!(server.size_bytes()?)),
+            ("dictionary_keys", json!(dictionary_keys(file)?)),
             ("types", Value::Array(types)),
         ]);
     }
     let pages = file.workspace.pages()?;
     let (log_bytes, change) = log_and_change(file);
     Ok(vec![
-        ("file", json!(file.path.display().to_string())),
+        ("file", json!(file.shown())),
         ("bytes", json!(pages.page_bytes * pages.pages)),
         ("page_bytes", json!(pages.page_bytes)),
         ("unused_bytes", json!(pages.page_bytes * pages.free_pages)),

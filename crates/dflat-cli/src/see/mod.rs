@@ -31,7 +31,7 @@ fn note_types(types: &Types) {
                 "the description of {name} in the file cannot be used: {why}"
             )),
             Origin::Nothing => bare.push(name.to_string()),
-            Origin::File | Origin::Pack | Origin::Schema(_) => {}
+            Origin::File | Origin::Pack | Origin::Server | Origin::Schema(_) => {}
         }
     }
     if !bare.is_empty() {

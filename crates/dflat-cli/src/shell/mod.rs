@@ -24,7 +24,7 @@ use crate::arguments::{Arguments, FileArguments, ShellArguments};
 use crate::dispatch;
 use crate::display::escaped;
 use crate::failure::{self, Failure, Found, Outcome};
-use crate::file::OpenFile;
+use crate::file::{OpenFile, address_of, exists, shown};
 use crate::session::Session;
 use helper::ShellHelper;
 use words::Words;
@@ -59,7 +59,7 @@ pub(crate) fn shell(arguments: &ShellArguments) -> Outcome {
         interrupted: interrupted()?,
     };
     // A file that cannot be read is an error before the first command. A new file is none.
-    if path.exists() {
+    if exists(path) {
         shell.reader()?;
     }
     let mut editor = editor(&shell)?;
@@ -68,8 +68,14 @@ pub(crate) fn shell(arguments: &ShellArguments) -> Outcome {
         // Without a history, the shell begins with none.
         let _ = editor.load_history(history);
     }
-    let name = path.file_name().unwrap_or(path.as_os_str());
-    let prompt = format!("{}> ", escaped(&name.to_string_lossy()));
+    let name = match address_of(path) {
+        Some(_) => shown(path).into(),
+        None => path
+            .file_name()
+            .unwrap_or(path.as_os_str())
+            .to_string_lossy(),
+    };
+    let prompt = format!("{}> ", escaped(&name));
     loop {
         let line = match editor.readline(&prompt) {
             Ok(line) => line,

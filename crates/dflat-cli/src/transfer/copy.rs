@@ -1,19 +1,20 @@
-//! Objects from one file to another.
+//! Objects from one file or server to another.
 
-use dflat_workspace::{Fetch, Source};
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 
-use super::batch::{Importer, Item};
-use super::position::Position;
+use dflat_workspace::{CopyPhase, WorkspaceCopy};
+
 use crate::arguments::{CopyArguments, FileArguments, OnConflict};
 use crate::confirm::confirm;
-use crate::failure::{Failure, Found, Outcome};
-use crate::file::OpenFile;
+use crate::failure::{Found, Outcome};
+use crate::file::{OpenFile, exists, shown};
 use crate::progress;
 use crate::record::report;
 use crate::session::Session;
 
-/// The number of objects of a batch, and of bytes.
-const BATCH: (usize, usize) = (10_000, 8 << 20);
+/// The largest number of objects of a transaction.
+const BATCH_SIZE: NonZeroUsize = NonZeroUsize::new(10_000).expect("it is not 0");
 
 /// Copies objects.
 pub(crate) fn copy(arguments: &CopyArguments, session: &Session) -> Outcome {
@@ -23,72 +24,47 @@ pub(crate) fn copy(arguments: &CopyArguments, session: &Session) -> Outcome {
     for known in chosen {
         tables.push(from.types.to_write(&known.table.name)?.table.clone());
     }
-    let (path, write) = (arguments.to.display(), &arguments.write);
+    let (path, write) = (shown(&arguments.to), &arguments.write);
     let question = format!("replace objects of {path} that have the same keys?");
-    let destroys = arguments.on_conflict == OnConflict::Replace && arguments.to.exists();
+    let destroys = arguments.on_conflict == OnConflict::Replace && exists(&arguments.to);
     if destroys && !confirm(session, &question, arguments.yes || write.dry_run)? {
         return Ok(Found::Yes);
     }
     let to = OpenFile::write(&FileArguments::of(arguments.to.clone()), write.dry_run)?;
-    let importer = Importer {
-        file: &to,
-        tables: tables.clone(),
-        on_conflict: arguments.on_conflict,
-        may_reject: false,
-        stored: None,
-    };
-    let snapshot = from.workspace.engine().snapshot()?;
-    let fetch = |table| Fetch::new(Source::Snapshot(&snapshot), table);
-    let bar = progress::of_objects(|| {
-        let counts = tables.iter();
-        let counts = counts.map(|table| Ok(fetch(table.clone()).count()? as u64));
-        counts.sum()
-    })?;
-    let mut position = Position::default();
-    for table in &tables {
-        let (mut items, mut bytes) = (Vec::new(), 0);
-        for object in fetch(table.clone()).rows()? {
-            session.check()?;
-            let payload = object?.payload().to_vec();
-            bytes += payload.len();
-            items.push(Item {
-                line: None,
-                text: String::new(),
-                table: table.clone(),
-                payload,
-            });
-            if items.len() >= BATCH.0 || bytes >= BATCH.1 {
-                position = commit(&importer, &items, &position)?;
-                bar.inc(items.len() as u64);
-                (items, bytes) = (Vec::new(), 0);
-            }
-        }
-        position = commit(&importer, &items, &position)?;
-        bar.inc(items.len() as u64);
+    let mut copy = WorkspaceCopy::new(tables);
+    copy.set_batch_size(BATCH_SIZE);
+    copy.set_on_conflict(match arguments.on_conflict {
+        OnConflict::Fail => dflat_workspace::OnConflict::Fail,
+        OnConflict::Skip => dflat_workspace::OnConflict::Keep,
+        OnConflict::Replace => dflat_workspace::OnConflict::Replace,
+    });
+    // An object that was skipped may have other values.
+    copy.set_compares(arguments.compare || arguments.on_conflict != OnConflict::Skip);
+    if arguments.dictionary {
+        copy.add_dictionary();
     }
+    let bar = progress::of_objects(|| Ok(0))?;
+    let copied = copy.run(&from.workspace, &to.workspace, &mut |state| {
+        if state.phase == CopyPhase::Comparing {
+            bar.set_message("comparing");
+        }
+        bar.set_length(state.total);
+        bar.set_position(state.done);
+        match session.is_interrupted() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
     bar.finish_and_clear();
-    drop(snapshot);
-    drop(importer);
+    let copied = copied?;
     from.close()?;
     to.close()?;
     let counts = [
-        ("inserted", position.inserted),
-        ("updated", position.updated),
-        ("unchanged", position.unchanged),
-        ("skipped", position.skipped),
+        ("inserted", copied.inserted),
+        ("updated", copied.replaced),
+        ("unchanged", copied.unchanged),
+        ("skipped", copied.kept),
     ];
     report(write.format.get(), write.dry_run, &counts)?;
     Ok(Found::Yes)
-}
-
-fn commit(
-    importer: &Importer<'_>,
-    items: &[Item],
-    position: &Position,
-) -> Result<Position, Failure> {
-    if items.is_empty() {
-        return Ok(position.clone());
-    }
-    let committed = importer.commit(items, position, false, &mut |_| Ok(()))?;
-    Ok(committed.position)
 }

@@ -14,7 +14,7 @@ use super::rejects::Rejects;
 use crate::arguments::{Format, ImportArguments, MoveFormat, OnConflict};
 use crate::confirm::confirm;
 use crate::failure::{Failure, Found, Outcome, note};
-use crate::file::OpenFile;
+use crate::file::{OpenFile, exists, shown};
 use crate::progress;
 use crate::record::report;
 use crate::session::Session;
@@ -99,10 +99,10 @@ pub(crate) fn import(arguments: &ImportArguments, session: &Session) -> Outcome 
 /// Whether the import may go on: whether it replaces nothing, or the user agrees.
 fn may_replace(arguments: &ImportArguments, session: &Session) -> Result<bool, Failure> {
     let path = &arguments.file.path;
-    if arguments.on_conflict != OnConflict::Replace || !path.exists() {
+    if arguments.on_conflict != OnConflict::Replace || !exists(path) {
         return Ok(true);
     }
-    let path = path.display();
+    let path = shown(path);
     let question = format!("replace objects of {path} that have the same keys?");
     confirm(session, &question, arguments.yes || arguments.dry_run)
 }

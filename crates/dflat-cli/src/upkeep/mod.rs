@@ -20,12 +20,13 @@ use crate::failure::{Failure, note};
 use crate::file::{OpenFile, Types};
 use crate::session::Session;
 
-/// Refuses a pack, for a command that knows database files only.
-fn refuse_pack(file: &OpenFile, verb: &str) -> Result<(), Failure> {
+/// Refuses a pack and a server, for a command that knows database files only.
+fn refuse_others(file: &OpenFile, verb: &str) -> Result<(), Failure> {
+    OpenFile::refuse_server(&file.path, verb)?;
     if file.pack.is_none() {
         return Ok(());
     }
-    let path = file.path.display();
+    let path = file.shown();
     Err(Failure::usage(format!(
         "cannot {verb} {path}: it is a pack\nhelp: `dflat verify` checks a pack, and any copy of \
          the file is a copy of the pack"

@@ -9,6 +9,7 @@ use crate::session::Session;
 
 /// Saves objects.
 pub(crate) fn salvage(arguments: &SalvageArguments, session: &Session) -> Outcome {
+    OpenFile::refuse_server(&arguments.file.path, "salvage")?;
     let types = match OpenFile::read(&arguments.file) {
         Ok(file) => file.close_and_keep_types()?,
         Err(Failure::Message { message, .. }) if !arguments.file.schemas.is_empty() => {

@@ -1,7 +1,7 @@
 //! Copies of files, and their space.
 
 use super::target::Target;
-use super::{refuse_pack, with_spinner};
+use super::{refuse_others, with_spinner};
 use crate::arguments::{
     BackupArguments, CompactArguments, FileArguments, PurgeArguments, WriteArguments,
 };
@@ -14,7 +14,7 @@ use crate::session::Session;
 /// Copies a file.
 pub(crate) fn backup(arguments: &BackupArguments, session: &Session) -> Outcome {
     let file = session.read(&arguments.file)?;
-    refuse_pack(&file, "back up")?;
+    refuse_others(&file, "back up")?;
     let target = Target::new(&arguments.to, &arguments.copy)?;
     let mut copied = 0;
     super::with_bar(session, "pages", |progress| {
@@ -31,8 +31,9 @@ pub(crate) fn backup(arguments: &BackupArguments, session: &Session) -> Outcome 
 
 /// Writes a file anew.
 pub(crate) fn compact(arguments: &CompactArguments, session: &Session) -> Outcome {
+    OpenFile::refuse_server(&arguments.file.path, "compact")?;
     let file = open(&arguments.file, &arguments.write)?;
-    let path = file.path.display();
+    let path = file.shown();
     let question = format!("write {path} anew, without the bytes of deleted objects?");
     if !confirm(session, &question, arguments.yes || arguments.write.dry_run)? {
         return Ok(Found::Yes);
@@ -44,8 +45,9 @@ pub(crate) fn compact(arguments: &CompactArguments, session: &Session) -> Outcom
 
 /// Removes the bytes of deleted objects.
 pub(crate) fn purge(arguments: &PurgeArguments, session: &Session) -> Outcome {
+    OpenFile::refuse_server(&arguments.file.path, "purge")?;
     let file = open(&arguments.file, &arguments.write)?;
-    let path = file.path.display();
+    let path = file.shown();
     let question = format!("remove the bytes of deleted objects from {path}?");
     if !confirm(session, &question, arguments.yes || arguments.write.dry_run)? {
         return Ok(Found::Yes);

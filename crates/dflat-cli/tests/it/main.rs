@@ -14,8 +14,11 @@ mod fixture;
 mod in_terminal;
 mod moving;
 mod pages;
+#[path = "../../../dflat-postgres/tests/it/process.rs"]
+mod process;
 mod reading;
 mod round_trip;
+mod servers;
 #[cfg(target_os = "linux")]
 mod shell;
 #[cfg(target_os = "linux")]

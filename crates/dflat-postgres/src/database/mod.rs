@@ -15,7 +15,7 @@ use dflat_model::Table;
 use crate::failure::{failed, shut_down};
 use crate::layout::{Control, Schema, State, StoredTable};
 use crate::options::PostgresOptions;
-use crate::server::{Connection, Pool, Server};
+use crate::server::{self, Connection, Pool, Server};
 
 pub(crate) use known::Known;
 pub(crate) use tables::{read_created, read_table};
@@ -59,8 +59,12 @@ pub(crate) struct Own {
 
 impl Database {
     /// The database at an address. Nothing is connected to yet.
-    pub(crate) fn new(address: &str, options: PostgresOptions) -> Result<Arc<Self>> {
-        let server = Arc::new(Server::new(address, &options)?);
+    pub(crate) fn new(address: &str, mut options: PostgresOptions) -> Result<Arc<Self>> {
+        let (address, schema) = server::split(address)?;
+        if let Some(schema) = schema {
+            options.schema = schema;
+        }
+        let server = Arc::new(Server::new(&address, &options)?);
         let schema = Schema::new(&options.schema);
         Ok(Arc::new(Self {
             pool: Pool::new(

@@ -1,5 +1,6 @@
 //! The server: its connections, and the thread that moves their bytes.
 
+mod address;
 mod connection;
 mod pool;
 mod posted;
@@ -14,6 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+pub(crate) use address::split;
 pub(crate) use connection::{Connection, FETCHES, OwnedParam};
 pub(crate) use pool::{Pool, Pooled};
 
@@ -40,6 +42,9 @@ impl Server {
         })?;
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(options.connect_timeout);
+        }
+        if let (None, Some(password)) = (config.get_password(), &options.password) {
+            config.password(&password.0);
         }
         if config.get_application_name().is_none() {
             config.application_name("dflat");

@@ -120,6 +120,35 @@ fn errors_name_no_password_and_say_the_kind() {
 }
 
 #[test]
+fn password_of_the_options_or_of_the_address_is_used_and_not_shown() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let server = server().unwrap();
+        let role = "CREATE ROLE keyed LOGIN PASSWORD 's3cret'; \
+                    GRANT CREATE ON DATABASE postgres TO keyed";
+        sql(server, role).unwrap();
+        let address = |password: &str| {
+            let port = server.port;
+            format!(
+                "postgres://keyed{password}@127.0.0.1:{port}/postgres?sslmode=disable&dflat_schema=keyed"
+            )
+        };
+        let without = Workspace::connect(&address("")).unwrap();
+        assert!(create(&without, "a").is_err());
+        let options = Workspace::server(&address("")).password("s3cret");
+        assert!(!format!("{options:?}").contains("s3cret"), "{options:?}");
+        create(&options.open().unwrap(), "a").unwrap();
+        // The address comes first.
+        let both = Workspace::server(&address(":s3cret")).password("another");
+        assert_eq!(both.open().unwrap().fetch::<Item>().count().unwrap(), 1);
+        let wrong = Workspace::server(&address("")).password("another");
+        assert!(create(&wrong.open().unwrap(), "b").is_err());
+    });
+}
+
+#[test]
 fn writer_that_waits_for_too_long_is_busy() {
     if is_skipped() {
         return;

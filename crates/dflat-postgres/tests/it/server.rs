@@ -1,15 +1,10 @@
-//! A server for the tests of this process, in a temporary directory, which ends with the process
-//! whatever happens.
+//! The server of the tests of this process.
 
-use std::net::TcpListener;
+use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
-use std::{env, fs, thread};
 
 use dflat::Workspace;
 use dflat_engine::engine::EngineOptions;
@@ -17,26 +12,15 @@ use dflat_postgres::{PostgresBackend, PostgresOptions};
 use dflat_testkit::fixture::{Fixture, skip};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
-/// The folder of each version's programs on Debian and its descendants.
-const VERSIONS: &str = "/usr/lib/postgresql";
+use crate::process::{Process, UNPRIVILEGED, programs, start};
 
-/// Starts the server, and ends it when the standard input ends: when the process of the tests has
-/// ended. Then removes its directory.
-const SUPERVISE: &str = "directory=$1; shift; \"$@\" & server=$!; read -r line; \
-     kill -INT $server; wait $server; rm -rf \"$directory\"";
-
-/// The user of the server if the tests run as root, as whom a server refuses to run.
-const UNPRIVILEGED: u32 = 65_534;
-
-/// A server that runs.
+/// A server that runs, and offers encryption.
 pub(crate) struct Server {
-    directory: PathBuf,
-    /// Its port on this machine, on which it offers encryption.
+    process: Process,
+    /// Its port on this machine.
     pub(crate) port: u16,
     /// The certificate of the authority that has signed the server's, as PEM.
     pub(crate) authority: String,
-    /// Its standard input keeps the server running.
-    _supervisor: Child,
 }
 
 impl Server {
@@ -44,49 +28,48 @@ impl Server {
     pub(crate) fn address(&self) -> String {
         format!(
             "host={} port={} user=dflat dbname=postgres",
-            self.directory.display(),
+            self.process.directory.display(),
             self.port
         )
     }
 
     /// Its socket.
     pub(crate) fn socket(&self) -> PathBuf {
-        self.directory.join(format!(".s.PGSQL.{}", self.port))
+        let socket = format!(".s.PGSQL.{}", self.port);
+        self.process.directory.join(socket)
     }
 }
 
 /// The server of this process; `None` if its programs are missing.
 pub(crate) fn server() -> Option<&'static Server> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
-    let server = SERVER.get_or_init(|| {
-        let found = programs();
-        let required = env::var_os("DFLAT_REQUIRE_POSTGRES").is_some_and(|value| value == "1");
-        assert!(
-            found.is_some() || !required,
-            "the programs of PostgreSQL are missing"
-        );
-        found.map(|programs| start(&programs))
-    });
+    let server = SERVER.get_or_init(|| programs().map(|programs| certified(&programs)));
     server.as_ref()
 }
 
-/// The folder with `initdb` and `postgres`, of the latest version.
-fn programs() -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let versions = fs::read_dir(VERSIONS).into_iter().flatten().flatten();
-    let mut versions: Vec<_> = versions.map(|version| version.path().join("bin")).collect();
-    versions.sort();
-    let mut folders = versions.into_iter().rev().chain(env::split_paths(&path));
-    folders.find(|folder| folder.join("initdb").exists() && folder.join("postgres").exists())
-}
+/// The roles that the server admits: `keyed` with a password, all others without one.
+const ADMITTED: &str = "local all all trust\nhost all keyed 127.0.0.1/32 scram-sha-256\n\
+     host all all 127.0.0.1/32 trust\n";
 
-/// A command that runs as an unprivileged user.
-fn command(program: impl AsRef<std::ffi::OsStr>, is_root: bool) -> Command {
-    let mut command = Command::new(program);
-    if is_root {
-        command.uid(UNPRIVILEGED).gid(UNPRIVILEGED);
+/// Starts a server with a certificate.
+fn certified(programs: &Path) -> Server {
+    let mut authority = String::new();
+    let process = start(programs, |directory, is_root| {
+        authority = certify(directory, is_root);
+        let file = |name: &str| directory.join(name).display().to_string();
+        fs::write(directory.join("hba.conf"), ADMITTED).unwrap();
+        vec![
+            format!("hba_file={}", file("hba.conf")),
+            "ssl=on".to_owned(),
+            format!("ssl_cert_file={}", file("server.crt")),
+            format!("ssl_key_file={}", file("server.key")),
+        ]
+    });
+    Server {
+        port: process.port,
+        process,
+        authority,
     }
-    command
 }
 
 /// Makes a certificate of the server, and returns that of its authority.
@@ -113,81 +96,6 @@ fn certify(directory: &Path, is_root: bool) -> String {
         }
     }
     issued.pem()
-}
-
-fn start(programs: &Path) -> Server {
-    let directory = tempfile::Builder::new()
-        .prefix("dflat-pg")
-        .tempdir()
-        .unwrap()
-        .keep();
-    // Only root may give a directory away.
-    let is_root = chown(&directory, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).is_ok();
-    let data = directory.join("data");
-    let made = command(programs.join("initdb"), is_root)
-        .arg("-D")
-        .arg(&data)
-        .args([
-            "-U",
-            "dflat",
-            "-A",
-            "trust",
-            "-N",
-            "-E",
-            "UTF8",
-            "--locale=C",
-        ])
-        .current_dir(&directory)
-        .output()
-        .unwrap();
-    assert!(made.status.success(), "{made:?}");
-    let authority = certify(&directory, is_root);
-    // Another program may take the port in between; then the server does not start.
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-    let port = port.unwrap().port();
-    let log = fs::File::create(directory.join("log")).unwrap();
-    let supervisor = command("sh", is_root)
-        .args(["-c", SUPERVISE, "sh"])
-        .arg(&directory)
-        .arg(programs.join("postgres"))
-        .arg("-D")
-        .arg(&data)
-        .arg("-k")
-        .arg(&directory)
-        .arg("-p")
-        .arg(port.to_string())
-        .args(["-c", "listen_addresses=127.0.0.1", "-c", "ssl=on"])
-        .arg("-c")
-        .arg(format!("ssl_cert_file={}/server.crt", directory.display()))
-        .arg("-c")
-        .arg(format!("ssl_key_file={}/server.key", directory.display()))
-        .args(["-c", "fsync=off", "-c", "full_page_writes=off"])
-        .args(["-c", "max_connections=300", "-c", "shared_buffers=64MB"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(log)
-        .current_dir(&directory)
-        .spawn()
-        .unwrap();
-    let server = Server {
-        directory,
-        port,
-        authority,
-        _supervisor: supervisor,
-    };
-    let began = Instant::now();
-    let socket = server.socket();
-    loop {
-        let log = fs::read_to_string(server.directory.join("log")).unwrap_or_default();
-        if socket.exists() && log.contains("ready to accept connections") {
-            return server;
-        }
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "the server does not start: {log}"
-        );
-        thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// A new schema's name.

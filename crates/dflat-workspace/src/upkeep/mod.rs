@@ -17,7 +17,7 @@ use progress::OnProgress;
 use progress::with_progress;
 pub use repair::RepairReport;
 pub use salvage::{SalvageReport, salvage};
-pub use stored_tables::StoredTable;
+pub use stored_tables::{StoredTable, described_table};
 
 /// In memory, all of these methods succeed and do nothing, unless their documentation says
 /// otherwise. After shutdown, each of them fails with [`ShutDown`](ErrorKind::ShutDown).

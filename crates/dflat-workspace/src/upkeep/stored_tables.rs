@@ -33,7 +33,9 @@ impl Workspace {
             Some(sqlite) => sqlite.stored_descriptor(name)?,
             None => None,
         };
-        stored.map(|bytes| described(name, &bytes)).transpose()
+        stored
+            .map(|bytes| described_table(name, &bytes))
+            .transpose()
     }
 
     /// The tables that the file describes, in order of name, for programs without a schema.
@@ -54,7 +56,7 @@ impl Workspace {
         self.on_sqlite("list the tables", |sqlite| {
             let stored = sqlite.stored_descriptors()?.into_iter();
             let tables = stored.map(|(name, bytes)| StoredTable {
-                table: described(&name, &bytes),
+                table: described_table(&name, &bytes),
                 is_versioned: TableDescriptor::is_versioned(&bytes),
                 name,
             });
@@ -81,7 +83,13 @@ impl Workspace {
     }
 }
 
-fn described(name: &str, bytes: &[u8]) -> Result<Table> {
+/// The type that a stored descriptor describes, for the table of a name. The bytes are untrusted:
+/// their size and nesting are limited, and the types must fit together.
+///
+/// # Errors
+/// [`NewerSchema`](ErrorKind::NewerSchema) for a description of a later release, and
+/// [`Corrupt`](ErrorKind::Corrupt) for one that cannot be used otherwise.
+pub fn described_table(name: &str, bytes: &[u8]) -> Result<Table> {
     let refuse = |kind, why: &str| {
         let message = format!("cannot read the description of the table {name}: {why}");
         Err(Error::new(kind, message))

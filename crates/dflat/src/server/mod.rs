@@ -23,8 +23,10 @@ impl Workspace {
     /// dictionary work as on a file.
     ///
     /// `address` is a URL such as `postgres://user@host/database`, or a list of `key=value` pairs
-    /// as libpq takes it. Over a network, connections are encrypted, and the server's certificate
-    /// is verified, if the server offers that; `sslmode=require` in the address refuses others.
+    /// as libpq takes it. The parameter `dflat_schema` of the address, as in
+    /// `postgres://user@host/database?dflat_schema=posts`, names the schema of the database that
+    /// has the tables. Over a network, connections are encrypted, and the server's certificate is
+    /// verified, if the server offers that; `sslmode=require` in the address refuses others.
     /// No connection is opened before the first read or write, and nothing is written before the
     /// first change.
     ///
@@ -81,10 +83,16 @@ impl Workspace {
 }
 
 impl ServerBuilder {
-    /// The schema of the server's database that has the tables. Defaults to `dflat`. The first
-    /// write creates the schema if it is missing.
+    /// The schema of the server's database that has the tables, unless the address says so.
+    /// Defaults to `dflat`. The first write creates the schema if it is missing.
     pub fn schema(mut self, schema: impl Into<String>) -> Self {
         self.options.schema = schema.into();
+        self
+    }
+
+    /// The password of the role, if the address has none. No message and no `Debug` output has it.
+    pub fn password(mut self, password: impl Into<String>) -> Self {
+        self.options.password = Some(password.into().into());
         self
     }
 
