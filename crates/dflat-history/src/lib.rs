@@ -12,11 +12,13 @@
 //! `docs/history-format.md` of the repository has the exact bytes.
 //!
 //! The [steps] of a history are the change records of the transactions on versioned types. They
-//! need no tree. Going back over them gives the states of the [past].
+//! need no tree. Going back over them gives the states of the [past]. [Commits](commits) name
+//! states, and have their trees.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod chunk;
+pub mod commits;
 pub mod node;
 pub mod past;
 pub mod steps;

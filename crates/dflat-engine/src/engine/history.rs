@@ -8,7 +8,7 @@ use super::Engine;
 use crate::change_set::record_engine;
 use crate::error::Result;
 use crate::history::KeepHistory;
-use crate::storage::{StepId, StepRow, View};
+use crate::storage::{Snapshot, StepId, StepRow, View};
 use crate::sync::Arc;
 
 impl Engine {
@@ -38,12 +38,12 @@ impl Engine {
     /// # Errors
     /// As [`steps`](Self::steps).
     pub fn has_noted_rows(&self, table: &Table) -> Result<bool> {
-        self.admit_read(format_args!("read the history"))?;
-        let mut snapshot = self.inner.reader.snapshot(View::Latest)?;
         let mut has_noted = false;
-        snapshot.noted(table, &mut |_| {
-            has_noted = true;
-            ControlFlow::Break(())
+        self.read_history(|snapshot| {
+            snapshot.noted(table, &mut |_| {
+                has_noted = true;
+                ControlFlow::Break(())
+            })
         })?;
         Ok(has_noted)
     }
@@ -59,8 +59,23 @@ impl Engine {
         below: Option<StepId>,
         visit: &mut dyn FnMut(StepRow<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
+        self.read_history(|snapshot| snapshot.steps(below, visit))
+    }
+
+    /// Reads the committed state of the history, on a handler's thread too. `read` must not call
+    /// user code.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise as `read`.
+    pub fn read_history<R>(&self, read: impl FnOnce(&mut dyn Snapshot) -> Result<R>) -> Result<R> {
         self.admit_read(format_args!("read the history"))?;
         let mut snapshot = self.inner.reader.snapshot(View::Latest)?;
-        snapshot.steps(below, visit)
+        read(snapshot.as_mut())
+    }
+
+    /// The author that the program has named for its transactions.
+    #[must_use]
+    pub fn author(&self) -> Option<&str> {
+        self.inner.author.as_deref()
     }
 }

@@ -71,6 +71,7 @@ struct Inner {
     history: Option<Arc<dyn KeepHistory>>,
     /// The id of the workspace in change records.
     workspace_id: Option<u128>,
+    author: Option<String>,
     /// Done once the backend reports commits of other processes.
     follow: Once,
     /// The process that made the engine. A child that this process forks has none of its threads.
@@ -107,6 +108,7 @@ impl Engine {
         let bytes_max = options.follow_bytes_max;
         let index_on_read = options.index_on_read;
         let workspace_id = options.recording.workspace_id;
+        let author = options.recording.author.clone();
         let reader = Reader::new(backend, Arc::clone(&telemetry), bytes_max, index_on_read);
         let registry = Arc::new(Registry::new(Arc::clone(&telemetry)));
         let snapshots = Arc::new(Snapshots::new(options.snapshot_age_max));
@@ -151,6 +153,7 @@ impl Engine {
             listener,
             history: options.history,
             workspace_id,
+            author,
             follow: Once::new(),
             process: Process::current(),
             clients: Mutex::new(1),

@@ -29,6 +29,7 @@
 
 mod index;
 mod memory;
+mod named;
 mod scan;
 mod state;
 mod step;
@@ -44,6 +45,7 @@ pub use index::{
     EntryValues, IndexEntry, IndexRepair, IndexState, IndexStates, Indexes, RowRepair,
 };
 pub use memory::MemoryBackend;
+pub use named::{NamedRow, NamedTable};
 pub use scan::{Entry, Key, KeyScan, Row, ScanPlan, Source, position_of};
 pub use state::{BaseState, CloseOptions, Durability, Looked, Records, StateId, View};
 pub use step::{NotedRow, StepId, StepRow};
@@ -174,6 +176,36 @@ pub trait Snapshot: Send {
         visit: &mut dyn FnMut(NotedRow<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         let _ = (table, visit);
+        Ok(())
+    }
+
+    /// Calls `visit` with the rows that have these names, in the order of the names; a name without
+    /// a row is left out. A backend without a history has none.
+    ///
+    /// # Errors
+    /// The errors of reading the file; rows already visited are valid.
+    fn named(
+        &mut self,
+        table: NamedTable,
+        names: &[&[u8]],
+        visit: &mut dyn FnMut(NamedRow<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let _ = (table, names, visit);
+        Ok(())
+    }
+
+    /// Calls `visit` with all rows of a table of named bytes from the latest one back to the first;
+    /// with those whose numbers are smaller than `below`, if it is given.
+    ///
+    /// # Errors
+    /// The errors of reading the file; rows already visited are valid.
+    fn all_named(
+        &mut self,
+        table: NamedTable,
+        below: Option<i64>,
+        visit: &mut dyn FnMut(NamedRow<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let _ = (table, below, visit);
         Ok(())
     }
 
@@ -350,6 +382,27 @@ pub trait WriteTransaction: Snapshot {
     /// The errors of writing the file.
     fn forget_notes(&mut self, table: &Table, ends: bool) -> Result<()> {
         let _ = (table, ends);
+        Ok(())
+    }
+
+    /// Keeps bytes under a name, in place of those that have the name, as a part of this
+    /// transaction.
+    ///
+    /// # Errors
+    /// Errors that lose the transaction; [`ErrorKind::Backend`] if the
+    /// backend keeps no history.
+    fn put_named(&mut self, table: NamedTable, name: &[u8], bytes: &[u8]) -> Result<()> {
+        let _ = (table, name, bytes);
+        let message = "cannot keep a version: this storage has no history";
+        Err(Error::new(ErrorKind::Backend, message))
+    }
+
+    /// Deletes the row of a name, if there is one, as a part of this transaction.
+    ///
+    /// # Errors
+    /// Errors that lose the transaction.
+    fn delete_named(&mut self, table: NamedTable, name: &[u8]) -> Result<()> {
+        let _ = (table, name);
         Ok(())
     }
 

@@ -16,8 +16,8 @@ use dflat_engine::storage::{
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
 
-pub use overlay::Moment;
-use overlay::Overlay;
+pub(crate) use overlay::Overlay;
+pub use overlay::{Moment, Place};
 
 /// The most rows of a table that an overlay may change for the indexes of the table to be used.
 /// These rows are examined one by one, as the rows are that other programs have written.
@@ -45,7 +45,7 @@ impl PastBackend {
             })?,
             None => match moment {
                 Moment::Step(id) => return Err(overlay::missing(id)),
-                Moment::Time(_) => Overlay::default(),
+                Moment::Time(_) | Moment::Commit(_) => Overlay::default(),
             },
         };
         Ok(Arc::new(Self {

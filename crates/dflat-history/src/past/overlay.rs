@@ -9,7 +9,7 @@ use dflat_engine::storage::{ScanPlan, Snapshot, Source, StepId};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table, ValueRef, key};
 
-use crate::steps::{Backwards, State, States, StoredStep, go_back, rows_of};
+use crate::steps::{Backwards, CommitId, State, States, StoredStep, go_back, rows_of};
 
 /// The time to go back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,17 +18,38 @@ pub enum Moment {
     Step(StepId),
     /// After the last step of this time or before.
     Time(SystemTime),
+    /// Of a commit.
+    Commit(Place),
+}
+
+/// The place of a commit among the steps: after the latest step that is not later than `step`, or
+/// that has set the objects to those of the commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The last step that the commit closes, if it was made by this file.
+    pub step: Option<StepId>,
+    /// The commit.
+    pub commit: Option<CommitId>,
+}
+
+impl Place {
+    /// Whether a step and those before it led to the commit.
+    #[must_use]
+    pub fn is_at(&self, step: &StoredStep) -> bool {
+        let is_named = self.commit.is_some() && step.note.commit() == self.commit;
+        is_named || self.step.is_some_and(|last| step.id <= last)
+    }
 }
 
 /// The rows of each table that differ from the present state.
 #[derive(Default)]
-pub(super) struct Overlay {
+pub(crate) struct Overlay {
     tables: BTreeMap<String, PastTable>,
 }
 
 /// The rows of a table that differ from the present state.
 #[derive(Default)]
-pub(super) struct PastTable {
+pub(crate) struct PastTable {
     /// The payload of each row; `None` if there was no such row.
     rows: BTreeMap<RowId, State>,
     /// The encoded keys of the rows, in their order.
@@ -36,11 +57,11 @@ pub(super) struct PastTable {
 }
 
 impl PastTable {
-    pub(super) fn row_ids(&self) -> impl Iterator<Item = RowId> {
+    pub(crate) fn row_ids(&self) -> impl Iterator<Item = RowId> {
         self.rows.keys().copied()
     }
 
-    pub(super) const fn rows(&self) -> &BTreeMap<RowId, State> {
+    pub(crate) const fn rows(&self) -> &BTreeMap<RowId, State> {
         &self.rows
     }
 
@@ -71,7 +92,7 @@ impl States for Overlay {
 }
 
 impl Overlay {
-    pub(super) fn table(&self, table: &Table) -> Option<&PastTable> {
+    pub(crate) fn table(&self, table: &Table) -> Option<&PastTable> {
         self.tables.get(table.name.as_ref())
     }
 
@@ -79,7 +100,7 @@ impl Overlay {
     ///
     /// # Errors
     /// See [`PastBackend::open`](super::PastBackend::open).
-    pub(super) fn build(
+    pub(crate) fn build(
         snapshot: &mut dyn Snapshot,
         tables: &[Table],
         moment: Moment,
@@ -96,7 +117,10 @@ impl Overlay {
         }
         match moment {
             Moment::Step(id) if reached != Some(id) => return Err(missing(id)),
-            Moment::Step(_) | Moment::Time(_) => {}
+            Moment::Commit(place) if place.step.is_none() && reached.is_none() => {
+                return Err(unplaced());
+            }
+            Moment::Step(_) | Moment::Time(_) | Moment::Commit(_) => {}
         }
         for (name, past) in &mut overlay.tables {
             let Some(table) = tables.iter().find(|table| table.name == *name) else {
@@ -162,7 +186,13 @@ fn is_reached(step: &StoredStep, moment: Moment) -> Result<bool> {
             let of_step = Duration::from_millis(step.time()?);
             UNIX_EPOCH + of_step <= time
         }
+        Moment::Commit(place) => place.is_at(step),
     })
+}
+
+fn unplaced() -> Error {
+    let message = "cannot go back to a commit: the objects of this file never were those of it";
+    Error::new(ErrorKind::NotFound, message)
 }
 
 pub(super) fn missing(id: StepId) -> Error {

@@ -71,6 +71,11 @@ impl StoredStep {
         Ok(record.map_or(0, |record| record.head.time))
     }
 
+    /// The bytes of its parts, the last part first.
+    pub(crate) fn bytes(&self) -> impl Iterator<Item = &[u8]> {
+        self.parts.iter().map(Vec::as_slice)
+    }
+
     /// The records of its parts, the last part first; never empty. The first record has the label,
     /// the author and all tables.
     ///

@@ -45,6 +45,10 @@ pub(super) fn to_undo(
     let mut steps = Backwards::below(None);
     let mut found: Option<(Found, Step)> = None;
     while let Some(stored) = steps.next(source)? {
+        // Before a checkout or a merge, the objects were those of another commit.
+        if stored.note.commit().is_some() {
+            break;
+        }
         decide(&stored.note, &mut decided);
         let is_undone = decided.get(&stored.id).copied().unwrap_or_default();
         if stored.note != Note::Change || is_undone {
@@ -117,6 +121,7 @@ pub(super) fn to_redo(
                 }
             }
             Note::Change if scope.takes(&stored.step()?) => return Ok(None),
+            Note::Checkout(_) | Note::Merge(_) => return Ok(None),
             _ => {}
         }
     }

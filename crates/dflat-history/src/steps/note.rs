@@ -2,6 +2,8 @@
 
 use dflat_engine::storage::StepId;
 
+use super::CommitId;
+
 /// How a step came about. `docs/storage-format.md` has the bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -16,11 +18,17 @@ pub enum Note {
     /// Changes of a program that keeps no history, such as the shell of SQLite. The step was made
     /// when they were noticed.
     Unknown,
+    /// A checkout: the objects were set to those of this commit.
+    Checkout(CommitId),
+    /// A merge: the objects were set to those of this commit.
+    Merge(CommitId),
 }
 
 const UNDO: u8 = 1;
 const REDO: u8 = 2;
 const UNKNOWN: u8 = 3;
+const CHECKOUT: u8 = 4;
+const MERGE: u8 = 5;
 
 impl Note {
     /// The bytes of the note.
@@ -31,6 +39,8 @@ impl Note {
             Self::Undo(steps) => (UNDO, steps),
             Self::Redo(steps) => (REDO, steps),
             Self::Unknown => (UNKNOWN, &[]),
+            Self::Checkout(commit) => return of_commit(CHECKOUT, commit),
+            Self::Merge(commit) => return of_commit(MERGE, commit),
         };
         let mut bytes = vec![kind];
         for step in steps {
@@ -45,6 +55,13 @@ impl Note {
         let Some((&kind, steps)) = bytes.split_first() else {
             return Some(Self::Change);
         };
+        if let CHECKOUT | MERGE = kind {
+            let commit = CommitId::from_bytes(steps.try_into().ok()?);
+            return Some(match kind {
+                CHECKOUT => Self::Checkout(commit),
+                _ => Self::Merge(commit),
+            });
+        }
         let (steps, rest) = steps.as_chunks::<8>();
         let steps = steps.iter().map(|step| StepId(i64::from_le_bytes(*step)));
         let steps: Vec<StepId> = steps.collect();
@@ -62,9 +79,24 @@ impl Note {
     pub fn steps(&self) -> &[StepId] {
         match self {
             Self::Undo(steps) | Self::Redo(steps) => steps,
-            Self::Change | Self::Unknown => &[],
+            Self::Change | Self::Unknown | Self::Checkout(_) | Self::Merge(_) => &[],
         }
     }
+
+    /// The commit to which the objects were set.
+    #[must_use]
+    pub const fn commit(&self) -> Option<CommitId> {
+        match self {
+            Self::Checkout(commit) | Self::Merge(commit) => Some(*commit),
+            _ => None,
+        }
+    }
+}
+
+fn of_commit(kind: u8, commit: &CommitId) -> Vec<u8> {
+    let mut bytes = vec![kind];
+    bytes.extend(commit.as_bytes());
+    bytes
 }
 
 #[cfg(test)]
@@ -79,6 +111,8 @@ mod tests {
             Note::Undo(steps()),
             Note::Redo(steps()),
             Note::Unknown,
+            Note::Checkout(CommitId::from_bytes([7; 32])),
+            Note::Merge(CommitId::from_bytes([0; 32])),
         ];
         for note in notes {
             let bytes = note.to_bytes();
@@ -88,5 +122,6 @@ mod tests {
             }
         }
         assert_eq!(Note::from_bytes(&[4]), None);
+        assert_eq!(Note::from_bytes(&[6]), None);
     }
 }

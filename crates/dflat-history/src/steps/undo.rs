@@ -99,7 +99,7 @@ pub fn notice(engine: &Engine, tables: &[Table]) -> Result<()> {
 }
 
 /// Prepares tables for writing, by which the rows that other programs have changed become steps.
-fn prepare(transaction: &Transaction, tables: &[Table]) -> Result<()> {
+pub(crate) fn prepare(transaction: &Transaction, tables: &[Table]) -> Result<()> {
     for table in tables {
         transaction.read_to_write(table, |_| Ok(()))?;
     }

@@ -143,7 +143,62 @@ impl Builder {
     }
 }
 
+/// Builds a tree from entries that come one by one.
+pub struct TreeBuilder<'t> {
+    builder: Builder,
+    output: Output<'t>,
+    last: Vec<u8>,
+    count: u64,
+}
+
+impl TreeBuilder<'_> {
+    /// Appends an entry, whose key is above the one before.
+    ///
+    /// # Errors
+    /// As [`Trees::build`].
+    pub fn push(&mut self, key: &[u8], payload: &Address) -> Result<()> {
+        check_key("build", key)?;
+        if self.count > 0 && *self.last >= *key {
+            return Err(unsorted("build", self.count));
+        }
+        self.builder.push(&mut self.output, key, payload, 1)?;
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Ends the tree.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub fn finish(mut self) -> Result<Root> {
+        let root = self.builder.finish(&mut self.output)?;
+        self.output.flush()?;
+        Ok(root)
+    }
+}
+
+impl std::fmt::Debug for TreeBuilder<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TreeBuilder")
+            .field("count", &self.count)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Trees {
+    /// Begins a tree. The memory is that of some nodes for each level.
+    #[must_use]
+    pub fn builder(&self) -> TreeBuilder<'_> {
+        TreeBuilder {
+            builder: Builder::new(0, false),
+            output: self.output(),
+            last: Vec::new(),
+            count: 0,
+        }
+    }
+
     /// Builds the tree of these entries, whose keys ascend.
     ///
     /// The memory is that of some nodes for each level. The time is in proportion to the entries.
@@ -156,20 +211,10 @@ impl Trees {
         &self,
         entries: impl IntoIterator<Item = (K, Address)>,
     ) -> Result<Root> {
-        let mut output = self.output();
-        let mut builder = Builder::new(0, false);
-        let mut last: Option<K> = None;
-        for ((key, payload), number) in entries.into_iter().zip(0..) {
-            let bytes = key.as_ref();
-            check_key("build", bytes)?;
-            if last.as_ref().is_some_and(|last| last.as_ref() >= bytes) {
-                return Err(unsorted("build", number));
-            }
-            builder.push(&mut output, bytes, &payload, 1)?;
-            last = Some(key);
+        let mut builder = self.builder();
+        for (key, payload) in entries {
+            builder.push(key.as_ref(), &payload)?;
         }
-        let root = builder.finish(&mut output)?;
-        output.flush()?;
-        Ok(root)
+        builder.finish()
     }
 }

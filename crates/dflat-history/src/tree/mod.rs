@@ -42,6 +42,7 @@ mod range;
 mod read;
 mod splitter;
 
+pub use build::TreeBuilder;
 pub use check::{CheckLimits, Checked};
 pub use cursor::TreeCursor;
 pub use diff::Diff;

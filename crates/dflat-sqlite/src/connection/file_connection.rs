@@ -18,6 +18,7 @@ use crate::ffi::{Connection, LogExtent, LogStamp, Param, SqliteError, StatementI
 use crate::io::{Monitor, Space};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::Names;
+use crate::layout::named::{self, NamedStatement};
 use crate::layout::statement_text::TableStatement;
 pub(crate) use written_change_log::{RecordIds, WrittenChangeLog};
 
@@ -53,6 +54,8 @@ pub(crate) struct FileConnection {
     pub(crate) path: Arc<Path>,
     pub(crate) tables: Vec<HeldTable>,
     controls: [Option<StatementId>; ControlStatement::COUNT],
+    /// The statements of the tables of named bytes.
+    pub(crate) named: [[Option<StatementId>; NamedStatement::COUNT]; named::TABLES],
     /// The durability of its commits, if it was set.
     durability: Option<Durability>,
     /// Whether the file is known to have a log, which stays while this connection is open.
@@ -96,6 +99,7 @@ impl FileConnection {
             path,
             tables: Vec::new(),
             controls: [None; ControlStatement::COUNT],
+            named: [[None; NamedStatement::COUNT]; named::TABLES],
             durability: None,
             has_log: false,
             polled: None,
@@ -125,6 +129,7 @@ impl FileConnection {
         if self.tables.len() >= TABLES_MAX && !self.is_writing {
             self.tables.clear();
             self.controls = [None; ControlStatement::COUNT];
+            self.named = [[None; NamedStatement::COUNT]; named::TABLES];
             self.raw.forget_statements();
         }
         self.tables.push(HeldTable {

@@ -3,6 +3,7 @@
 pub(crate) mod control;
 pub(crate) mod ddl;
 pub(crate) mod key_range;
+pub(crate) mod named;
 #[cfg(test)]
 pub(crate) mod sample;
 pub(crate) mod statement_text;

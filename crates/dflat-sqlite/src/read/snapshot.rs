@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    Indexes, NotedRow, Records, Row, ScanPlan, Snapshot, StateId, StepId, StepRow, View,
+    Indexes, NamedRow, NamedTable, NotedRow, Records, Row, ScanPlan, Snapshot, StateId, StepId,
+    StepRow, View,
 };
 use dflat_engine::{Error, Result};
 use dflat_model::Table;
@@ -278,6 +279,32 @@ impl Snapshot for SqliteSnapshot {
     ) -> Result<()> {
         let read = self.read(|connection| {
             let read = connection.noted(table, visit);
+            read.map_err(|error| steps_error(connection, error))
+        });
+        read.map(drop)
+    }
+
+    fn named(
+        &mut self,
+        table: NamedTable,
+        names: &[&[u8]],
+        visit: &mut dyn FnMut(NamedRow<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let read = self.read(|connection| {
+            let read = connection.named(table, names, visit);
+            read.map_err(|error| steps_error(connection, error))
+        });
+        read.map(drop)
+    }
+
+    fn all_named(
+        &mut self,
+        table: NamedTable,
+        below: Option<i64>,
+        visit: &mut dyn FnMut(NamedRow<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let read = self.read(|connection| {
+            let read = connection.all_named(table, below, visit);
             read.map_err(|error| steps_error(connection, error))
         });
         read.map(drop)

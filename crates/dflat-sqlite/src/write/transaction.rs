@@ -5,7 +5,8 @@ mod reading;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    BaseState, Durability, IndexRepair, Key, RowWrite, StepId, WriteError, WriteTransaction,
+    BaseState, Durability, IndexRepair, Key, NamedTable, RowWrite, StepId, WriteError,
+    WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
@@ -308,6 +309,20 @@ impl WriteTransaction for SqliteTransaction {
         self.write(|connection| {
             let forgotten = connection.forget_notes(table, ends);
             forgotten.map_err(|error| notes_error(error, table))
+        })
+    }
+
+    fn put_named(&mut self, table: NamedTable, name: &[u8], bytes: &[u8]) -> Result<()> {
+        self.write(|connection| {
+            let put = connection.put_named(table, name, bytes);
+            put.map_err(|error| history_error(connection, error))
+        })
+    }
+
+    fn delete_named(&mut self, table: NamedTable, name: &[u8]) -> Result<()> {
+        self.write(|connection| {
+            let deleted = connection.delete_named(table, name);
+            deleted.map_err(|error| history_error(connection, error))
         })
     }
 

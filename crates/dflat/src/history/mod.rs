@@ -3,12 +3,13 @@
 //! [`WorkspaceBuilder::versioned`](crate::WorkspaceBuilder::versioned) makes a type versioned. From
 //! the type's next change on, each transaction on it appends a [`Step`] to the file, in the same
 //! commit: the keys of the changed objects, and their states before. [`Workspace::history`] reads
-//! the steps.
+//! the steps. [`History::commit`] gives a state a name.
 //!
 //! A program without the feature `history`, and one that is older than this module, cannot write to
 //! a versioned type: it fails with [`NewerSchema`](crate::ErrorKind::NewerSchema). It reads the
 //! type as ever.
 
+mod commits;
 mod log;
 mod past;
 mod strangers;
@@ -16,13 +17,18 @@ mod undo;
 
 use std::fmt;
 
+pub use dflat_history::chunk::Address;
+pub use dflat_history::commits::{Commit, CommitId, CommitTable};
 use dflat_history::steps::{Author, Scope, blame, forget};
 pub use dflat_history::steps::{
     Blame, BlameChange, Conflict, Note, Step, StepId, TableStep, Undone,
 };
+pub use dflat_history::tree::Root;
 
 use crate::{Object, Result, Table, Workspace};
+pub use commits::Commits;
 pub use log::Log;
+pub use past::Version;
 
 impl Workspace {
     /// The history of the versioned types. Without any, it is empty.

@@ -3,14 +3,50 @@
 use std::time::SystemTime;
 
 use dflat_engine::engine::EngineOptions;
+use dflat_history::commits::{CommitId, place};
 use dflat_history::past::{Moment, PastBackend};
 use dflat_history::steps::StepId;
 
 use super::strangers::{notice_to_read, versioned};
 use crate::{Result, Workspace};
 
+/// A state of the versioned types: that after a step, or that of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Version {
+    /// After a step.
+    Step(StepId),
+    /// Of a commit.
+    Commit(CommitId),
+}
+
+impl From<StepId> for Version {
+    fn from(step: StepId) -> Self {
+        Self::Step(step)
+    }
+}
+
+impl From<CommitId> for Version {
+    fn from(commit: CommitId) -> Self {
+        Self::Commit(commit)
+    }
+}
+
+impl Version {
+    fn moment(self, workspace: &Workspace) -> Result<Moment> {
+        Ok(match self {
+            Self::Step(step) => Moment::Step(step),
+            Self::Commit(commit) => {
+                let engine = workspace.engine();
+                Moment::Commit(engine.read_history(|snapshot| place(snapshot, commit))?)
+            }
+        })
+    }
+}
+
 impl Workspace {
-    /// The objects of the versioned types as they were after a step: a workspace that is only read.
+    /// The objects of the versioned types as they were after a step, or in a commit: a workspace
+    /// that is only read.
     ///
     /// Its fetches, conditions, orders and explanations are those of any workspace. Its
     /// subscriptions deliver their first result and no other, and its transactions fail with
@@ -22,7 +58,7 @@ impl Workspace {
     /// with this workspace. Its reads take turns.
     ///
     /// # Errors
-    /// - [`NotFound`](crate::ErrorKind::NotFound) if the history has no such step.
+    /// - [`NotFound`](crate::ErrorKind::NotFound) if the history has no such step or commit.
     /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the steps do not fit the objects.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a callback; otherwise the errors
     ///   of reading.
@@ -56,8 +92,9 @@ impl Workspace {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn at(&self, step: StepId) -> Result<Self> {
-        self.past(Moment::Step(step))
+    pub fn at(&self, version: impl Into<Version>) -> Result<Self> {
+        notice_to_read(self)?;
+        self.past(version.into().moment(self)?)
     }
 
     /// The objects of the versioned types as they were at a time, as [`at`](Self::at) has them: the
@@ -71,11 +108,11 @@ impl Workspace {
     /// # Cost
     /// As [`at`](Self::at).
     pub fn at_time(&self, time: SystemTime) -> Result<Self> {
+        notice_to_read(self)?;
         self.past(Moment::Time(time))
     }
 
     fn past(&self, moment: Moment) -> Result<Self> {
-        notice_to_read(self)?;
         let backend = PastBackend::open(self.engine(), versioned(self)?, moment)?;
         Ok(Self::on_backend(backend, EngineOptions::default()))
     }

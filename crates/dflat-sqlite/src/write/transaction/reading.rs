@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use dflat_engine::Result;
 use dflat_engine::storage::{
-    Indexes, NotedRow, Records, Row, ScanPlan, Snapshot, StateId, StepId, StepRow,
+    Indexes, NamedRow, NamedTable, NotedRow, Records, Row, ScanPlan, Snapshot, StateId, StepId,
+    StepRow,
 };
 use dflat_model::Table;
 
@@ -67,6 +68,30 @@ impl Snapshot for SqliteTransaction {
     ) -> Result<()> {
         self.read(|connection| {
             let read = connection.noted(table, visit);
+            read.map_err(|error| steps_error(connection, error))
+        })
+    }
+
+    fn named(
+        &mut self,
+        table: NamedTable,
+        names: &[&[u8]],
+        visit: &mut dyn FnMut(NamedRow<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.read(|connection| {
+            let read = connection.named(table, names, visit);
+            read.map_err(|error| steps_error(connection, error))
+        })
+    }
+
+    fn all_named(
+        &mut self,
+        table: NamedTable,
+        below: Option<i64>,
+        visit: &mut dyn FnMut(NamedRow<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.read(|connection| {
+            let read = connection.all_named(table, below, visit);
             read.map_err(|error| steps_error(connection, error))
         })
     }

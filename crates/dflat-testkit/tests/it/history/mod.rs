@@ -1,6 +1,8 @@
 //! The history of versioned types.
 
 mod blame;
+mod commit_faults;
+mod commits;
 mod conflicts;
 mod cost;
 mod faults;

@@ -1,0 +1,75 @@
+//! The trees of present states, from earlier trees and the steps since.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use dflat_engine::Result;
+use dflat_engine::storage::{ScanPlan, Snapshot, Source};
+use dflat_model::{RowId, Table};
+
+use super::content::Content;
+use crate::chunk::Address;
+use crate::past::{Moment, Overlay};
+use crate::tree::{Edit, Root, Trees};
+
+/// The edits that lead from the tree of an earlier state to that of the present one.
+///
+/// # Errors
+/// The errors of reading and of the objects.
+fn edits(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    earlier: &Overlay,
+) -> Result<BTreeMap<Vec<u8>, Option<Address>>> {
+    let content = Content::of(table);
+    let mut edits = BTreeMap::new();
+    let Some(past) = earlier.table(table) else {
+        return Ok(edits);
+    };
+    let before = past.rows().values().flatten();
+    edits.extend(before.filter_map(|payload| Some((content.key(payload)?, None))));
+    let row_ids: Vec<RowId> = past.row_ids().collect();
+    let plan = ScanPlan {
+        table,
+        source: Source::RowIds(&row_ids),
+        payload: true,
+    };
+    let mut failed = None;
+    snapshot.scan(&plan, &mut |row| {
+        match content.entry(row.row_id, row.payload) {
+            Ok(entry) => edits.extend(entry.map(|(key, hash)| (key, Some(hash)))),
+            Err(error) => failed = Some(error),
+        }
+        match failed.is_none() {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    })?;
+    failed.map_or(Ok(edits), Err)
+}
+
+/// The trees of the present state, in the order of the tables, from those of a moment.
+///
+/// # Errors
+/// The errors of reading, of the objects and of the trees.
+pub(super) fn advance(
+    trees: &Trees,
+    snapshot: &mut dyn Snapshot,
+    tables: &[Table],
+    (moment, roots): (Moment, &BTreeMap<String, Root>),
+) -> Result<BTreeMap<String, Root>> {
+    let earlier = Overlay::build(snapshot, tables, moment)?;
+    let mut advanced = BTreeMap::new();
+    for table in tables {
+        let Some(root) = roots.get(table.name.as_ref()) else {
+            continue;
+        };
+        let edits = edits(snapshot, table, &earlier)?.into_iter();
+        let edits = edits.map(|(key, payload)| Edit {
+            key: key.into(),
+            payload,
+        });
+        advanced.insert(table.name.to_string(), trees.apply(root, edits)?);
+    }
+    Ok(advanced)
+}

@@ -1,0 +1,275 @@
+//! Makes commits.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use dflat_engine::engine::{Engine, PerformOptions};
+use dflat_engine::storage::{NamedTable, Snapshot, StepId, WriteTransaction};
+use dflat_engine::transaction::Transaction;
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::Table;
+
+use super::advance::advance;
+use super::commit::{Commit, CommitTable};
+use super::grow::grow;
+use super::log::load;
+use super::refs::{self, Head};
+use super::store::FileStore;
+use crate::chunk::{Address, ChunkStore};
+use crate::past::{Moment, Place};
+use crate::steps::{Backwards, CommitId, StoredStep, prepare, rows_of, take_gap};
+use crate::tree::{Root, Trees};
+
+/// If more rows have changed since the last commit, the trees are built from all objects.
+const ROWS_MAX: usize = 50_000;
+
+/// The bytes of new nodes that are written in one transaction while a tree is built.
+const NODE_BYTES: usize = 4 << 20;
+
+/// The trees of an earlier state of the file.
+struct Base {
+    place: Place,
+    roots: BTreeMap<String, Root>,
+}
+
+impl Base {
+    fn of(commit: &Commit, head: &Head) -> Self {
+        let tables = commit.tables.iter();
+        Self {
+            place: place_of(head),
+            roots: tables
+                .map(|table| (table.name.clone(), table.root))
+                .collect(),
+        }
+    }
+
+    fn has(&self, tables: &[Table]) -> bool {
+        let mut tables = tables.iter();
+        tables.all(|table| self.roots.contains_key(table.name.as_ref()))
+    }
+}
+
+/// The place of the head's commit.
+const fn place_of(head: &Head) -> Place {
+    Place {
+        step: Some(head.step),
+        commit: head.commit,
+    }
+}
+
+/// Commits the present state of these tables, which must be all versioned ones. Without a change
+/// since the last commit, that one is returned.
+///
+/// # Errors
+/// - [`ErrorKind::InvalidArgument`] without a table, and if a key is too long for a tree.
+/// - [`ErrorKind::Corrupt`] if an object or the history is damaged.
+/// - Otherwise those of [`Engine::perform_here`].
+pub fn commit(engine: &Engine, tables: &[Table], label: Option<&str>) -> Result<CommitId> {
+    let Some(first) = tables.first() else {
+        let message = "cannot commit: no type is versioned yet; a type is versioned from its first \
+                       write on";
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    };
+    let store = FileStore::new(engine);
+    let trees = Trees::new(Arc::clone(&store) as Arc<dyn ChunkStore>);
+    let base = match needs_all(engine, tables)? {
+        true => Some(build(engine, tables, (&store, &trees))?),
+        false => None,
+    };
+    let options = PerformOptions { write_first: true };
+    let handler = |transaction: &Rc<Transaction>| {
+        prepare(transaction, tables)?;
+        transaction.read_to_write(first, |writer| {
+            let base = base.as_ref();
+            let made = Made {
+                engine,
+                tables,
+                label,
+                base,
+            };
+            made.write(writer, &store, &trees)
+        })
+    };
+    engine.perform_here(tables.iter().cloned(), options, handler, |_| ())
+}
+
+/// Whether the trees are built from all objects: because there are none, or too much has changed.
+fn needs_all(engine: &Engine, tables: &[Table]) -> Result<bool> {
+    let found = engine.read_history(|snapshot| {
+        let head = refs::head(snapshot)?;
+        let commit = head.commit.map(|id| load(snapshot, id)).transpose()?;
+        Ok((head, commit))
+    })?;
+    let (head, Some(commit)) = found else {
+        return Ok(true);
+    };
+    if !Base::of(&commit, &head).has(tables) {
+        return Ok(true);
+    }
+    let mut rows = 0;
+    let mut steps = Backwards::below(None);
+    while let Some(step) = steps.next(&mut &*engine)?
+        && !place_of(&head).is_at(&step)
+        && rows <= ROWS_MAX
+    {
+        rows += rows_of(&step)?.values().map(Vec::len).sum::<usize>();
+    }
+    Ok(rows > ROWS_MAX)
+}
+
+/// Builds the trees of all tables from a snapshot, beside writers. The nodes are written in
+/// transactions of their own.
+fn build(engine: &Engine, tables: &[Table], (store, trees): (&FileStore, &Trees)) -> Result<Base> {
+    let snapshot = engine.snapshot()?;
+    let (mut step, mut roots) = (StepId(0), BTreeMap::new());
+    for table in tables {
+        let mut rest = || match store.new_bytes() > NODE_BYTES {
+            true => write_nodes(engine, table, store),
+            false => Ok(()),
+        };
+        let root = snapshot.read(table, |snapshot, _| {
+            step = latest(snapshot)?;
+            grow(trees, snapshot, table, &mut rest)
+        })?;
+        roots.insert(table.name.to_string(), root);
+    }
+    let place = Place {
+        step: Some(step),
+        commit: None,
+    };
+    Ok(Base { place, roots })
+}
+
+/// Writes the new nodes so far.
+fn write_nodes(engine: &Engine, table: &Table, store: &FileStore) -> Result<()> {
+    let options = PerformOptions { write_first: true };
+    let handler = |transaction: &Rc<Transaction>| {
+        transaction.read_to_write(table, |writer| store.write(writer))
+    };
+    engine.perform_here([table.clone()], options, handler, |_| ())
+}
+
+/// The id of the latest step; 0 without steps.
+fn latest(snapshot: &mut dyn Snapshot) -> Result<StepId> {
+    let step = Backwards::below(None).next(snapshot)?;
+    Ok(step.map_or(StepId(0), |step| step.id))
+}
+
+/// The steps since a place: their number and their hash.
+fn closed(snapshot: &mut dyn Snapshot, place: &Place) -> Result<(u64, Address)> {
+    let (mut count, mut hash) = (0, Address::of(b""));
+    let mut steps = Backwards::below(None);
+    while let Some(step) = steps.next(snapshot)?
+        && !place.is_at(&step)
+    {
+        count += 1;
+        hash = chained(hash, &step)?;
+    }
+    Ok((count, hash))
+}
+
+/// The hash of a step and of those after it.
+fn chained(after: Address, step: &StoredStep) -> Result<Address> {
+    let mut bytes = after.as_bytes().to_vec();
+    bytes.extend(step.note.to_bytes());
+    for part in step.bytes() {
+        bytes.extend(Address::of(part).as_bytes());
+    }
+    Ok(Address::of(&bytes))
+}
+
+/// A commit to make.
+struct Made<'m> {
+    engine: &'m Engine,
+    tables: &'m [Table],
+    label: Option<&'m str>,
+    base: Option<&'m Base>,
+}
+
+impl Made<'_> {
+    fn write(
+        &self,
+        writer: &mut dyn WriteTransaction,
+        store: &FileStore,
+        trees: &Trees,
+    ) -> Result<CommitId> {
+        let head = refs::head(writer)?;
+        let parent = head.commit.map(|id| load(writer, id)).transpose()?;
+        let (steps, steps_hash) = closed(writer, &place_of(&head))?;
+        if let Some(parent) = &parent
+            && steps == 0
+            && parent.tables.len() == self.tables.len()
+            && Base::of(parent, &head).has(self.tables)
+        {
+            return Ok(parent.id);
+        }
+        let roots = self.roots(writer, trees, parent.as_ref().map(|parent| (parent, &head)))?;
+        let step = latest(writer)?;
+        let mut commit = Commit {
+            id: CommitId::from_bytes([0; CommitId::BYTES]),
+            parents: head.commit.into_iter().collect(),
+            tables: self.committed(trees, &roots)?,
+            steps,
+            steps_hash,
+            time: SystemTime::now(),
+            workspace: self.engine.record_names().0,
+            author: self.engine.author().map(str::to_owned),
+            label: self.label.map(str::to_owned),
+            last_step: Some(step),
+        };
+        commit.name();
+        store.write(writer)?;
+        writer.put_named(NamedTable::Commits, commit.id.as_bytes(), &commit.to_row())?;
+        let head = Head {
+            commit: Some(commit.id),
+            step,
+            ..head
+        };
+        refs::put_head(writer, &head)?;
+        Ok(commit.id)
+    }
+
+    /// The roots of the present state.
+    fn roots(
+        &self,
+        writer: &mut dyn WriteTransaction,
+        trees: &Trees,
+        parent: Option<(&Commit, &Head)>,
+    ) -> Result<BTreeMap<String, Root>> {
+        let of_parent = parent.map(|(commit, head)| Base::of(commit, head));
+        let mut roots = match self.base.or(of_parent.as_ref()) {
+            Some(base) => {
+                let moment = Moment::Commit(base.place);
+                advance(trees, writer, self.tables, (moment, &base.roots))?
+            }
+            None => BTreeMap::new(),
+        };
+        for table in self.tables {
+            let has_gap = take_gap(writer, &table.name)?;
+            // A table that was versioned a moment ago.
+            if has_gap || !roots.contains_key(table.name.as_ref()) {
+                let root = grow(trees, writer, table, &mut || Ok(()))?;
+                roots.insert(table.name.to_string(), root);
+            }
+        }
+        Ok(roots)
+    }
+
+    fn committed(&self, trees: &Trees, roots: &BTreeMap<String, Root>) -> Result<Vec<CommitTable>> {
+        let tables = roots.iter().filter_map(|(name, root)| {
+            let table = self.tables.iter().find(|table| table.name == *name)?;
+            Some((name, root, table))
+        });
+        let committed = tables.map(|(name, root, table)| {
+            Ok(CommitTable {
+                name: name.clone(),
+                root: *root,
+                descriptor: Address::of(&table.to_bytes()),
+                objects: trees.len(root)?,
+            })
+        });
+        committed.collect()
+    }
+}

@@ -1,0 +1,25 @@
+//! Commits: states of all versioned types that have names.
+//!
+//! A [`Commit`] closes the steps since the one before, and has the [root](crate::tree::Root) of a
+//! tree for each type. Its id depends on its parents, its content and its steps. Commits, the nodes
+//! of their trees and the branches lie in the same file as the objects, and are written in the same
+//! transactions.
+
+mod advance;
+mod bytes;
+mod commit;
+mod content;
+mod grow;
+mod log;
+mod make;
+mod refs;
+mod store;
+
+pub use commit::{Commit, CommitTable};
+pub use content::Content;
+pub use log::{CommitLog, find, load, place};
+pub use make::commit;
+pub use refs::{Head, MAIN, head};
+pub use store::FileStore;
+
+pub use crate::steps::CommitId;

@@ -1,0 +1,98 @@
+//! The branches, and the one whose objects the tables have.
+
+use std::ops::ControlFlow;
+
+use dflat_engine::storage::{NamedTable, Snapshot, StepId, WriteTransaction};
+use dflat_engine::{Error, ErrorKind, Result};
+
+use super::bytes::Input;
+use crate::steps::CommitId;
+
+/// The branch of a file without another one.
+pub const MAIN: &str = "main";
+
+const HEAD: &[u8] = b"head";
+const BRANCH: &str = "branch/";
+
+/// The branch whose objects the tables have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Head {
+    /// The name of the branch.
+    pub branch: String,
+    /// Its last commit; none before the first one.
+    pub commit: Option<CommitId>,
+    /// The last step before the objects were committed, or set to those of the commit.
+    pub(super) step: StepId,
+}
+
+/// The bytes of a ref.
+///
+/// # Errors
+/// The errors of reading.
+fn read(snapshot: &mut dyn Snapshot, name: &[u8]) -> Result<Option<Vec<u8>>> {
+    let mut found = None;
+    snapshot.named(NamedTable::Refs, &[name], &mut |row| {
+        found = Some(row.bytes.to_vec());
+        ControlFlow::Break(())
+    })?;
+    Ok(found)
+}
+
+/// The head. A file without commits has an empty branch `main`.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] if it is damaged; otherwise the errors of reading.
+pub fn head(snapshot: &mut dyn Snapshot) -> Result<Head> {
+    let (step, name) = match read(snapshot, HEAD)? {
+        None => (0, MAIN.to_owned()),
+        Some(bytes) => {
+            let mut input = Input(&bytes);
+            let step = input.array().map(i64::from_le_bytes);
+            let name = String::from_utf8(input.0.to_vec()).ok();
+            step.zip(name).ok_or_else(damaged)?
+        }
+    };
+    Ok(Head {
+        commit: tip(snapshot, &name)?,
+        branch: name,
+        step: StepId(step),
+    })
+}
+
+/// The last commit of a branch.
+///
+/// # Errors
+/// As [`head`].
+pub(super) fn tip(snapshot: &mut dyn Snapshot, branch: &str) -> Result<Option<CommitId>> {
+    let bytes = read(snapshot, branch_name(branch).as_bytes())?;
+    bytes.map(|bytes| commit_of(&bytes)).transpose()
+}
+
+/// Makes a commit the last one of the head's branch.
+///
+/// # Errors
+/// The errors of writing.
+pub(super) fn put_head(writer: &mut dyn WriteTransaction, head: &Head) -> Result<()> {
+    if let Some(commit) = head.commit {
+        let name = branch_name(&head.branch);
+        writer.put_named(NamedTable::Refs, name.as_bytes(), commit.as_bytes())?;
+    }
+    let mut bytes = head.step.0.to_le_bytes().to_vec();
+    bytes.extend(head.branch.as_bytes());
+    writer.put_named(NamedTable::Refs, HEAD, &bytes)
+}
+
+fn branch_name(branch: &str) -> String {
+    format!("{BRANCH}{branch}")
+}
+
+fn commit_of(bytes: &[u8]) -> Result<CommitId> {
+    let bytes = bytes.try_into().map_err(|_| damaged())?;
+    Ok(CommitId::from_bytes(bytes))
+}
+
+fn damaged() -> Error {
+    let message = "cannot read a branch of the history: its bytes are damaged";
+    Error::new(ErrorKind::Corrupt, message)
+}

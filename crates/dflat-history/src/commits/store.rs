@@ -1,0 +1,132 @@
+//! The chunks of a file.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dflat_engine::Result;
+use dflat_engine::engine::Engine;
+use dflat_engine::storage::{NamedTable, WriteTransaction};
+
+use crate::chunk::{Address, Chunk, ChunkStore};
+
+/// The chunks of a file, and new ones that a transaction is to write.
+pub struct FileStore {
+    engine: Engine,
+    new: Mutex<NewChunks>,
+}
+
+/// Chunks in the order in which they were put, so that no node is written before its children.
+#[derive(Default)]
+struct NewChunks {
+    chunks: Vec<Chunk>,
+    places: HashMap<Address, usize>,
+    bytes: usize,
+    reads: u64,
+}
+
+impl FileStore {
+    /// The chunks of an engine's file.
+    #[must_use]
+    pub fn new(engine: &Engine) -> Arc<Self> {
+        Arc::new(Self {
+            engine: engine.clone(),
+            new: Mutex::default(),
+        })
+    }
+
+    /// The number of chunks that were read from the file.
+    #[must_use]
+    pub fn reads(&self) -> u64 {
+        self.fresh().reads
+    }
+
+    /// The bytes of the new chunks that are not written yet.
+    pub(super) fn new_bytes(&self) -> usize {
+        self.fresh().bytes
+    }
+
+    /// Writes the new chunks.
+    ///
+    /// # Errors
+    /// The errors of writing, which lose the transaction.
+    pub(super) fn write(&self, writer: &mut dyn WriteTransaction) -> Result<()> {
+        let new = {
+            let mut fresh = self.fresh();
+            let reads = fresh.reads;
+            std::mem::replace(
+                &mut *fresh,
+                NewChunks {
+                    reads,
+                    ..NewChunks::default()
+                },
+            )
+        };
+        for chunk in new.chunks {
+            let name = chunk.address();
+            writer.put_named(NamedTable::Chunks, name.as_bytes(), chunk.bytes())?;
+        }
+        Ok(())
+    }
+
+    fn fresh(&self) -> MutexGuard<'_, NewChunks> {
+        self.new.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ChunkStore for FileStore {
+    fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Chunk>>> {
+        let mut found: Vec<Option<Chunk>> = {
+            let new = self.fresh();
+            let find = |address| new.places.get(address).and_then(|at| new.chunks.get(*at));
+            addresses
+                .iter()
+                .map(|address| find(address).cloned())
+                .collect()
+        };
+        let missing = addresses
+            .iter()
+            .zip(&found)
+            .filter(|(_, found)| found.is_none());
+        let names: Vec<&[u8]> = missing
+            .map(|(address, _)| &address.as_bytes()[..])
+            .collect();
+        if names.is_empty() {
+            return Ok(found);
+        }
+        self.fresh().reads += names.len() as u64;
+        let mut read: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
+        self.engine.read_history(|snapshot| {
+            snapshot.named(NamedTable::Chunks, &names, &mut |row| {
+                read.insert(row.name.to_vec(), row.bytes.to_vec());
+                ControlFlow::Continue(())
+            })
+        })?;
+        for (address, found) in addresses.iter().zip(&mut found) {
+            if let Some(bytes) = read.remove(&address.as_bytes()[..]) {
+                *found = Some(Chunk::checked(*address, bytes)?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn put_many(&self, chunks: &[Chunk]) -> Result<()> {
+        let mut new = self.fresh();
+        for chunk in chunks {
+            // The first place stays: a chunk stands before the nodes above it.
+            if !new.places.contains_key(&chunk.address()) {
+                let place = new.chunks.len();
+                new.places.insert(chunk.address(), place);
+                new.bytes += chunk.bytes().len();
+                new.chunks.push(chunk.clone());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for FileStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileStore").finish_non_exhaustive()
+    }
+}
