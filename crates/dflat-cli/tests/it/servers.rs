@@ -70,7 +70,12 @@ fn commands_take_the_address_of_a_server() {
     let json = done(folder, &["info", tasks, "--json"]);
     assert!(json.contains(r#""dictionary_keys":1"#), "{json}");
 
-    // Reads and writes.
+    reads_and_writes(folder, tasks);
+    moves_back(folder, tasks);
+    refuses(folder, tasks);
+}
+
+fn reads_and_writes(folder: &Path, tasks: &str) {
     assert_eq!(done(folder, &["dict", "get", tasks, "volume"]), "7\n");
     assert_eq!(done(folder, &["count", tasks, "Task", "list == 1"]), "2\n");
     assert_eq!(
@@ -88,8 +93,10 @@ fn commands_take_the_address_of_a_server() {
     );
     let differs = run(folder, &["diff", "tasks.db", tasks]);
     assert_eq!(differs.status.code(), Some(1));
+}
 
-    // Imports, packs, and the way back to a file.
+/// Imports, packs, and the way back to a file.
+fn moves_back(folder: &Path, tasks: &str) {
     let export = done(folder, &["export", "tasks.db"]);
     fs::write(folder.join("all.jsonl"), export).unwrap();
     let import = [
@@ -117,8 +124,10 @@ fn commands_take_the_address_of_a_server() {
         "--compare",
     ];
     assert_eq!(done(folder, &again), "6 skipped\n");
+}
 
-    // Commands for files say so, and no message has the password.
+/// Commands for files say so, and no message has the password.
+fn refuses(folder: &Path, tasks: &str) {
     for words in [
         &["check", tasks][..],
         &["repair", tasks],
