@@ -76,6 +76,10 @@ pub(crate) struct CheckpointOutcome {
     /// The most pages that can have been copied with write access.
     #[cfg(test)]
     pub(crate) held_pages: u32,
+    /// Whether each pass met a read, such as that of a transaction under way, so that the
+    /// checkpoint waited with write access.
+    #[cfg(test)]
+    pub(crate) met_reads: bool,
 }
 
 /// Copies the log into the file as far as readers allow it; if the log is longer than `bytes_max`,
@@ -244,6 +248,8 @@ fn restart(
             is_restarted: outcome.is_all,
             #[cfg(test)]
             held_pages: uncopied,
+            #[cfg(test)]
+            met_reads: hold.pages_max == u32::MAX,
             ..outcome
         })
     }))
