@@ -13,12 +13,13 @@
 //!
 //! The [steps] of a history are the change records of the transactions on versioned types. They
 //! need no tree. Going back over them gives the states of the [past]. [Commits](commits) name
-//! states, and have their trees.
+//! states, and have their trees; [compare] has the differences of two states.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod chunk;
 pub mod commits;
+pub mod compare;
 pub mod node;
 pub mod past;
 pub mod steps;

@@ -27,7 +27,9 @@ pub use field_value::{Members, Scope, field_value, root_text, same_value, whole_
 pub use malformed::Malformed;
 pub(crate) use memory::ObjectArenas;
 pub use memory::{LentObject, Object, ObjectBatch, Origin, RawObject};
-pub use merging::{Assigned, Knowledge, Unmergeable, assign, canonical, merge};
+pub use merging::{
+    Assigned, Knowledge, Unmergeable, assign, canonical, combine, differing_fields, merge,
+};
 pub use reader::{TableView, UnionView, VectorView};
 pub use scalar::ScalarType;
 pub use scalar_change::changes_scalars_alone;

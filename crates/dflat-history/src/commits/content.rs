@@ -2,10 +2,13 @@
 
 use dflat_engine::object::{Knowledge, canonical, field_value, verify};
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::{RowId, Table, ValueRef, key};
+use dflat_model::{RowId, Table, key};
 
 use crate::chunk::Address;
 use crate::node::KEY_BYTES_MAX;
+
+/// The bytes of NULL in a key.
+const NULL: [u8; 1] = [1];
 
 /// The objects of a type as the entries of a tree.
 #[derive(Debug)]
@@ -67,12 +70,14 @@ impl<'t> Content<'t> {
 
     /// The key of an object; `None` if a part is missing.
     #[must_use]
-    pub(super) fn key(&self, payload: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn key(&self, payload: &[u8]) -> Option<Vec<u8>> {
         let mut key = Vec::new();
         for field in &*self.table.primary_key {
-            match field_value(payload, field).ok()? {
-                ValueRef::Null => return None,
-                value => key::append(value, &mut key),
+            let start = key.len();
+            key::append(field_value(payload, field).ok()?, &mut key);
+            // NaN has the bytes of NULL.
+            if key.get(start..) == Some(&NULL) {
+                return None;
             }
         }
         Some(key)

@@ -5,15 +5,33 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dflat_engine::Result;
-use dflat_engine::engine::Engine;
-use dflat_engine::storage::{NamedTable, WriteTransaction};
+use dflat_engine::engine::{Engine, EngineSnapshot};
+use dflat_engine::storage::{NamedTable, Snapshot, WriteTransaction};
+use dflat_model::Table;
 
 use crate::chunk::{Address, Chunk, ChunkStore};
 
 /// The chunks of a file, and new ones that a transaction is to write.
 pub struct FileStore {
-    engine: Engine,
+    source: ChunkSource,
     new: Mutex<NewChunks>,
+}
+
+/// Where chunks are read from.
+enum ChunkSource {
+    /// The present state.
+    Latest(Engine),
+    /// A snapshot, and a table of it.
+    Held(EngineSnapshot, Table),
+}
+
+impl ChunkSource {
+    fn read(&self, read: impl FnOnce(&mut dyn Snapshot) -> Result<()>) -> Result<()> {
+        match self {
+            Self::Latest(engine) => engine.read_history(read),
+            Self::Held(snapshot, table) => snapshot.read(table, |snapshot, _| read(snapshot)),
+        }
+    }
 }
 
 /// Chunks in the order in which they were put, so that no node is written before its children.
@@ -29,8 +47,18 @@ impl FileStore {
     /// The chunks of an engine's file.
     #[must_use]
     pub fn new(engine: &Engine) -> Arc<Self> {
+        Self::of(ChunkSource::Latest(engine.clone()))
+    }
+
+    /// The chunks that a snapshot sees. `table` is any table.
+    #[must_use]
+    pub fn of_snapshot(snapshot: &EngineSnapshot, table: &Table) -> Arc<Self> {
+        Self::of(ChunkSource::Held(snapshot.clone(), table.clone()))
+    }
+
+    fn of(source: ChunkSource) -> Arc<Self> {
         Arc::new(Self {
-            engine: engine.clone(),
+            source,
             new: Mutex::default(),
         })
     }
@@ -96,7 +124,7 @@ impl ChunkStore for FileStore {
         }
         self.fresh().reads += names.len() as u64;
         let mut read: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
-        self.engine.read_history(|snapshot| {
+        self.source.read(|snapshot| {
             snapshot.named(NamedTable::Chunks, &names, &mut |row| {
                 read.insert(row.name.to_vec(), row.bytes.to_vec());
                 ControlFlow::Continue(())

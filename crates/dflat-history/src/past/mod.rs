@@ -16,8 +16,8 @@ use dflat_engine::storage::{
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
 
-pub(crate) use overlay::Overlay;
 pub use overlay::{Moment, Place};
+pub(crate) use overlay::{Overlay, is_reached, missing, unplaced};
 
 /// The most rows of a table that an overlay may change for the indexes of the table to be used.
 /// These rows are examined one by one, as the rows are that other programs have written.
@@ -44,7 +44,7 @@ impl PastBackend {
                 Overlay::build(snapshot, &tables, moment)
             })?,
             None => match moment {
-                Moment::Step(id) => return Err(overlay::missing(id)),
+                Moment::Step(id) => return Err(missing(id)),
                 Moment::Time(_) | Moment::Commit(_) => Overlay::default(),
             },
         };

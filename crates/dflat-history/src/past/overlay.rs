@@ -179,7 +179,7 @@ impl Overlay {
 }
 
 /// Whether a step belongs to the state at a moment.
-fn is_reached(step: &StoredStep, moment: Moment) -> Result<bool> {
+pub(crate) fn is_reached(step: &StoredStep, moment: Moment) -> Result<bool> {
     Ok(match moment {
         Moment::Step(id) => step.id <= id,
         Moment::Time(time) => {
@@ -190,12 +190,12 @@ fn is_reached(step: &StoredStep, moment: Moment) -> Result<bool> {
     })
 }
 
-fn unplaced() -> Error {
+pub(crate) fn unplaced() -> Error {
     let message = "cannot go back to a commit: the objects of this file never were those of it";
     Error::new(ErrorKind::NotFound, message)
 }
 
-pub(super) fn missing(id: StepId) -> Error {
+pub(crate) fn missing(id: StepId) -> Error {
     let message = format!("there is no step {} in the history", id.0);
     Error::new(ErrorKind::NotFound, message)
 }

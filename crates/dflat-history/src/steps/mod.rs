@@ -27,7 +27,7 @@ pub use forget::forget;
 pub(crate) use forget::take_gap;
 pub use keeper::Keeper;
 pub use note::Note;
-pub(crate) use reverse::{State, States, go_back, rows_of};
+pub(crate) use reverse::{State, States, each_row, go_back, misfit, rows_of, state_before};
 pub use scope::{Author, Scope};
 pub use step::{Step, TableStep};
 pub(crate) use undo::prepare;

@@ -154,7 +154,7 @@ pub(crate) trait States {
 ///
 /// # Errors
 /// Why the change does not fit the state.
-pub(super) fn state_before(row: &RowRecord<'_>, after: State) -> Result<State, &'static str> {
+pub(crate) fn state_before(row: &RowRecord<'_>, after: State) -> Result<State, &'static str> {
     match (row.change, after) {
         (Change::Mended, after) => Ok(after),
         (Change::Inserted, Some(_)) => Ok(None),
@@ -172,7 +172,7 @@ pub(super) fn state_before(row: &RowRecord<'_>, after: State) -> Result<State, &
     }
 }
 
-fn misfit(id: StepId, row_id: RowId, why: &str) -> Error {
+pub(crate) fn misfit(id: StepId, row_id: RowId, why: &str) -> Error {
     let message = format!(
         "cannot go back over step {} of the history: it does not fit row {row_id}: {why}; a program \
          has changed the row and kept no history",
@@ -185,7 +185,7 @@ fn misfit(id: StepId, row_id: RowId, why: &str) -> Error {
 ///
 /// # Errors
 /// [`ErrorKind::Corrupt`] for a step that cannot be read; otherwise those of `visit`.
-pub(super) fn each_row(
+pub(crate) fn each_row(
     step: &StoredStep,
     visit: &mut dyn FnMut(&str, &RowRecord<'_>) -> Result<()>,
 ) -> Result<()> {

@@ -110,7 +110,8 @@ fn record<'r>(
         let Some((row_id, states)) = rows.next() else {
             break;
         };
-        record.row(&WrittenRow {
+        // Other programs may have changed the key.
+        record.moved_row(&WrittenRow {
             row_id: *row_id,
             key: &states.key(table),
             is_foreign: false,

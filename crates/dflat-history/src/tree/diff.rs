@@ -17,9 +17,9 @@ use crate::node::{NodeEntry, NodeView};
 ///
 /// The memory is one node of each level of both trees. After an error it ends.
 #[derive(Debug)]
-pub struct Diff<'t> {
-    before: Walk<'t>,
-    after: Walk<'t>,
+pub struct Diff {
+    before: Walk,
+    after: Walk,
 }
 
 impl Trees {
@@ -29,7 +29,7 @@ impl Trees {
     ///
     /// # Errors
     /// As [`get`](Self::get), here and from the iterator.
-    pub fn diff(&self, before: &Root, after: &Root) -> Result<Diff<'_>> {
+    pub fn diff(&self, before: &Root, after: &Root) -> Result<Diff> {
         let is_same = before == after;
         let walk = |root| Walk::new(self, if is_same { &Root::EMPTY } else { root });
         Ok(Diff {
@@ -56,7 +56,7 @@ enum Step {
     End,
 }
 
-impl Diff<'_> {
+impl Diff {
     fn find(&mut self) -> Result<Option<EntryChange>> {
         loop {
             let (before, after) = (&mut self.before, &mut self.after);
@@ -100,7 +100,7 @@ fn change(before: Option<Taken>, after: Option<Taken>) -> EntryChange {
     }
 }
 
-fn step(before: &Walk<'_>, after: &Walk<'_>) -> Step {
+fn step(before: &Walk, after: &Walk) -> Step {
     match (before.item(), after.item()) {
         (None, None) => Step::End,
         (Some((_, 0)), None) => Step::Deleted,
@@ -146,7 +146,7 @@ fn step(before: &Walk<'_>, after: &Walk<'_>) -> Step {
 }
 
 /// Moves both walks, which are in leaves, over the entries that are equal.
-fn skip_equal_entries(before: &mut Walk<'_>, after: &mut Walk<'_>) {
+fn skip_equal_entries(before: &mut Walk, after: &mut Walk) {
     let (Some(old), Some(new)) = (before.frames.last_mut(), after.frames.last_mut()) else {
         return;
     };
@@ -165,17 +165,17 @@ fn skip_equal_entries(before: &mut Walk<'_>, after: &mut Walk<'_>) {
 
 /// A place in one tree: an entry of a leaf, or a node that has not been read.
 #[derive(Debug)]
-struct Walk<'t> {
-    trees: &'t Trees,
+struct Walk {
+    trees: Trees,
     /// From the root. No frame is behind the last entry of its node.
     frames: Vec<Frame>,
 }
 
-impl<'t> Walk<'t> {
-    fn new(trees: &'t Trees, root: &Root) -> Result<Self> {
+impl Walk {
+    fn new(trees: &Trees, root: &Root) -> Result<Self> {
         let node = trees.root_node(root)?;
         let mut walk = Self {
-            trees,
+            trees: trees.clone(),
             frames: vec![Frame { node, index: 0 }],
         };
         walk.leave_ended();
@@ -240,7 +240,7 @@ impl<'t> Walk<'t> {
     }
 }
 
-impl Iterator for Diff<'_> {
+impl Iterator for Diff {
     type Item = Result<EntryChange>;
 
     fn next(&mut self) -> Option<Self::Item> {

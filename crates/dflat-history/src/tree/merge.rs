@@ -49,9 +49,9 @@ pub enum Merged {
 ///
 /// The memory is one node of each level of each tree. After an error it ends.
 #[derive(Debug)]
-pub struct Merge<'t> {
-    ours: Peekable<Diff<'t>>,
-    theirs: Peekable<Diff<'t>>,
+pub struct Merge {
+    ours: Peekable<Diff>,
+    theirs: Peekable<Diff>,
     has_failed: bool,
 }
 
@@ -60,7 +60,7 @@ impl Trees {
     ///
     /// # Errors
     /// As [`get`](Self::get), here and from the iterator.
-    pub fn merge(&self, base: &Root, ours: &Root, theirs: &Root) -> Result<Merge<'_>> {
+    pub fn merge(&self, base: &Root, ours: &Root, theirs: &Root) -> Result<Merge> {
         Ok(Merge {
             ours: self.diff(base, ours)?.peekable(),
             theirs: self.diff(base, theirs)?.peekable(),
@@ -101,7 +101,7 @@ impl Trees {
     }
 }
 
-impl Merge<'_> {
+impl Merge {
     fn find(&mut self) -> Result<Option<MergeCase>> {
         let order = match (self.ours.peek(), self.theirs.peek()) {
             (None, None) => return Ok(None),
@@ -130,7 +130,7 @@ impl Merge<'_> {
     }
 }
 
-impl Iterator for Merge<'_> {
+impl Iterator for Merge {
     type Item = Result<MergeCase>;
 
     fn next(&mut self) -> Option<Self::Item> {

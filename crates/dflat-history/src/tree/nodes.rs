@@ -41,14 +41,16 @@ impl Root {
 
 /// Reads and makes trees in a store.
 ///
-/// Any number of threads may use a `Trees` at the same time. It keeps verified nodes in memory,
-/// within a number of bytes. Nodes are verified when they are read; [`check`](Self::check)
-/// finds whether they form a tree as this crate makes it. Reading a tree that does not pass this
-/// check gives wrong answers or an error, and never a panic. Such a tree may promise more entries
-/// than any memory holds, so check a tree of others before you edit, compare or merge it.
+/// Any number of threads may use a `Trees` at the same time; clones are the same. It keeps verified
+/// nodes in memory, within a number of bytes. Nodes are verified when they are read;
+/// [`check`](Self::check) finds whether they form a tree as this crate makes it. Reading a tree
+/// that does not pass this check gives wrong answers or an error, and never a panic. Such a tree
+/// may promise more entries than any memory holds, so check a tree of others before you edit,
+/// compare or merge it.
+#[derive(Clone)]
 pub struct Trees {
     store: Arc<dyn ChunkStore>,
-    cache: NodeCache,
+    cache: Arc<NodeCache>,
 }
 
 impl Trees {
@@ -63,7 +65,7 @@ impl Trees {
     pub fn with_cache(store: Arc<dyn ChunkStore>, bytes_max: usize) -> Self {
         Self {
             store,
-            cache: NodeCache::new(bytes_max),
+            cache: Arc::new(NodeCache::new(bytes_max)),
         }
     }
 

@@ -107,6 +107,16 @@ impl<'o> RecordWriter<'o> {
     /// once, with as many key values as the table has key columns. Otherwise the record cannot be
     /// read.
     pub fn row(&mut self, row: &WrittenRow<'_>) {
+        self.write(row, false);
+    }
+
+    /// Writes a row whose update has changed its primary key: with the whole object before, in
+    /// which a reader finds the key before. Otherwise as [`row`](Self::row).
+    pub fn moved_row(&mut self, row: &WrittenRow<'_>) {
+        self.write(row, true);
+    }
+
+    fn write(&mut self, row: &WrittenRow<'_>, is_moved: bool) {
         let row_id = row.row_id.0.cast_unsigned();
         row_id.wrapping_sub(self.previous).encode(self.out);
         self.previous = row_id;
@@ -130,7 +140,7 @@ impl<'o> RecordWriter<'o> {
         match (before, row.after) {
             (Some(before), Some(after)) => {
                 let start = begin_length(self.out);
-                if ByteDifference::between(after, before, self.out) {
+                if !is_moved && ByteDifference::between(after, before, self.out) {
                     end_length(start, self.out);
                 } else {
                     self.out.truncate(start);

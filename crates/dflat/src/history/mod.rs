@@ -10,6 +10,7 @@
 //! type as ever.
 
 mod commits;
+mod diff;
 mod log;
 mod past;
 mod strangers;
@@ -19,6 +20,7 @@ use std::fmt;
 
 pub use dflat_history::chunk::Address;
 pub use dflat_history::commits::{Commit, CommitId, CommitTable};
+pub use dflat_history::compare::Version;
 use dflat_history::steps::{Author, Scope, blame, forget};
 pub use dflat_history::steps::{
     Blame, BlameChange, Conflict, Note, Step, StepId, TableStep, Undone,
@@ -27,8 +29,8 @@ pub use dflat_history::tree::Root;
 
 use crate::{Object, Result, Table, Workspace};
 pub use commits::Commits;
+pub use diff::{Change, Diff};
 pub use log::Log;
-pub use past::Version;
 
 impl Workspace {
     /// The history of the versioned types. Without any, it is empty.

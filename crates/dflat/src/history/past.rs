@@ -3,46 +3,11 @@
 use std::time::SystemTime;
 
 use dflat_engine::engine::EngineOptions;
-use dflat_history::commits::{CommitId, place};
+use dflat_history::compare::Version;
 use dflat_history::past::{Moment, PastBackend};
-use dflat_history::steps::StepId;
 
 use super::strangers::{notice_to_read, versioned};
 use crate::{Result, Workspace};
-
-/// A state of the versioned types: that after a step, or that of a commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Version {
-    /// After a step.
-    Step(StepId),
-    /// Of a commit.
-    Commit(CommitId),
-}
-
-impl From<StepId> for Version {
-    fn from(step: StepId) -> Self {
-        Self::Step(step)
-    }
-}
-
-impl From<CommitId> for Version {
-    fn from(commit: CommitId) -> Self {
-        Self::Commit(commit)
-    }
-}
-
-impl Version {
-    fn moment(self, workspace: &Workspace) -> Result<Moment> {
-        Ok(match self {
-            Self::Step(step) => Moment::Step(step),
-            Self::Commit(commit) => {
-                let engine = workspace.engine();
-                Moment::Commit(engine.read_history(|snapshot| place(snapshot, commit))?)
-            }
-        })
-    }
-}
 
 impl Workspace {
     /// The objects of the versioned types as they were after a step, or in a commit: a workspace
@@ -94,7 +59,7 @@ impl Workspace {
     /// ```
     pub fn at(&self, version: impl Into<Version>) -> Result<Self> {
         notice_to_read(self)?;
-        self.past(version.into().moment(self)?)
+        self.past(version.into().moment(self.engine())?)
     }
 
     /// The objects of the versioned types as they were at a time, as [`at`](Self::at) has them: the

@@ -3,16 +3,19 @@
 //! This room reads, compares and writes payloads with the other files of `object`, and uses neither
 //! `memory` nor handles on objects. [`Knowledge`] finds the values that newer code wrote, and
 //! [`merge()`] keeps them. [`assign()`] copies a payload with another key. [`canonical()`]
-//! gives objects with equal values equal bytes.
+//! gives objects with equal values equal bytes, and [`combine()`] takes each field from one of two
+//! payloads.
 
 mod align;
 mod assign;
 mod canonical;
 mod copy;
+mod fields;
 mod knowledge;
 mod merge;
 
 pub use assign::{Assigned, assign};
 pub use canonical::canonical;
+pub use fields::{combine, differing_fields};
 pub use knowledge::Knowledge;
 pub use merge::{Unmergeable, merge};

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::super::changed_table::{ChangedTable, is_undone};
 use super::super::newest::NewestSchemas;
 use super::super::recording::{Note, RecordOrigin, RecordPlace, Recording};
-use super::super::row::{Prepared, key_parts, milliseconds, write_mended_record};
+use super::super::row::{Prepared, changed_key, key_parts, milliseconds, write_mended_record};
 use super::super::write_set::WriteSet;
 use super::target::Target;
 use crate::change_set::{RowChange, RowRange, record_engine};
@@ -372,13 +372,20 @@ fn write_row(
     let Some(keyed) = after.or(before) else {
         return Ok(());
     };
-    record.row(&WrittenRow {
+    let key = key_parts(table, keyed)?;
+    let row = WrittenRow {
         row_id,
-        key: key_parts(table, keyed)?.as_slice(),
+        key: key.as_slice(),
         is_foreign: false,
         before,
         after,
-    });
+    };
+    match before.zip(after) {
+        Some((before, after)) if changed_key(table, before, after)?.is_some() => {
+            record.moved_row(&row);
+        }
+        _ => record.row(&row),
+    }
     Ok(())
 }
 

@@ -5,6 +5,7 @@ mod commit_faults;
 mod commits;
 mod conflicts;
 mod cost;
+mod diff;
 mod faults;
 mod files;
 mod forget;

@@ -1,0 +1,168 @@
+//! The differences between two states, object by object.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use dflat_engine::engine::{Engine, EngineSnapshot};
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::Table;
+
+use super::change::ObjectChange;
+use super::listed::listed;
+use super::states::states_at;
+use super::version::Version;
+use crate::chunk::ChunkStore;
+use crate::commits::{FileStore, load};
+use crate::past::Moment;
+use crate::tree::{Diff, EntryChange, Trees};
+
+/// The bytes of objects that a batch is to have, and the limits of its number of objects.
+const BATCH_BYTES: usize = 4 << 20;
+const OBJECTS_MIN: usize = 16;
+const OBJECTS_MAX: usize = 4096;
+
+/// The objects of a type that differ between two states, in order of their keys. After an error it
+/// ends.
+pub struct ObjectDiff {
+    snapshot: EngineSnapshot,
+    table: Table,
+    moments: [Moment; 2],
+    store: Arc<FileStore>,
+    /// The keys that differ, between two commits; without it, all changes are in the batch.
+    keys: Option<Diff>,
+    batch: VecDeque<ObjectChange>,
+    batch_objects: usize,
+}
+
+impl ObjectDiff {
+    /// The differences between two states of a table. `tables` are all versioned tables.
+    ///
+    /// Between two commits, a batch of objects is in memory; the steps back to the earlier commit
+    /// are read for each 4 MiB of objects. Otherwise all objects that have changed since the
+    /// earlier state are in memory.
+    ///
+    /// # Errors
+    /// - [`ErrorKind::NotFound`] if there is no such step or commit.
+    /// - [`ErrorKind::InvalidArgument`] if the table is not versioned.
+    /// - [`ErrorKind::Corrupt`] if the history does not fit the objects.
+    /// - Otherwise the errors of reading.
+    pub fn new(
+        engine: &Engine,
+        tables: &[Table],
+        table: &Table,
+        (from, to): (Version, Version),
+    ) -> Result<Self> {
+        let Some(table) = tables.iter().find(|known| known.is_stored_as(table)) else {
+            let message = format!(
+                "cannot compare states of {}: the type is not versioned",
+                table.type_name
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        };
+        let moments = [from.moment(engine)?, to.moment(engine)?];
+        let snapshot = engine.snapshot()?;
+        let store = FileStore::of_snapshot(&snapshot, table);
+        let trees = Trees::new(Arc::clone(&store) as Arc<dyn ChunkStore>);
+        let (keys, batch) = match (from, to) {
+            (Version::Commit(from), Version::Commit(to)) => {
+                let root = |id| -> Result<_> {
+                    let commit = snapshot.read(table, |snapshot, _| load(snapshot, id))?;
+                    Ok(commit.root(&table.name))
+                };
+                (Some(trees.diff(&root(from)?, &root(to)?)?), VecDeque::new())
+            }
+            _ => {
+                let [from, to] = moments;
+                let read = |snapshot: &mut dyn dflat_engine::storage::Snapshot| {
+                    listed(snapshot, tables, table, (from, to))
+                };
+                (
+                    None,
+                    snapshot.read(table, |snapshot, _| read(snapshot))?.into(),
+                )
+            }
+        };
+        Ok(Self {
+            snapshot,
+            table: table.clone(),
+            moments,
+            store,
+            keys,
+            batch,
+            batch_objects: OBJECTS_MIN,
+        })
+    }
+
+    /// The number of nodes that were read from the file.
+    #[must_use]
+    pub fn chunk_reads(&self) -> u64 {
+        self.store.reads()
+    }
+
+    fn read(&mut self) -> Result<Option<ObjectChange>> {
+        if self.batch.is_empty()
+            && let Some(keys) = &mut self.keys
+        {
+            let entries: Vec<EntryChange> = keys.take(self.batch_objects).collect::<Result<_>>()?;
+            self.batch = self.objects(entries)?;
+            let bytes: usize = self.batch.iter().map(ObjectChange::bytes).sum();
+            let fitting = BATCH_BYTES * self.batch.len() / bytes.max(1);
+            self.batch_objects = fitting.clamp(OBJECTS_MIN, OBJECTS_MAX);
+        }
+        Ok(self.batch.pop_front())
+    }
+
+    /// The objects of changed entries.
+    fn objects(&self, entries: Vec<EntryChange>) -> Result<VecDeque<ObjectChange>> {
+        if entries.is_empty() {
+            return Ok(VecDeque::new());
+        }
+        let table = &self.table;
+        let keys: BTreeSet<Vec<u8>> = entries.iter().map(|entry| entry.key.to_vec()).collect();
+        let states = self.snapshot.read(table, |snapshot, _| {
+            states_at(snapshot, table, &keys, &self.moments)
+        })?;
+        let Ok([mut before, mut after]) = <[_; 2]>::try_from(states) else {
+            return Err(self.misfit());
+        };
+        let changes = entries.into_iter().map(|entry| {
+            let key = entry.key.into_vec();
+            let (before, after) = (before.remove(&key), after.remove(&key));
+            match (entry.before.is_some(), entry.after.is_some())
+                == (before.is_some(), after.is_some())
+            {
+                true => Ok(ObjectChange { key, before, after }),
+                false => Err(self.misfit()),
+            }
+        });
+        changes.collect()
+    }
+
+    fn misfit(&self) -> Error {
+        let message = format!(
+            "cannot compare commits of {}: the steps do not lead to their objects; a program has \
+             changed objects and kept no history",
+            self.table.type_name
+        );
+        Error::new(ErrorKind::Corrupt, message)
+    }
+}
+
+impl Iterator for ObjectDiff {
+    type Item = Result<ObjectChange>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let read = self.read();
+        if read.is_err() {
+            self.keys = None;
+            self.batch.clear();
+        }
+        read.transpose()
+    }
+}
+
+impl std::fmt::Debug for ObjectDiff {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ObjectDiff").finish_non_exhaustive()
+    }
+}
