@@ -7,6 +7,7 @@ fn main() {
         "../../schemas/monster.fbs",
         "../../schemas/dict.fbs",
         "../../schemas/diary.fbs",
+        "../../schemas/line.fbs",
         "../../schemas/post.fbs",
         "../../schemas/evolution/note_v1.fbs",
         "../../schemas/evolution/note_v2.fbs",

@@ -14,6 +14,10 @@ use crate::options::PostgresOptions;
 use crate::read::PostgresSnapshot;
 use crate::write::PostgresTransaction;
 
+/// The changes of one round trip. With a thousand of them, a round trip of 50 ms costs each as much
+/// as its insertion does.
+const BATCH_MAX: usize = 1024;
+
 /// Stores objects on a PostgreSQL server.
 pub struct PostgresBackend {
     database: Arc<Database>,
@@ -60,6 +64,10 @@ impl Backend for PostgresBackend {
 
     fn durability(&self) -> Durability {
         Durability::Full
+    }
+
+    fn batch_max(&self) -> usize {
+        BATCH_MAX
     }
 
     fn follow(&self, look: Arc<dyn Fn() -> Looked + Send + Sync>) {

@@ -94,6 +94,12 @@ pub mod diary {
     include!(concat!(env!("OUT_DIR"), "/diary.rs"));
 }
 
+/// The table of `schemas/line.fbs`, with keys that the library assigns and no unique values.
+#[allow(missing_docs, clippy::use_self, reason = "generated")]
+pub mod line {
+    include!(concat!(env!("OUT_DIR"), "/line.rs"));
+}
+
 /// The types of `schemas/post.fbs`, with which the guides explain queries.
 #[allow(missing_docs, clippy::use_self, reason = "generated")]
 pub mod post {

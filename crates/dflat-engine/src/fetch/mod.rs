@@ -4,6 +4,7 @@
 //! limit are applied here, so that every backend gives the same result. An index changes how long a
 //! fetch takes and never what it returns.
 
+mod by_key;
 mod collect;
 mod control;
 mod first;
@@ -16,20 +17,19 @@ mod selectivity;
 mod total;
 
 use std::borrow::Cow;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_model::{
     CommitSeq, Cursor, Expression, Field, Predicate, Query, ROOT_TYPE, RowId, Table, Value,
-    ValueRef,
 };
-use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Malformed, Object, ObjectBatch, Origin, exceeded_limit, field_value};
+use crate::object::{Object, Origin, exceeded_limit};
 use crate::query::compute;
-use crate::storage::{Indexes, Row, ScanPlan, Snapshot, Source, View};
+use crate::storage::{Indexes, Snapshot, View};
 
+pub use by_key::{KeyParts, find, find_many, get, get_many, key_of, visit};
+pub(crate) use by_key::{find_incomplete, get_incomplete, get_many_incomplete, parts};
 use collect::Collector;
 pub use control::{Cancellation, Control};
 pub use group::{Group, Grouping, Groups, check_groups, groups};
@@ -279,178 +279,6 @@ pub fn cursor_of(table: &Table, query: &Query, object: &Object) -> Result<Cursor
         keys,
         row_id,
     })
-}
-
-/// Fetches the object with a primary key. A key with a NULL, such as NaN, equals no object's key.
-///
-/// # Errors
-/// As [`fetch`].
-pub fn get(
-    snapshot: &mut dyn Snapshot,
-    table: &Table,
-    key: &[ValueRef<'_>],
-    origin: Origin,
-) -> Result<Option<Object>> {
-    if key.iter().any(|part| part.is_null()) {
-        return Ok(None);
-    }
-    one(snapshot, &by_key(table, key), origin, Object::new)
-}
-
-/// As [`get`], but the object may lack required values.
-///
-/// # Errors
-/// As [`fetch`].
-pub(crate) fn get_incomplete(
-    snapshot: &mut dyn Snapshot,
-    table: &Table,
-    key: &[ValueRef<'_>],
-    origin: Origin,
-) -> Result<Option<Object>> {
-    one(
-        snapshot,
-        &by_key(table, key),
-        origin,
-        Object::new_incomplete,
-    )
-}
-
-const fn by_key<'p>(table: &'p Table, key: &'p [ValueRef<'p>]) -> ScanPlan<'p> {
-    ScanPlan {
-        table,
-        source: Source::PrimaryKey(key),
-        payload: true,
-    }
-}
-
-/// The parts of a primary key. Up to two take no allocation.
-pub type KeyParts<'k> = SmallVec<[ValueRef<'k>; 2]>;
-
-/// The parts of a key.
-pub(crate) fn parts(key: &[Value]) -> KeyParts<'_> {
-    key.iter().map(Value::as_ref).collect()
-}
-
-/// Visits the row with a primary key, if it exists. The row's bytes are not verified.
-///
-/// # Errors
-/// The errors of reading the file.
-pub fn visit(
-    snapshot: &mut dyn Snapshot,
-    table: &Table,
-    key: &[Value],
-    visit: &mut dyn FnMut(Row<'_>),
-) -> Result<()> {
-    let plan = ScanPlan {
-        table,
-        source: Source::PrimaryKey(&parts(key)),
-        payload: true,
-    };
-    snapshot.scan(&plan, &mut |row| {
-        visit(row);
-        ControlFlow::Break(())
-    })
-}
-
-/// The primary key of an object.
-///
-/// # Errors
-/// [`ErrorKind::Corrupt`] if its bytes are malformed, which verified ones are not.
-pub fn key_of(table: &Table, object: &Object) -> Result<Vec<Value>> {
-    let parts = table
-        .primary_key
-        .iter()
-        .map(|field| field_value(object.payload(), field));
-    let key: Result<Vec<Value>, _> = parts.map(|part| part.map(|part| part.to_value())).collect();
-    key.map_err(|_| corrupt(table, object.row_id()))
-}
-
-/// Fetches the object with a row id.
-///
-/// # Errors
-/// As [`fetch`].
-pub fn find(
-    snapshot: &mut dyn Snapshot,
-    table: &Table,
-    row_id: RowId,
-    origin: Origin,
-) -> Result<Option<Object>> {
-    one(snapshot, &by_row_id(table, &[row_id]), origin, Object::new)
-}
-
-/// As [`find`], but the object may lack required values.
-///
-/// # Errors
-/// As [`fetch`].
-pub(crate) fn find_incomplete(
-    snapshot: &mut dyn Snapshot,
-    table: &Table,
-    row_id: RowId,
-    origin: Origin,
-) -> Result<Option<Object>> {
-    one(
-        snapshot,
-        &by_row_id(table, &[row_id]),
-        origin,
-        Object::new_incomplete,
-    )
-}
-
-const fn by_row_id<'p>(table: &'p Table, row_ids: &'p [RowId]) -> ScanPlan<'p> {
-    ScanPlan {
-        table,
-        source: Source::RowIds(row_ids),
-        payload: true,
-    }
-}
-
-/// Fetches the objects with these row ids that exist, in their order. Of `control`, only
-/// [`Control::incomplete`] counts.
-///
-/// # Errors
-/// As [`fetch`].
-pub fn find_many(
-    snapshot: &mut dyn Snapshot,
-    table: &Table,
-    row_ids: &[RowId],
-    control: &Control,
-    origin: Origin,
-) -> Result<Vec<Object>> {
-    let plan = by_row_id(table, row_ids);
-    let mut batch = ObjectBatch::new(table, origin);
-    if control.incomplete {
-        batch.accept_incomplete();
-    }
-    let mut damaged = None;
-    snapshot.scan(
-        &plan,
-        &mut |row| match batch.push(row.row_id, row.payload) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => {
-                damaged = Some(corrupt_bytes(table, row.row_id, row.payload));
-                ControlFlow::Break(())
-            }
-        },
-    )?;
-    match damaged {
-        Some(error) => Err(error),
-        None => Ok(batch.finish()),
-    }
-}
-
-fn one(
-    snapshot: &mut dyn Snapshot,
-    plan: &ScanPlan<'_>,
-    origin: Origin,
-    verified: impl Fn(&Table, RowId, Origin, &[u8]) -> Result<Object, Malformed>,
-) -> Result<Option<Object>> {
-    let mut found = None;
-    snapshot.scan(plan, &mut |row| {
-        let object = verified(plan.table, row.row_id, origin, row.payload);
-        found = Some(object.map_err(|_| corrupt_bytes(plan.table, row.row_id, row.payload)));
-        ControlFlow::Break(())
-    })?;
-    found.transpose()
 }
 
 /// The error for a row with these bytes, which do not fit the schema, or share parts too often.

@@ -38,7 +38,7 @@ mod write;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use dflat_model::{RowId, Table};
+use dflat_model::{RowId, Table, ValueRef};
 
 use crate::error::{Error, ErrorKind, Result};
 pub use index::{
@@ -82,6 +82,14 @@ pub trait Backend: Send + Sync + 'static {
         Durability::Normal
     }
 
+    /// How many changes at once the engine should pass to
+    /// [`insert_many`](WriteTransaction::insert_many) and how many keys to
+    /// [`find_many`](Snapshot::find_many), if a handler submits as many. 1 if a call is cheap: then
+    /// the engine makes each change on its own.
+    fn batch_max(&self) -> usize {
+        1
+    }
+
     /// Calls `look` from now on whenever another process may have committed, and at least at
     /// intervals, on a thread of the backend. `look` finds out whether another process has
     /// committed, and does not wait for a writer. A look that fails is repeated, also if nothing
@@ -113,6 +121,39 @@ pub trait Snapshot: Send {
         plan: &ScanPlan<'_>,
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<()>;
+
+    /// Calls `visit` with the row of each of these primary keys that has one, with its payload and
+    /// the position of the key, in the order of the keys. A key without values, or with a NULL, has
+    /// no row. A backend whose calls are costly reads many rows in one call.
+    ///
+    /// # Errors
+    /// The errors of reading the file; rows already visited are valid.
+    fn find_many(
+        &mut self,
+        table: &Table,
+        keys: &[&[ValueRef<'_>]],
+        visit: &mut dyn FnMut(usize, Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        for (position, key) in keys.iter().enumerate() {
+            if key.is_empty() || key.iter().any(|part| part.is_null()) {
+                continue;
+            }
+            let plan = ScanPlan {
+                table,
+                source: Source::PrimaryKey(key),
+                payload: true,
+            };
+            let mut flow = ControlFlow::Continue(());
+            self.scan(&plan, &mut |row| {
+                flow = visit(position, row);
+                ControlFlow::Break(())
+            })?;
+            if flow.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
 
     /// Fixes the state that a pinned snapshot sees, as its first scan would, and returns the id of
     /// this state. A backend to which no other program can write may return one id for all states.
@@ -259,6 +300,25 @@ pub trait WriteTransaction: Snapshot {
     /// A conflict if another row has the key or a unique value; otherwise the errors of writing the
     /// file.
     fn insert(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError>;
+
+    /// Inserts rows one after the other, as [`insert`](Self::insert) does each, and returns as many
+    /// outcomes: a row that conflicts is not inserted, and the others are. A backend whose calls
+    /// are costly inserts many rows in one call.
+    ///
+    /// # Errors
+    /// The errors of writing the file.
+    fn insert_many(
+        &mut self,
+        table: &Table,
+        rows: &[RowWrite<'_>],
+    ) -> Result<Vec<Result<RowId, Conflict>>> {
+        let inserted = rows.iter().map(|row| match self.insert(table, row) {
+            Ok(row_id) => Ok(Ok(row_id)),
+            Err(WriteError::Conflict(conflict)) => Ok(Err(conflict)),
+            Err(WriteError::Failed(error)) => Err(error),
+        });
+        inserted.collect()
+    }
 
     /// Replaces a row. If `row` has no key, the key stays. Of the index entries only the given ones
     /// change; an entry that is [absent](EntryValues::Absent) is removed.

@@ -1,5 +1,7 @@
 //! Carries out one change inside a transaction.
 
+mod many;
+
 use dflat_model::{AutoKey, RowId, Table};
 
 use super::context::{Change, Outcome, Transaction, TransactionObject};
@@ -210,6 +212,10 @@ impl Transaction {
     }
 
     fn upsert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
+        if !self.has_begun() && self.batch_max() > 1 {
+            // A look-up before the write access is one that may have to be made again.
+            self.start_writing_anew();
+        }
         let has_read = self.has_begun();
         let mut found = self.find_by_key_of(table, payload)?;
         let is_same = |base: &Object| is_identity(table, base.payload(), payload);
@@ -233,6 +239,11 @@ impl Transaction {
             self.write(table, |stored_as, _| fit(table, stored_as, payload))?;
             return self.insert(table, payload);
         };
+        self.restore_over(table, base, payload)
+    }
+
+    /// Replaces a stored object with exactly these bytes.
+    fn restore_over(&self, table: &Table, base: Object, payload: &[u8]) -> Result<Outcome> {
         let row_id = base.row_id();
         self.write(table, |stored_as, access| {
             fit(table, stored_as, payload)?;

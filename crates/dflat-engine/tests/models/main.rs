@@ -52,7 +52,7 @@ mod fetch {
 }
 
 mod object {
-    pub(crate) use dflat_engine::object::{Malformed, TableView, Writer, verify};
+    pub(crate) use dflat_engine::object::{Malformed, Object, TableView, Writer, verify};
 }
 
 mod observe {

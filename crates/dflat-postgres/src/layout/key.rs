@@ -29,7 +29,6 @@ impl StoredKey {
     }
 
     /// The whole key.
-    #[cfg(test)]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -1,5 +1,6 @@
 //! Reads: scans of tables, and snapshots.
 
+mod find;
 mod lend;
 mod query;
 mod records;
@@ -7,6 +8,7 @@ mod scan;
 mod snapshot;
 mod states;
 
+pub(crate) use find::find_many;
 pub(crate) use records::records;
 pub(crate) use scan::{Access, scan};
 pub(crate) use snapshot::{PostgresSnapshot, whole};

@@ -113,3 +113,14 @@ pub(super) fn row_by_key(stored: &StoredTable, payload: bool) -> String {
         stored.relation
     )
 }
+
+/// The query of the rows with keys that have no NULL. It has one more column than others: the
+/// position of the key, counted from 1.
+pub(super) fn rows_by_keys(stored: &StoredTable) -> String {
+    format!(
+        "SELECT k.rowid, k.p, NULL::bytea, v.n \
+         FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS v(key, tie, n) \
+         JOIN {} k ON k.key = v.key AND k.tie = v.tie",
+        stored.relation
+    )
+}

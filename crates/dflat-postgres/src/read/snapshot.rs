@@ -7,10 +7,10 @@ use dflat_engine::storage::{
     IndexStates, Indexes, Records, Row, ScanPlan, Snapshot, StateId, View,
 };
 use dflat_engine::{Error, Result};
-use dflat_model::Table;
+use dflat_model::{Table, ValueRef};
 
 use super::scan::{Access, BEGIN_READ, scan};
-use super::{records, states};
+use super::{find_many, records, states};
 use crate::database::{Database, Known, read_created};
 use crate::failure::{failed, is_disconnected, shut_down};
 use crate::layout::{State, StoredTable};
@@ -184,6 +184,30 @@ impl Snapshot for PostgresSnapshot {
                 };
                 let scanned = scan(connection.get()?, Access::Open, &stored, plan, visit);
                 scanned.map_err(|failure| {
+                    if failure.is_removed {
+                        database.forget();
+                    }
+                    failure.error
+                })
+            },
+            || (),
+        )
+    }
+
+    fn find_many(
+        &mut self,
+        table: &Table,
+        keys: &[&[ValueRef<'_>]],
+        visit: &mut dyn FnMut(usize, Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.in_transaction(
+            |database, connection, known| {
+                let connection = connection.get()?;
+                let Some(stored) = database.find_table(connection, known, table)? else {
+                    return Ok(());
+                };
+                let found = find_many(connection, (table, &stored), keys, visit);
+                found.map_err(|failure| {
                     if failure.is_removed {
                         database.forget();
                     }

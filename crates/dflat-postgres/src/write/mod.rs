@@ -1,5 +1,6 @@
 //! Writes: the transaction of a server, and the statements that write rows with their entries.
 
+mod bulk;
 mod commit;
 mod create;
 mod pending;

@@ -9,14 +9,14 @@ use dflat_engine::storage::{
     StateId, WriteError, WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::{RowId, Table};
+use dflat_model::{RowId, Table, ValueRef};
 
 use super::pending::Pending;
 use super::statement::Kind;
 use crate::database::{Database, Known, read_table};
 use crate::failure::{failed, is_removed_table, shut_down};
 use crate::layout::{State, StoredTable};
-use crate::read::{Access, records, scan, states, whole};
+use crate::read::{Access, find_many, records, scan, states, whole};
 use crate::server::Connection;
 
 /// Records of this many bytes are sent before the commit, so that few are in memory.
@@ -238,6 +238,24 @@ impl Snapshot for PostgresTransaction {
         })
     }
 
+    fn find_many(
+        &mut self,
+        table: &Table,
+        keys: &[&[ValueRef<'_>]],
+        visit: &mut dyn FnMut(usize, Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let Some(stored) = self.find(table)? else {
+            return Ok(());
+        };
+        let stored = stored.clone();
+        let found = find_many(self.connection()?, (table, &stored), keys, visit);
+        self.settle()?;
+        found.map_err(|failure| {
+            self.is_lost |= failure.ends_transaction;
+            failure.error
+        })
+    }
+
     fn pin(&mut self) -> Result<StateId> {
         Ok(self.state.id())
     }
@@ -315,6 +333,14 @@ impl WriteTransaction for PostgresTransaction {
         self.write_row(Kind::Insert, table, row_id, row)?;
         self.stored(table)?.last_row_id = row_id.0;
         Ok(row_id)
+    }
+
+    fn insert_many(
+        &mut self,
+        table: &Table,
+        rows: &[RowWrite<'_>],
+    ) -> Result<Vec<Result<RowId, Conflict>>> {
+        self.insert_rows(table, rows)
     }
 
     fn update(

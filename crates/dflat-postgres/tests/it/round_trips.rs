@@ -108,6 +108,41 @@ fn updates_and_deletions_of_many_objects_take_few_round_trips() {
     });
 }
 
+#[test]
+fn new_objects_and_upserts_of_many_objects_take_few_round_trips() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let (distant, near) = distant();
+        let mut first = 0;
+        let trips = round_trips(&distant, |tx| {
+            first += 3_000;
+            let data = (first..first + 3_000).map(data);
+            let outcomes = tx.submit_many(data.map(ItemChangeRequest::creation));
+            outcomes
+                .into_iter()
+                .try_for_each(|outcome| outcome.map(drop))
+        });
+        assert!(trips < 40, "{trips} round trips");
+        assert_eq!(near.fetch::<Item>().count().unwrap(), 6_200);
+        let trips = round_trips(&distant, |tx| {
+            first += 100;
+            let data = (first..first + 1_000).map(|rank| ItemData {
+                size: first,
+                ..data(rank)
+            });
+            let outcomes = tx.submit_many(data.map(ItemChangeRequest::upsert));
+            outcomes
+                .into_iter()
+                .try_for_each(|outcome| outcome.map(drop))
+        });
+        assert!(trips < 40, "{trips} round trips");
+        let changed = near.fetch::<Item>().filter(Item::SIZE.ge(1));
+        assert_eq!(changed.count().unwrap(), 1_100);
+    });
+}
+
 /// The engine writes only to rows that it has found. If such a row is missing all the same, nothing
 /// of the transaction is kept.
 #[test]

@@ -43,8 +43,13 @@ impl Server {
 /// The server of this process; `None` if its programs are missing.
 pub(crate) fn server() -> Option<&'static Server> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
-    let server = SERVER.get_or_init(|| programs().map(|programs| certified(&programs)));
+    let server = SERVER.get_or_init(|| new_server(&[]));
     server.as_ref()
+}
+
+/// A new server with some settings; `None` if its programs are missing.
+pub(crate) fn new_server(settings: &[&str]) -> Option<Server> {
+    programs().map(|programs| certified(&programs, settings))
 }
 
 /// The roles that the server admits: `keyed` with a password, all others without one.
@@ -52,18 +57,20 @@ const ADMITTED: &str = "local all all trust\nhost all keyed 127.0.0.1/32 scram-s
      host all all 127.0.0.1/32 trust\n";
 
 /// Starts a server with a certificate.
-fn certified(programs: &Path) -> Server {
+fn certified(programs: &Path, settings: &[&str]) -> Server {
     let mut authority = String::new();
     let process = start(programs, |directory, is_root| {
         authority = certify(directory, is_root);
         let file = |name: &str| directory.join(name).display().to_string();
         fs::write(directory.join("hba.conf"), ADMITTED).unwrap();
-        vec![
+        let own = vec![
             format!("hba_file={}", file("hba.conf")),
             "ssl=on".to_owned(),
             format!("ssl_cert_file={}", file("server.crt")),
             format!("ssl_key_file={}", file("server.key")),
-        ]
+        ];
+        let settings = settings.iter().map(|setting| (*setting).to_owned());
+        own.into_iter().chain(settings).collect()
     });
     Server {
         port: process.port,

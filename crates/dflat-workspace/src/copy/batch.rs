@@ -2,11 +2,11 @@
 
 use dflat_engine::engine::{EngineSnapshot, PerformOptions};
 use dflat_engine::object::Object;
-use dflat_engine::transaction::Outcome;
+use dflat_engine::transaction::{Change, Outcome};
 use dflat_model::Table;
 
 use super::{BATCH_BYTES, Copied, OnConflict, WorkspaceCopy};
-use crate::{ErrorKind, Fetch, Operation, Result, Source, TransactionContext, Workspace};
+use crate::{ErrorKind, Fetch, Result, Source, TransactionContext, Workspace};
 
 /// Writes the objects of a table of the snapshot to the target, in the order in which they were
 /// inserted. `done` is called after each batch.
@@ -25,11 +25,7 @@ pub(super) fn write(
         }
         let options = PerformOptions { write_first: true };
         let added = to.perform_blocking([table.clone()], options, |context| {
-            let mut added = Copied::default();
-            for object in &batch {
-                put(copy, table, object, &context, &mut added)?;
-            }
-            Ok(added)
+            put(copy, table, &batch, &context)
         })?;
         copied.inserted += added.inserted;
         copied.replaced += added.replaced;
@@ -58,25 +54,30 @@ fn next_batch(
 fn put(
     copy: &WorkspaceCopy,
     table: &Table,
-    object: &Object,
+    batch: &[Object],
     context: &TransactionContext,
-    copied: &mut Copied,
-) -> Result<()> {
-    let payload = object.payload();
-    let operation = match copy.on_conflict {
-        OnConflict::Replace => Operation::Restore { payload },
-        OnConflict::Keep | OnConflict::Fail => Operation::Create { payload },
-    };
-    match context.submit(table, operation, None) {
-        Ok(Outcome::Inserted(_)) => copied.inserted += 1,
-        Ok(Outcome::Identity(_)) => copied.unchanged += 1,
-        Ok(_) => copied.replaced += 1,
-        Err(error)
-            if error.kind() == ErrorKind::AlreadyExists && copy.on_conflict == OnConflict::Keep =>
-        {
-            copied.kept += 1;
+) -> Result<Copied> {
+    let changes = batch.iter().map(|object| {
+        let payload = object.payload();
+        match copy.on_conflict {
+            OnConflict::Replace => Change::Restore { payload },
+            OnConflict::Keep | OnConflict::Fail => Change::Create { payload },
         }
-        Err(error) => return Err(error),
+    });
+    let mut copied = Copied::default();
+    for outcome in context.transaction().submit_many(table, changes) {
+        match outcome {
+            Ok(Outcome::Inserted(_)) => copied.inserted += 1,
+            Ok(Outcome::Identity(_)) => copied.unchanged += 1,
+            Ok(_) => copied.replaced += 1,
+            Err(error)
+                if error.kind() == ErrorKind::AlreadyExists
+                    && copy.on_conflict == OnConflict::Keep =>
+            {
+                copied.kept += 1;
+            }
+            Err(error) => return Err(error),
+        }
     }
-    Ok(())
+    Ok(copied)
 }

@@ -108,10 +108,7 @@ impl Source<'_> {
     /// As [`get`](Self::get).
     pub fn get_many(self, table: &Table, keys: &[KeyParts<'_>]) -> Result<Vec<Option<Object>>> {
         self.read(table, View::Pinned, |snapshot, origin| {
-            let found = keys
-                .iter()
-                .map(|key| fetch::get(snapshot, table, key, origin));
-            found.collect()
+            fetch::get_many(snapshot, table, keys, origin)
         })
     }
 }

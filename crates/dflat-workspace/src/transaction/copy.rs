@@ -1,12 +1,13 @@
 //! Copying the objects of one table into another, for instance to start a new version of a table.
 
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 
 use dflat_engine::engine::PerformOptions;
 use dflat_engine::fetch::{self, Control};
 use dflat_engine::object::{Object, Origin};
 use dflat_engine::transaction::{Change, Transaction};
-use dflat_model::{Cursor, Query, RowId, Table};
+use dflat_model::{Cursor, Query, RowId, Table, Value, key};
 
 use crate::{Error, ErrorKind, Result, Workspace};
 
@@ -113,31 +114,47 @@ impl TableCopy {
         let objects = transaction.read(&self.from, |snapshot, origin| {
             fetch::fetch(snapshot, &self.from, page, &Control::default(), origin)
         })?;
-        let mut done = CopyProgress::default();
+        let mut converted = Vec::with_capacity(objects.len());
         for object in &objects {
             convert(object, &mut |payload| {
-                if self.is_present(transaction, payload)? {
-                    done.present += 1;
-                } else {
-                    transaction.submit(&self.to, Change::Create { payload })?;
-                    done.copied += 1;
-                }
+                let whole = Object::new(&self.to, RowId(0), Origin::default(), payload);
+                converted.push(whole.map_err(|_| self.incomplete())?);
                 Ok(())
             })?;
         }
+        let done = self.put(transaction, &converted)?;
         let last = objects.last();
         let end = last.map(|last| fetch::cursor_of(&self.from, page, last));
         Ok((end.transpose()?, done))
     }
 
-    /// Whether the new table has an object with the key of this payload.
-    fn is_present(&self, transaction: &Transaction, payload: &[u8]) -> Result<bool> {
-        // An object that does not come from an engine is looked up by its key.
-        let object = Object::new(&self.to, RowId(0), Origin::default(), payload).map_err(|_| {
-            let name = &self.to.type_name;
-            let message = format!("copy a {name}: its values are incomplete");
-            Error::new(ErrorKind::InvalidArgument, message)
-        })?;
-        Ok(transaction.latest(&self.to, &object)?.is_some())
+    /// Writes the objects whose keys are not in the new table.
+    fn put(&self, transaction: &Transaction, objects: &[Object]) -> Result<CopyProgress> {
+        let payloads: Vec<&[u8]> = objects.iter().map(Object::payload).collect();
+        let present = transaction.have_keys_of(&self.to, &payloads)?;
+        let mut keys = HashSet::new();
+        let mut absent = Vec::new();
+        for (object, is_present) in objects.iter().zip(present) {
+            // Two objects may have been given one key.
+            let key: Vec<Value> = fetch::key_of(&self.to, object)?;
+            let key = key::encode(key.iter().map(Value::as_ref));
+            if !is_present && keys.insert(key) {
+                absent.push(object.payload());
+            }
+        }
+        let copied = absent.len() as u64;
+        let changes = absent.into_iter().map(|payload| Change::Create { payload });
+        let outcomes = transaction.submit_many(&self.to, changes).into_iter();
+        outcomes.collect::<Result<Vec<_>>>()?;
+        Ok(CopyProgress {
+            copied,
+            present: objects.len() as u64 - copied,
+        })
+    }
+
+    fn incomplete(&self) -> Error {
+        let name = &self.to.type_name;
+        let message = format!("copy a {name}: its values are incomplete");
+        Error::new(ErrorKind::InvalidArgument, message)
     }
 }

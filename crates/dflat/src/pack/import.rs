@@ -65,43 +65,47 @@ impl Workspace {
             if batch.is_empty() {
                 return Ok(imported);
             }
-            let done = self.perform_changes_blocking_retrying([T::TABLE], |tx| {
-                let mut done = Imported::default();
-                for object in &batch {
-                    match put(tx, object, on_conflict)? {
-                        true => done.written += 1,
-                        false => done.kept += 1,
-                    }
-                }
-                Ok(done)
-            })?;
+            let done = self
+                .perform_changes_blocking_retrying([T::TABLE], |tx| put(tx, &batch, on_conflict))?;
             imported.written += done.written;
             imported.kept += done.kept;
         }
     }
 }
 
-/// Writes an object. Returns whether it was written.
-fn put<T: Object>(tx: &TransactionContext, object: &T, on_conflict: OnConflict) -> Result<bool> {
-    // The deletion is not submitted. It tells whether the workspace has an object with the key.
-    let is_present =
-        on_conflict != OnConflict::Replace && ChangeRequest::deletion(tx, object)?.is_some();
-    match (is_present, on_conflict) {
-        (true, OnConflict::Keep) => Ok(false),
-        (true, OnConflict::Fail) => {
-            let message = format!(
-                "cannot import {}: the workspace has an object with the primary key {}; import \
-                 with `OnConflict::Keep` or `OnConflict::Replace`",
-                T::TABLE.type_name,
-                key_of(object)
-            );
-            Err(Error::new(ErrorKind::AlreadyExists, message))
-        }
-        _ => {
-            tx.submit(ChangeRequest::restoration(object))?;
-            Ok(true)
-        }
+/// Writes objects whose keys differ.
+fn put<T: Object>(
+    tx: &TransactionContext,
+    batch: &[T],
+    on_conflict: OnConflict,
+) -> Result<Imported> {
+    let payloads: Vec<&[u8]> = batch
+        .iter()
+        .map(|object| object.handle().payload())
+        .collect();
+    let present = match on_conflict {
+        OnConflict::Replace => vec![false; batch.len()],
+        OnConflict::Keep | OnConflict::Fail => tx.have_keys_of::<T>(&payloads)?,
+    };
+    let mut present = present.into_iter().zip(batch);
+    if on_conflict == OnConflict::Fail
+        && let Some((_, object)) = present.clone().find(|(is_present, _)| *is_present)
+    {
+        let message = format!(
+            "cannot import {}: the workspace has an object with the primary key {}; import with \
+             `OnConflict::Keep` or `OnConflict::Replace`",
+            T::TABLE.type_name,
+            key_of(object)
+        );
+        return Err(Error::new(ErrorKind::AlreadyExists, message));
     }
+    let absent = present.by_ref().filter(|(is_present, _)| !is_present);
+    let outcomes = tx.submit_many(absent.map(|(_, object)| ChangeRequest::restoration(object)));
+    let written = outcomes.into_iter().collect::<Result<Vec<_>>>()?.len() as u64;
+    Ok(Imported {
+        written,
+        kept: batch.len() as u64 - written,
+    })
 }
 
 /// The primary key of an object, for a message.

@@ -221,6 +221,58 @@ impl<T: Object> ChangeRequest<T> {
             Made::Identity => UpdatedObject::Identity(object),
         })
     }
+
+    /// Encodes the request.
+    pub(super) fn encoded(self) -> Result<Encoded> {
+        let Self { data, target } = self;
+        let payload = match &target.kind {
+            Kind::Deletion(_) => Vec::new(),
+            Kind::Restoration(object) => object.payload().to_vec(),
+            Kind::Creation | Kind::Upsert | Kind::Update(_) => {
+                let encode = |encoder: &mut Encoder<'_>| data.encode(encoder);
+                let table = Stored::<T>::TABLE;
+                Writer::with_kept(|writer| {
+                    encode_named(writer, table, &encode).map(<[u8]>::to_vec)
+                })?
+            }
+        };
+        Ok(Encoded {
+            kind: target.kind,
+            seen: target.seen,
+            payload,
+        })
+    }
+}
+
+/// A request that was encoded.
+pub(super) struct Encoded {
+    kind: Kind,
+    pub(super) seen: Option<Handle>,
+    payload: Vec<u8>,
+}
+
+impl Encoded {
+    pub(super) fn change(&self) -> Change<'_> {
+        let payload = self.payload.as_slice();
+        match &self.kind {
+            Kind::Creation => Change::Create { payload },
+            Kind::Upsert => Change::Upsert { payload },
+            Kind::Restoration(_) => Change::Restore { payload },
+            Kind::Update(base) => Change::Update {
+                base: base.clone(),
+                payload,
+            },
+            Kind::Deletion(base) => Change::Delete { base: base.clone() },
+        }
+    }
+
+    /// Submits the request on its own.
+    pub(super) fn submit(&self, table: &Table, transaction: &Transaction) -> Result<Outcome> {
+        if let Some(seen) = &self.seen {
+            transaction.check_unchanged(table, seen)?;
+        }
+        transaction.submit(table, self.change())
+    }
 }
 
 /// The outcome of a request, before its object gets a type.

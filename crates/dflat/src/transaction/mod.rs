@@ -3,11 +3,12 @@
 mod change_request;
 mod handle;
 pub(crate) mod own_error;
+mod submit_many;
 mod write_by_query;
 
 use std::fmt;
 
-use dflat_engine::transaction::TransactionObject;
+use dflat_engine::transaction::{Outcome, TransactionObject};
 use dflat_model::RowId;
 
 use crate::fetch;
@@ -288,6 +289,13 @@ impl TransactionContext {
         fetch::get_many(self.inner.source(), keys)
     }
 
+    /// Whether there is an object with the primary key of each payload.
+    #[cfg(feature = "pack")]
+    pub(crate) fn have_keys_of<T: Object>(&self, payloads: &[&[u8]]) -> Result<Vec<bool>> {
+        let transaction = self.inner.transaction();
+        transaction.have_keys_of(Stored::<T>::TABLE, payloads)
+    }
+
     /// The latest state of an object.
     pub(crate) fn latest<T: Object>(&self, object: &T) -> Result<Option<TransactionObject>> {
         let transaction = self.inner.transaction();
@@ -323,6 +331,17 @@ pub enum UpdatedObject<T> {
     Identity(T),
     /// The object with this row id is deleted.
     Deleted(RowId),
+}
+
+impl<T: Object> UpdatedObject<T> {
+    fn of(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Inserted(object) => Self::Inserted(T::from_handle(object)),
+            Outcome::Updated(object) => Self::Updated(T::from_handle(object)),
+            Outcome::Identity(object) => Self::Identity(T::from_handle(object)),
+            Outcome::Deleted(row_id) => Self::Deleted(row_id),
+        }
+    }
 }
 
 impl<T> UpdatedObject<T> {

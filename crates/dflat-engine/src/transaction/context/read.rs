@@ -1,12 +1,14 @@
 //! The reads of a transaction: from the committed state, from the writes of its commit group, or
 //! from its own writes.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use dflat_model::{CommitSeq, Query, Table, Value};
+use dflat_model::{CommitSeq, Query, Table, Value, ValueRef};
 
 use super::super::group::{OpenGroup, ReadBase};
 use super::super::replay::overtaken;
+use super::super::row::key_parts;
 use super::{Stage, Transaction, TransactionObject};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{self, Control};
@@ -31,6 +33,27 @@ impl Transaction {
     pub fn get(&self, table: &Table, key: &[Value]) -> Result<Option<Object>> {
         self.read(table, |snapshot, origin| {
             fetch::get(snapshot, table, &fetch::parts(key), origin)
+        })
+    }
+
+    /// Whether there is an object with the primary key of each of these payloads, the transaction's
+    /// own changes included.
+    ///
+    /// # Errors
+    /// As [`Transaction::fetch`].
+    pub fn have_keys_of(&self, table: &Table, payloads: &[&[u8]]) -> Result<Vec<bool>> {
+        let keys = payloads.iter().map(|payload| key_parts(table, payload));
+        let keys = keys.collect::<Result<Vec<_>>>()?;
+        let keys: Vec<&[ValueRef<'_>]> = keys.iter().map(|key| key.as_slice()).collect();
+        self.read(table, |snapshot, _| {
+            let mut found = vec![false; keys.len()];
+            snapshot.find_many(table, &keys, &mut |position, _| {
+                if let Some(found) = found.get_mut(position) {
+                    *found = true;
+                }
+                ControlFlow::Continue(())
+            })?;
+            Ok(found)
         })
     }
 

@@ -168,6 +168,24 @@ impl Groups {
         self.shared.outlet.hand_over();
     }
 
+    /// Commits the finished members if the writing transaction is about to write so many rows that
+    /// it goes on alone: it has fewer rows to write again now than afterwards.
+    pub(super) fn make_room(&self, rows: usize) {
+        let would_exceed = self.lock().would_exceed_group(rows);
+        if would_exceed {
+            self.go_alone();
+        }
+    }
+
+    /// Keeps ranges of the rows that the writing transaction has inserted, if it lists many and
+    /// can.
+    pub(super) fn shorten_lists(&self) {
+        let mut open = self.lock();
+        if open.lists_many() {
+            open.extend_ranges(|table| self.is_observed(table));
+        }
+    }
+
     /// The open commit group with a transaction of the backend, for the writing transaction to go
     /// on.
     #[inline]

@@ -83,6 +83,11 @@ impl UsedRowIds {
         }
     }
 
+    /// Whether objects of a table were inserted and never committed.
+    pub(in super::super) fn has(&self, table: &Table) -> bool {
+        self.0.iter().any(|(name, _)| *name == table.name)
+    }
+
     /// The row id to use instead of `row_id`; `None` if no object that was never committed can have
     /// had `row_id`.
     pub(in super::super) fn instead_of(&self, table: &Table, row_id: RowId) -> Option<RowId> {
@@ -322,6 +327,22 @@ impl OpenGroup {
             return Some(SizeLimit::Group);
         }
         (listed > 0 && listed % LISTED_MAX == 0).then_some(SizeLimit::List)
+    }
+
+    /// Whether the writing transaction would be too large, with this many rows more, to keep
+    /// finished members waiting.
+    pub(super) fn would_exceed_group(&self, rows: usize) -> bool {
+        let listed = self
+            .writing
+            .as_ref()
+            .map(|writing| writing.changes.listed());
+        !self.members.is_empty() && listed.unwrap_or(0) + rows >= ROWS_TOGETHER
+    }
+
+    /// Whether the writing transaction is too large for a list of all rows that it inserts.
+    pub(super) fn lists_many(&self) -> bool {
+        let writing = self.writing.as_ref();
+        writing.is_some_and(|writing| writing.changes.listed() >= LISTED_MAX)
     }
 
     /// If the writing transaction is alone in its commit, keeps only ranges of the rows that it has

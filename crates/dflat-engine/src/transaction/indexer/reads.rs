@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use dflat_model::Table;
+use dflat_model::{Table, ValueRef};
 
 use super::Indexer;
 use crate::error::Result;
@@ -127,6 +127,15 @@ impl Snapshot for IndexingSnapshot<'_> {
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         self.snapshot.scan(plan, visit)
+    }
+
+    fn find_many(
+        &mut self,
+        table: &Table,
+        keys: &[&[ValueRef<'_>]],
+        visit: &mut dyn FnMut(usize, Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.snapshot.find_many(table, keys, visit)
     }
 
     fn pin(&mut self) -> Result<StateId> {

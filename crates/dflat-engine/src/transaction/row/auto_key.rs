@@ -38,23 +38,67 @@ pub(in super::super) fn with_auto_key(
     storage: &mut dyn Snapshot,
     payload: &[u8],
 ) -> Result<Vec<u8>> {
-    let [Field { steps, .. }] = table.primary_key.as_ref() else {
-        return Err(unreadable(table));
-    };
-    let [Step::Field(voffset)] = steps.as_ref() else {
-        return Err(unreadable(table));
-    };
+    let voffset = voffset_of(table)?;
     let assigned = match auto {
         AutoKey::Increasing => {
             let key = next_key(table, storage)?;
-            assign(&table.types, payload, *voffset, Assigned::Number(key))
+            assign(&table.types, payload, voffset, Assigned::Number(key))
         }
         AutoKey::UuidV7 => {
             let key = new_uuid(table)?;
-            assign(&table.types, payload, *voffset, Assigned::Text(&key))
+            assign(&table.types, payload, voffset, Assigned::Text(&key))
         }
     };
     assigned.map_err(|_| unreadable(table))
+}
+
+/// The slot of the key's field.
+fn voffset_of(table: &Table) -> Result<u16> {
+    let [Field { steps, .. }] = table.primary_key.as_ref() else {
+        return Err(unreadable(table));
+    };
+    match steps.as_ref() {
+        [Step::Field(voffset)] => Ok(*voffset),
+        _ => Err(unreadable(table)),
+    }
+}
+
+/// The payloads of new objects with the keys that the library assigns, as [`with_auto_key`] assigns
+/// each if the one before it was inserted.
+///
+/// # Errors
+/// The errors of reading the key index. [`ErrorKind::KeysExhausted`] is the outcome of single
+/// objects.
+pub(in super::super) fn with_auto_keys<'p>(
+    table: &Table,
+    auto: AutoKey,
+    storage: &mut dyn Snapshot,
+    payloads: impl Iterator<Item = &'p [u8]>,
+) -> Result<Vec<Result<Vec<u8>>>> {
+    let voffset = voffset_of(table)?;
+    let mut next = match auto {
+        AutoKey::Increasing => next_key(table, storage),
+        AutoKey::UuidV7 => Ok(0),
+    };
+    let assigned = payloads.map(|payload| {
+        let text;
+        let assigned = match auto {
+            AutoKey::Increasing => {
+                let key = next.clone()?;
+                next = match key {
+                    LARGEST => Err(exhausted(table, LARGEST)),
+                    key => Ok(key + 1),
+                };
+                Assigned::Number(key)
+            }
+            AutoKey::UuidV7 => {
+                text = new_uuid(table)?;
+                Assigned::Text(&text)
+            }
+        };
+        assign(&table.types, payload, voffset, assigned).map_err(|_| unreadable(table))
+    });
+    Ok(assigned.collect())
 }
 
 /// The key after the largest one in the table, those of other programs included.

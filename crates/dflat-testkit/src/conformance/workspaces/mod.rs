@@ -1,6 +1,14 @@
 //! Laws of workspaces: schemas of several versions, endings and counts.
 
 laws! { ($) workspaces_laws of workspaces;
+    copying {
+        table_copy_has_every_object
+        table_copy_skips_present_keys
+        failed_table_copy_resumes_where_it_ended
+        table_copy_takes_turns_with_transactions
+        table_copy_does_not_overwrite_a_unique_value
+        table_copy_inside_a_handler_is_refused
+    }
     restoring {
         object_restored_by_older_code_keeps_what_newer_code_wrote
         data_of_an_object_lacks_what_a_restored_object_keeps

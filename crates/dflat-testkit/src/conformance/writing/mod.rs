@@ -34,6 +34,12 @@ laws! { ($) writing_laws of writing;
         row_ids_increase_and_are_never_reused
         large_objects_are_kept
     }
+    submit_many {
+        random_changes_at_once_have_the_outcomes_of_single_ones
+        keys_are_assigned_to_many_objects_as_to_single_ones
+        thousands_of_objects_are_created_at_once
+        many_changes_in_an_aborted_transaction_leave_nothing
+    }
     retrying {
         retrying_forms_run_a_handler_once_if_no_other_process_commits
         blocking_retrying_transaction_fails_like_any_other
@@ -73,14 +79,6 @@ laws! { ($) writing_laws of writing;
         a_conflict_undoes_the_whole_write_and_the_transaction_goes_on
         writes_by_query_make_the_deliveries_of_single_writes
         write_by_query_of_an_undeclared_type_is_refused
-    }
-    copying {
-        table_copy_has_every_object
-        table_copy_skips_present_keys
-        failed_table_copy_resumes_where_it_ended
-        table_copy_takes_turns_with_transactions
-        table_copy_does_not_overwrite_a_unique_value
-        table_copy_inside_a_handler_is_refused
     }
     transactions {
         handlers_may_hold_a_quarter_of_a_megabyte
