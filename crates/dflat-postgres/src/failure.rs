@@ -18,6 +18,12 @@ pub(crate) fn failed(operation: impl Display, error: tokio_postgres::Error) -> E
         message.push_str("; ");
         message.push_str(hint);
     }
+    if kind == ErrorKind::Unsupported {
+        message.push_str(
+            "; a pool between the program and the server gives one session to several connections, \
+             and must have `pool_mode = session`",
+        );
+    }
     if *db.code() == SqlState::LOCK_NOT_AVAILABLE {
         message.push_str("; another transaction wrote for longer than the busy timeout");
     }
@@ -42,6 +48,11 @@ fn kind_of(code: &SqlState) -> ErrorKind {
         SqlState::INVALID_PASSWORD
         | SqlState::INVALID_AUTHORIZATION_SPECIFICATION
         | SqlState::INVALID_CATALOG_NAME => ErrorKind::InvalidArgument,
+        // The library's own sessions have what they prepare and declare.
+        SqlState::INVALID_SQL_STATEMENT_NAME
+        | SqlState::DUPLICATE_PSTATEMENT
+        | SqlState::INVALID_CURSOR_NAME
+        | SqlState::DUPLICATE_CURSOR => ErrorKind::Unsupported,
         SqlState::IO_ERROR => ErrorKind::Io,
         _ => ErrorKind::Backend,
     }

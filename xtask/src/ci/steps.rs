@@ -226,9 +226,13 @@ const SANITIZE: &str = "folder=$(mktemp -d) && echo 'int main(void) { return 0; 
 /// Finds the programs of PostgreSQL where Debian has them, or on the path.
 const POSTGRES: &str = "ls /usr/lib/postgresql/*/bin/initdb || command -v initdb";
 
+/// Finds the pool of connections in the same way.
+const POOL: &str = "ls /usr/sbin/pgbouncer || command -v pgbouncer";
+
 /// Google's schema compiler, with which `dflatc` is compared; a tracer for the system calls of
-/// readers; what the tests of the C interface use; the system's SQLite; and a server.
-const TOOLS: [Tool; 7] = [
+/// readers; what the tests of the C interface use; the system's SQLite; and a server with a pool of
+/// connections before it.
+const TOOLS: [Tool; 8] = [
     Tool {
         program: "flatc",
         check: &["--version"],
@@ -270,6 +274,12 @@ const TOOLS: [Tool; 7] = [
         check: &["-c", POSTGRES],
         package: "postgresql",
         variable: "DFLAT_REQUIRE_POSTGRES",
+    },
+    Tool {
+        program: "sh",
+        check: &["-c", POOL],
+        package: "pgbouncer",
+        variable: "DFLAT_REQUIRE_PGBOUNCER",
     },
 ];
 

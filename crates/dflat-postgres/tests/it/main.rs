@@ -13,6 +13,7 @@ mod copies;
 mod cuts;
 mod engines;
 mod page;
+mod pooler;
 mod process;
 mod proxy;
 mod round_trips;

@@ -119,6 +119,17 @@ fn programs_of_the_page_run() {
                        table_schema = 'dflat' AND table_name = 'post' ORDER BY ordinal_position";
         let columns = sql(server().unwrap(), columns).unwrap().concat();
         assert_eq!(columns, ["rowid", "key", "tie", "rest", "p"]);
+        // The queries for administrators run, and have rows.
+        let queries = PAGE.split("```sql\n").skip(1);
+        let queries = queries.map(|rest| rest.split("```").next().unwrap());
+        let queries: Vec<&str> = queries
+            .filter(|query| query.starts_with("SELECT"))
+            .collect();
+        assert_eq!(queries.len(), 5);
+        for query in queries {
+            let rows = sql(server().unwrap(), query).unwrap();
+            assert!(!rows.is_empty(), "{query}");
+        }
     });
 }
 

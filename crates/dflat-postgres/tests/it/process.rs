@@ -2,6 +2,7 @@
 //!
 //! The tests of the command line use this file, too.
 
+use std::ffi::{OsStr, OsString};
 use std::net::TcpListener;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
@@ -13,7 +14,7 @@ use std::{env, fs, thread};
 /// The folder of each version's programs on Debian and its descendants.
 const VERSIONS: &str = "/usr/lib/postgresql";
 
-/// Starts the server, and ends it when the standard input ends: when the process of the tests has
+/// Starts a program, and ends it when the standard input ends: when the process of the tests has
 /// ended. Then removes its directory.
 const SUPERVISE: &str = "directory=$1; shift; \"$@\" & server=$!; read -r line; \
      kill -INT $server; wait $server; rm -rf \"$directory\"";
@@ -21,13 +22,72 @@ const SUPERVISE: &str = "directory=$1; shift; \"$@\" & server=$!; read -r line; 
 /// The user of the server if the tests run as root, as whom a server refuses to run.
 pub(crate) const UNPRIVILEGED: u32 = 65_534;
 
-/// A server that runs.
+/// A server, or another program, that runs.
 pub(crate) struct Process {
     pub(crate) directory: PathBuf,
     /// Its port on this machine.
     pub(crate) port: u16,
     /// Its standard input keeps the server running.
     _supervisor: Child,
+}
+
+impl Process {
+    /// Starts a program in a directory of its own. `arguments` makes files there, and returns the
+    /// arguments; it is told whether the program runs as another user.
+    pub(crate) fn supervised(
+        program: &Path,
+        port: u16,
+        arguments: impl FnOnce(&Path, bool) -> Vec<OsString>,
+    ) -> Self {
+        let directory = tempfile::Builder::new()
+            .prefix("dflat-pg")
+            .tempdir()
+            .unwrap()
+            .keep();
+        // Only root may give a directory away.
+        let is_root = chown(&directory, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).is_ok();
+        let arguments = arguments(&directory, is_root);
+        let errors = fs::File::create(directory.join("errors")).unwrap();
+        let supervisor = command("sh", is_root)
+            .args(["-c", SUPERVISE, "sh"])
+            .arg(&directory)
+            .arg(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(errors)
+            .current_dir(&directory)
+            .spawn()
+            .unwrap();
+        Self {
+            directory,
+            port,
+            _supervisor: supervisor,
+        }
+    }
+
+    /// Waits until `is_ready`.
+    pub(crate) fn wait_until(&self, is_ready: impl Fn(&str) -> bool) {
+        let began = Instant::now();
+        loop {
+            let errors = fs::read_to_string(self.directory.join("errors")).unwrap_or_default();
+            if is_ready(&errors) {
+                return;
+            }
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "the program does not start: {errors}"
+            );
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// A port of this machine. Another program may take it before it is used; then a server does not
+/// start.
+pub(crate) fn free_port() -> u16 {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+    free.unwrap().port()
 }
 
 /// The folder with `initdb` and `postgres`, of the latest version; `None` if they are missing.
@@ -51,7 +111,7 @@ pub(crate) fn programs() -> Option<PathBuf> {
 }
 
 /// A command that runs as an unprivileged user.
-fn command(program: impl AsRef<std::ffi::OsStr>, is_root: bool) -> Command {
+fn command(program: impl AsRef<OsStr>, is_root: bool) -> Command {
     let mut command = Command::new(program);
     if is_root {
         command.uid(UNPRIVILEGED).gid(UNPRIVILEGED);
@@ -62,17 +122,37 @@ fn command(program: impl AsRef<std::ffi::OsStr>, is_root: bool) -> Command {
 /// Starts a server. `options` makes files in its directory, and returns further settings; it is
 /// told whether the server runs as another user.
 pub(crate) fn start(programs: &Path, options: impl FnOnce(&Path, bool) -> Vec<String>) -> Process {
-    let directory = tempfile::Builder::new()
-        .prefix("dflat-pg")
-        .tempdir()
-        .unwrap()
-        .keep();
-    // Only root may give a directory away.
-    let is_root = chown(&directory, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).is_ok();
-    let data = directory.join("data");
+    let port = free_port();
+    let server = Process::supervised(&programs.join("postgres"), port, |directory, is_root| {
+        let data = directory.join("data");
+        initialize(programs, &data, is_root);
+        let fixed = [
+            "listen_addresses=127.0.0.1",
+            "fsync=off",
+            "full_page_writes=off",
+            "max_connections=300",
+            "shared_buffers=64MB",
+        ];
+        let fixed = fixed.map(str::to_owned).into_iter();
+        let options = fixed.chain(options(directory, is_root));
+        let mut arguments: Vec<OsString> = vec!["-D".into(), data.into()];
+        arguments.extend(["-k".into(), directory.into(), "-p".into()]);
+        arguments.push(port.to_string().into());
+        for option in options {
+            arguments.extend(["-c".into(), option.into()]);
+        }
+        arguments
+    });
+    let socket = server.directory.join(format!(".s.PGSQL.{port}"));
+    server.wait_until(|log| socket.exists() && log.contains("ready to accept connections"));
+    server
+}
+
+/// Makes the files of a server.
+fn initialize(programs: &Path, data: &Path, is_root: bool) {
     let made = command(programs.join("initdb"), is_root)
         .arg("-D")
-        .arg(&data)
+        .arg(data)
         .args([
             "-U",
             "dflat",
@@ -83,51 +163,8 @@ pub(crate) fn start(programs: &Path, options: impl FnOnce(&Path, bool) -> Vec<St
             "UTF8",
             "--locale=C",
         ])
-        .current_dir(&directory)
+        .current_dir(data.parent().unwrap())
         .output()
         .unwrap();
     assert!(made.status.success(), "{made:?}");
-    let options = options(&directory, is_root);
-    // Another program may take the port in between; then the server does not start.
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-    let port = port.unwrap().port();
-    let log = fs::File::create(directory.join("log")).unwrap();
-    let supervisor = command("sh", is_root)
-        .args(["-c", SUPERVISE, "sh"])
-        .arg(&directory)
-        .arg(programs.join("postgres"))
-        .arg("-D")
-        .arg(&data)
-        .arg("-k")
-        .arg(&directory)
-        .arg("-p")
-        .arg(port.to_string())
-        .args(["-c", "listen_addresses=127.0.0.1"])
-        .args(["-c", "fsync=off", "-c", "full_page_writes=off"])
-        .args(["-c", "max_connections=300", "-c", "shared_buffers=64MB"])
-        .args(options.iter().flat_map(|option| ["-c", option]))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(log)
-        .current_dir(&directory)
-        .spawn()
-        .unwrap();
-    let server = Process {
-        directory,
-        port,
-        _supervisor: supervisor,
-    };
-    let began = Instant::now();
-    let socket = server.directory.join(format!(".s.PGSQL.{port}"));
-    loop {
-        let log = fs::read_to_string(server.directory.join("log")).unwrap_or_default();
-        if socket.exists() && log.contains("ready to accept connections") {
-            return server;
-        }
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "the server does not start: {log}"
-        );
-        thread::sleep(Duration::from_millis(10));
-    }
 }
