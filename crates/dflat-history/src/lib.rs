@@ -13,10 +13,12 @@
 //!
 //! The [steps] of a history are the change records of the transactions on versioned types. They
 //! need no tree. Going back over them gives the states of the [past]. [Commits](commits) name
-//! states, and have their trees; [compare] has the differences of two states.
+//! states, and have their trees; [compare] has the differences of two states, and
+//! [branches] gives the tables the objects of a commit.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod branches;
 pub mod chunk;
 pub mod commits;
 pub mod compare;

@@ -13,7 +13,7 @@ use crate::storage::{RowWrite, WriteTransaction};
 
 impl Transaction {
     /// Takes the write access, prepares a table for writing, and reads the state that the
-    /// transaction writes to. `read` must not call user code, and writes at most to the history.
+    /// transaction writes to. `read` must not call user code, and writes nothing.
     ///
     /// # Errors
     /// [`ErrorKind::UndeclaredType`] for a table that was not declared; otherwise as `read`. Most
@@ -25,6 +25,25 @@ impl Transaction {
     ) -> Result<R> {
         self.admit("read", table)?;
         self.write(table, |_, access| read(access.writer))
+    }
+
+    /// As [`read_to_write`](Self::read_to_write), but `write` may write to the history. No other
+    /// transaction shares the commit, because these writes could not be written again with it. The
+    /// transaction must have begun with write access.
+    ///
+    /// # Errors
+    /// As [`read_to_write`](Self::read_to_write). An error of `write` loses the transaction.
+    pub fn write_history<R>(
+        &self,
+        table: &Table,
+        write: impl FnOnce(&mut dyn WriteTransaction) -> Result<R>,
+    ) -> Result<R> {
+        self.admit("write the history of", table)?;
+        self.write(table, |_, access| {
+            *access.has_more = true;
+            write(access.writer)
+        })
+        .inspect_err(|error| self.lose(error))
     }
 
     /// Sets a row to exactly these bytes, or deletes it. A row that does not exist is inserted

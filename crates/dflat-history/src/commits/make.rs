@@ -38,7 +38,7 @@ impl Base {
     fn of(commit: &Commit, head: &Head) -> Self {
         let tables = commit.tables.iter();
         Self {
-            place: place_of(head),
+            place: head.place(),
             roots: tables
                 .map(|table| (table.name.clone(), table.root))
                 .collect(),
@@ -48,14 +48,6 @@ impl Base {
     fn has(&self, tables: &[Table]) -> bool {
         let mut tables = tables.iter();
         tables.all(|table| self.roots.contains_key(table.name.as_ref()))
-    }
-}
-
-/// The place of the head's commit.
-const fn place_of(head: &Head) -> Place {
-    Place {
-        step: Some(head.step),
-        commit: head.commit,
     }
 }
 
@@ -81,7 +73,7 @@ pub fn commit(engine: &Engine, tables: &[Table], label: Option<&str>) -> Result<
     let options = PerformOptions { write_first: true };
     let handler = |transaction: &Rc<Transaction>| {
         prepare(transaction, tables)?;
-        transaction.read_to_write(first, |writer| {
+        transaction.write_history(first, |writer| {
             let base = base.as_ref();
             let made = Made {
                 engine,
@@ -111,7 +103,7 @@ fn needs_all(engine: &Engine, tables: &[Table]) -> Result<bool> {
     let mut rows = 0;
     let mut steps = Backwards::below(None);
     while let Some(step) = steps.next(&mut &*engine)?
-        && !place_of(&head).is_at(&step)
+        && !head.place().is_at(&step)
         && rows <= ROWS_MAX
     {
         rows += rows_of(&step)?.values().map(Vec::len).sum::<usize>();
@@ -146,19 +138,25 @@ fn build(engine: &Engine, tables: &[Table], (store, trees): (&FileStore, &Trees)
 fn write_nodes(engine: &Engine, table: &Table, store: &FileStore) -> Result<()> {
     let options = PerformOptions { write_first: true };
     let handler = |transaction: &Rc<Transaction>| {
-        transaction.read_to_write(table, |writer| store.write(writer))
+        transaction.write_history(table, |writer| store.write(writer))
     };
     engine.perform_here([table.clone()], options, handler, |_| ())
 }
 
 /// The id of the latest step; 0 without steps.
-fn latest(snapshot: &mut dyn Snapshot) -> Result<StepId> {
+///
+/// # Errors
+/// The errors of reading.
+pub(crate) fn latest(snapshot: &mut dyn Snapshot) -> Result<StepId> {
     let step = Backwards::below(None).next(snapshot)?;
     Ok(step.map_or(StepId(0), |step| step.id))
 }
 
 /// The steps since a place: their number and their hash.
-fn closed(snapshot: &mut dyn Snapshot, place: &Place) -> Result<(u64, Address)> {
+///
+/// # Errors
+/// The errors of reading.
+pub(crate) fn closed(snapshot: &mut dyn Snapshot, place: &Place) -> Result<(u64, Address)> {
     let (mut count, mut hash) = (0, Address::of(b""));
     let mut steps = Backwards::below(None);
     while let Some(step) = steps.next(snapshot)?
@@ -197,7 +195,7 @@ impl Made<'_> {
     ) -> Result<CommitId> {
         let head = refs::head(writer)?;
         let parent = head.commit.map(|id| load(writer, id)).transpose()?;
-        let (steps, steps_hash) = closed(writer, &place_of(&head))?;
+        let (steps, steps_hash) = closed(writer, &head.place())?;
         if let Some(parent) = &parent
             && steps == 0
             && parent.tables.len() == self.tables.len()

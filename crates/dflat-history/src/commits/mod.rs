@@ -19,7 +19,9 @@ pub use commit::{Commit, CommitTable};
 pub use content::Content;
 pub use log::{CommitLog, find, load, place};
 pub use make::commit;
-pub use refs::{Head, MAIN, head};
+pub(crate) use make::{closed, latest};
+pub use refs::{Branch, Head, MAIN, branches, head};
+pub(crate) use refs::{delete_branch, put_branch, put_head, tip};
 pub use store::FileStore;
 
 pub use crate::steps::CommitId;

@@ -6,6 +6,7 @@ use dflat_engine::storage::{NamedTable, Snapshot, StepId, WriteTransaction};
 use dflat_engine::{Error, ErrorKind, Result};
 
 use super::bytes::Input;
+use crate::past::Place;
 use crate::steps::CommitId;
 
 /// The branch of a file without another one.
@@ -23,7 +24,28 @@ pub struct Head {
     /// Its last commit; none before the first one.
     pub commit: Option<CommitId>,
     /// The last step before the objects were committed, or set to those of the commit.
-    pub(super) step: StepId,
+    pub(crate) step: StepId,
+}
+
+impl Head {
+    /// The place of its commit among the steps.
+    #[must_use]
+    pub(crate) const fn place(&self) -> Place {
+        Place {
+            step: Some(self.step),
+            commit: self.commit,
+        }
+    }
+}
+
+/// A branch: a name for the last of some commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Branch {
+    /// The name.
+    pub name: String,
+    /// The last commit.
+    pub commit: CommitId,
 }
 
 /// The bytes of a ref.
@@ -64,7 +86,7 @@ pub fn head(snapshot: &mut dyn Snapshot) -> Result<Head> {
 ///
 /// # Errors
 /// As [`head`].
-pub(super) fn tip(snapshot: &mut dyn Snapshot, branch: &str) -> Result<Option<CommitId>> {
+pub(crate) fn tip(snapshot: &mut dyn Snapshot, branch: &str) -> Result<Option<CommitId>> {
     let bytes = read(snapshot, branch_name(branch).as_bytes())?;
     bytes.map(|bytes| commit_of(&bytes)).transpose()
 }
@@ -73,14 +95,58 @@ pub(super) fn tip(snapshot: &mut dyn Snapshot, branch: &str) -> Result<Option<Co
 ///
 /// # Errors
 /// The errors of writing.
-pub(super) fn put_head(writer: &mut dyn WriteTransaction, head: &Head) -> Result<()> {
+pub(crate) fn put_head(writer: &mut dyn WriteTransaction, head: &Head) -> Result<()> {
     if let Some(commit) = head.commit {
-        let name = branch_name(&head.branch);
-        writer.put_named(NamedTable::Refs, name.as_bytes(), commit.as_bytes())?;
+        put_branch(writer, &head.branch, commit)?;
     }
     let mut bytes = head.step.0.to_le_bytes().to_vec();
     bytes.extend(head.branch.as_bytes());
     writer.put_named(NamedTable::Refs, HEAD, &bytes)
+}
+
+/// Makes a commit the last one of a branch.
+///
+/// # Errors
+/// The errors of writing.
+pub(crate) fn put_branch(
+    writer: &mut dyn WriteTransaction,
+    branch: &str,
+    commit: CommitId,
+) -> Result<()> {
+    let name = branch_name(branch);
+    writer.put_named(NamedTable::Refs, name.as_bytes(), commit.as_bytes())
+}
+
+/// Deletes a branch; its commits stay.
+///
+/// # Errors
+/// The errors of writing.
+pub(crate) fn delete_branch(writer: &mut dyn WriteTransaction, branch: &str) -> Result<()> {
+    writer.delete_named(NamedTable::Refs, branch_name(branch).as_bytes())
+}
+
+/// All branches that have a commit, by name.
+///
+/// # Errors
+/// As [`head`].
+pub fn branches(snapshot: &mut dyn Snapshot) -> Result<Vec<Branch>> {
+    let (mut found, mut failed) = (Vec::new(), None);
+    snapshot.all_named(NamedTable::Refs, None, &mut |row| {
+        let name = str::from_utf8(row.name).ok();
+        let Some(name) = name.and_then(|name| name.strip_prefix(BRANCH)) else {
+            return ControlFlow::Continue(());
+        };
+        match commit_of(row.bytes) {
+            Ok(commit) => found.push(Branch {
+                name: name.to_owned(),
+                commit,
+            }),
+            Err(error) => failed = Some(error),
+        }
+        ControlFlow::Continue(())
+    })?;
+    found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    failed.map_or(Ok(found), Err)
 }
 
 fn branch_name(branch: &str) -> String {

@@ -33,6 +33,12 @@ pub struct Place {
 }
 
 impl Place {
+    /// The place of the present state.
+    pub const PRESENT: Self = Self {
+        step: Some(StepId(i64::MAX)),
+        commit: None,
+    };
+
     /// Whether a step and those before it led to the commit.
     #[must_use]
     pub fn is_at(&self, step: &StoredStep) -> bool {

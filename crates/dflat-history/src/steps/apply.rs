@@ -4,13 +4,14 @@ use dflat_engine::transaction::Transaction;
 use dflat_engine::{ErrorKind, Result};
 use dflat_model::{RowId, Table};
 
-use super::reverse::ReversedRow;
-
 /// A row to set.
-pub(super) struct RowToSet<'r> {
-    pub(super) table: &'r Table,
-    pub(super) row_id: RowId,
-    pub(super) row: &'r ReversedRow,
+pub(crate) struct RowToSet<'r> {
+    pub(crate) table: &'r Table,
+    pub(crate) row_id: RowId,
+    /// The present payload; `None` if there is no such row.
+    pub(crate) current: Option<&'r [u8]>,
+    /// The payload to set; `None` to delete the row.
+    pub(crate) target: Option<&'r [u8]>,
 }
 
 /// Sets rows to their targets. Returns how many rows were changed, and those that were left as they
@@ -18,17 +19,14 @@ pub(super) struct RowToSet<'r> {
 ///
 /// # Errors
 /// The errors of writing.
-pub(super) fn apply<'r>(
+pub(crate) fn apply<'r>(
     transaction: &Transaction,
     rows: &[RowToSet<'r>],
 ) -> Result<(u64, Vec<(&'r Table, RowId)>)> {
     let mut changed = 0;
-    let (deleted, set): (Vec<_>, Vec<_>) = rows.iter().partition(|to_set| {
-        let ReversedRow {
-            current, target, ..
-        } = to_set.row;
-        current.is_some() && target.is_none()
-    });
+    let (deleted, set): (Vec<_>, Vec<_>) = rows
+        .iter()
+        .partition(|to_set| to_set.current.is_some() && to_set.target.is_none());
     // Order: all deletions first, so that their keys are free.
     for to_set in deleted {
         changed += u64::from(transaction.set_row(to_set.table, to_set.row_id, None)?);
@@ -48,8 +46,7 @@ pub(super) fn apply<'r>(
     for to_set in again {
         match put(transaction, to_set) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                let current = to_set.row.current.as_deref();
-                transaction.set_row(to_set.table, to_set.row_id, current)?;
+                transaction.set_row(to_set.table, to_set.row_id, to_set.current)?;
                 refused.push((to_set.table, to_set.row_id));
             }
             outcome => changed += u64::from(outcome?),
@@ -59,6 +56,5 @@ pub(super) fn apply<'r>(
 }
 
 fn put(transaction: &Transaction, to_set: &RowToSet<'_>) -> Result<bool> {
-    let target = to_set.row.target.as_deref();
-    transaction.set_row(to_set.table, to_set.row_id, target)
+    transaction.set_row(to_set.table, to_set.row_id, to_set.target)
 }

@@ -31,7 +31,7 @@ pub fn forget(engine: &Engine, tables: &[Table], table: &Table) -> Result<()> {
     engine.ask_for_versioned();
     let options = PerformOptions { write_first: true };
     let handler = |transaction: &Rc<Transaction>| {
-        transaction.read_to_write(stored, |writer| {
+        transaction.write_history(stored, |writer| {
             delete(writer, &stored.name)?;
             put_gap(writer, &stored.name)?;
             writer.forget_notes(stored, true)

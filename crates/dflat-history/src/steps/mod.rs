@@ -18,6 +18,7 @@ mod step;
 mod strangers;
 mod undo;
 
+pub(crate) use apply::{RowToSet, apply};
 pub use backwards::{Backwards, StepSource, StoredStep};
 pub use blame::{Blame, BlameChange, blame};
 pub use changes::{StepChange, changes};

@@ -207,7 +207,12 @@ impl Undo {
             for (row_id, row) in rows {
                 let row_id = *row_id;
                 match row.later.is_empty() {
-                    true => to_set.push(RowToSet { table, row_id, row }),
+                    true => to_set.push(RowToSet {
+                        table,
+                        row_id,
+                        current: row.current.as_deref(),
+                        target: row.target.as_deref(),
+                    }),
                     false => conflicts.push(Conflict {
                         table: name.clone(),
                         type_name: table.type_name.to_string(),

@@ -9,6 +9,7 @@
 //! a versioned type: it fails with [`NewerSchema`](crate::ErrorKind::NewerSchema). It reads the
 //! type as ever.
 
+mod branches;
 mod commits;
 mod diff;
 mod log;
@@ -18,8 +19,9 @@ mod undo;
 
 use std::fmt;
 
+pub use dflat_history::branches::Checkout;
 pub use dflat_history::chunk::Address;
-pub use dflat_history::commits::{Commit, CommitId, CommitTable};
+pub use dflat_history::commits::{Branch, Commit, CommitId, CommitTable};
 pub use dflat_history::compare::Version;
 use dflat_history::steps::{Author, Scope, blame, forget};
 pub use dflat_history::steps::{

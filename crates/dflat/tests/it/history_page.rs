@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use dflat::history::Change;
 use dflat::{ErrorKind, Result, Workspace};
 
 use crate::guide_page::check_blocks;
@@ -76,6 +77,47 @@ fn examples_of_the_history_page_run() -> Result<()> {
 }
 
 #[test]
+fn examples_of_commits_and_branches_run() -> Result<()> {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = open(&directory.path().join("posts.db"))?;
+    put(&workspace, 1)?;
+
+    let first = workspace.history().commit("first draft")?;
+    let then = workspace.at(first)?;
+    for commit in workspace.history().commits() {
+        let commit = commit?;
+        println!("{} {:?}", commit.id, commit.label);
+    }
+    assert_eq!(then.get::<Post>("a")?.unwrap().priority(), 1);
+
+    put(&workspace, 2)?;
+    let second = workspace.history().commit("second draft")?;
+    for change in workspace.history().diff::<Post>(first, second)? {
+        match change? {
+            Change::Inserted(post) => println!("+ {}", post.title()),
+            Change::Deleted(post) => println!("- {}", post.title()),
+            Change::Updated { after, fields, .. } => println!("~ {} {fields:?}", after.title()),
+            _ => {}
+        }
+    }
+
+    let change = || put(&workspace, 3);
+    let history = workspace.history();
+    history.branch("draft")?;
+    history.checkout("draft")?;
+    change()?;
+    history.checkout("main")?;
+    let draft = workspace.at_branch("draft")?;
+    for branch in history.branches()? {
+        println!("{} {}", branch.name, branch.commit);
+    }
+    history.delete_branch("draft")?;
+    assert_eq!(draft.get::<Post>("a")?.unwrap().priority(), 3);
+    assert_eq!(workspace.get::<Post>("a")?.unwrap().priority(), 2);
+    Ok(())
+}
+
+#[test]
 fn every_block_of_the_page_is_in_this_file() {
-    check_blocks(PAGE, include_str!("history_page.rs"), 6);
+    check_blocks(PAGE, include_str!("history_page.rs"), 9);
 }

@@ -40,6 +40,8 @@ pub(super) struct WritingMember {
     /// Its writes were undone, and must be written again before it goes on. While this is true, no
     /// transaction of the backend is open.
     pub(super) must_be_replayed: bool,
+    /// Whether it has written more than its changes, which cannot be written again.
+    pub(super) has_more: bool,
     /// The error because of which its writes are lost.
     pub(super) lost: Option<Error>,
 }
@@ -54,6 +56,7 @@ impl WritingMember {
             durability,
             has_created: false,
             must_be_replayed: false,
+            has_more: false,
             lost: None,
         }
     }

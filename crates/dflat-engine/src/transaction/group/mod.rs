@@ -255,7 +255,7 @@ impl Groups {
             None => {
                 let seq = self.shared.expected(&open);
                 open.recent.note(&writing.changes, seq);
-                let has_ranges = writing.changes.has_ranges();
+                let is_once = writing.changes.has_ranges() || writing.has_more;
                 open.join(Member {
                     tables: writing.tables,
                     changes: writing.changes,
@@ -265,7 +265,7 @@ impl Groups {
                     failed: None,
                     completion,
                 });
-                if has_ranges || open.rows >= ROWS_MAX {
+                if is_once || open.rows >= ROWS_MAX {
                     // Order: committed before other transactions write, because this transaction
                     // can't be written again, or at a large cost only.
                     self.shared.commit(&mut open);

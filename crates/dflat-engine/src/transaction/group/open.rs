@@ -300,6 +300,10 @@ impl OpenGroup {
         writing.must_be_replayed = false;
         let written = begun.and_then(|mut writer| {
             self.prepared.clear();
+            if writing.has_more {
+                let message = "cannot write a transaction again: it has written to the history";
+                return Err(Error::new(ErrorKind::Backend, message));
+            }
             writing.set_base(writer.as_mut())?;
             // A failure drops the writer, which undoes everything written with it.
             let known = (&mut self.prepared, &mut self.schemas);
@@ -446,6 +450,7 @@ impl OpenGroup {
                 coverage: IndexCoverage::default(),
                 changes: &mut writing.changes,
                 has_created: &mut writing.has_created,
+                has_more: &mut writing.has_more,
                 used_row_ids: &self.used_row_ids,
                 schemas: &mut self.schemas,
                 arenas: &mut self.arenas,
@@ -469,6 +474,8 @@ pub(in super::super) struct WriteAccess<'o> {
     pub(in super::super) changes: &'o mut WriteSet,
     /// Whether storage may have been created, or a schema stored, for the transaction.
     pub(in super::super) has_created: &'o mut bool,
+    /// Whether more is written than the changes, which cannot be written again.
+    pub(in super::super) has_more: &'o mut bool,
     pub(in super::super) used_row_ids: &'o UsedRowIds,
     pub(in super::super) schemas: &'o mut NewestSchemas,
     pub(in super::super) arenas: &'o mut ObjectArenas,

@@ -1,7 +1,9 @@
 //! The history of versioned types.
 
 mod blame;
+mod branches;
 mod commit_faults;
+mod commit_groups;
 mod commits;
 mod conflicts;
 mod cost;
