@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dflat_engine::Result;
 use dflat_engine::storage::{
-    Backend, CloseOptions, Durability, Looked, Snapshot, View, WriteTransaction,
+    Backend, CloseOptions, Durability, Looked, Snapshot, Staleness, View, WriteTransaction,
 };
 
 use crate::database::Database;
 use crate::follow::Follower;
 use crate::options::PostgresOptions;
-use crate::read::PostgresSnapshot;
+use crate::read::{PostgresSnapshot, staleness};
 use crate::write::PostgresTransaction;
 
 /// The changes of one round trip. With a thousand of them, a round trip of 50 ms costs each as much
@@ -68,6 +68,10 @@ impl Backend for PostgresBackend {
 
     fn batch_max(&self) -> usize {
         BATCH_MAX
+    }
+
+    fn staleness(&self) -> Result<Staleness> {
+        staleness(&self.database)
     }
 
     fn follow(&self, look: Arc<dyn Fn() -> Looked + Send + Sync>) {

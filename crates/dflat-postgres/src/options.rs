@@ -12,6 +12,9 @@ pub struct PostgresOptions {
     pub schema: String,
     /// The password of the role, if the address has none.
     pub password: Option<Password>,
+    /// Whether the server may be a replica, whose state may be older than that of its primary.
+    /// Defaults to no.
+    pub replica: bool,
     /// The most connections that read at the same time, at least 1. Defaults to 16. One more
     /// connection writes.
     pub readers_max: usize,
@@ -54,6 +57,7 @@ impl Default for PostgresOptions {
         Self {
             schema: "dflat".to_owned(),
             password: None,
+            replica: false,
             readers_max: 16,
             busy_timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(10),

@@ -116,7 +116,7 @@ mod workspace;
 
 pub use async_call::AsyncCall;
 pub use dflat_engine::fetch::Cancellation;
-pub use dflat_engine::storage::{CloseOptions, Durability};
+pub use dflat_engine::storage::{CloseOptions, Durability, Staleness};
 pub use dflat_engine::{Error, ErrorKind, Result};
 /// A condition with natural operators: `query!(Type: condition)`.
 ///

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{self, Control, Fetched, Grouping, Groups};
 use crate::object::{Object, Origin};
 use crate::observe::Refetch;
-use crate::storage::{Backend, Row, Snapshot, View};
+use crate::storage::{Backend, Row, Snapshot, Staleness, View};
 use crate::telemetry::Telemetry;
 use crate::transaction::{self, Indexer};
 
@@ -178,6 +178,16 @@ fn named(table: &Table, error: Error) -> Error {
 }
 
 impl Engine {
+    /// How old the state can be that reads see.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise the errors of
+    /// reading.
+    pub fn staleness(&self) -> Result<Staleness> {
+        self.admit_read(format_args!("find out how old the state is"))?;
+        self.inner.reader.backend.staleness()
+    }
+
     /// Reads a table. On a handler's thread, this reads the state that the handler's transaction
     /// sees. `read` must not call user code.
     ///

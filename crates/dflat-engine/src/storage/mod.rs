@@ -47,7 +47,7 @@ pub use index::{
 pub use memory::MemoryBackend;
 pub use named::{NamedRow, NamedTable};
 pub use scan::{Entry, Key, KeyScan, Row, ScanPlan, Source, position_of};
-pub use state::{BaseState, CloseOptions, Durability, Looked, Records, StateId, View};
+pub use state::{BaseState, CloseOptions, Durability, Looked, Records, Staleness, StateId, View};
 pub use step::{NotedRow, StepId, StepRow};
 pub use write::{Conflict, RowWrite, WriteError};
 
@@ -88,6 +88,15 @@ pub trait Backend: Send + Sync + 'static {
     /// the engine makes each change on its own.
     fn batch_max(&self) -> usize {
         1
+    }
+
+    /// How old the state can be that reads see. A backend that reads from a copy which another
+    /// machine keeps up to date asks it.
+    ///
+    /// # Errors
+    /// The errors of reading.
+    fn staleness(&self) -> Result<Staleness> {
+        Ok(Staleness::Current)
     }
 
     /// Calls `look` from now on whenever another process may have committed, and at least at

@@ -1,5 +1,7 @@
 //! Committed states: how they are named, seen, and kept.
 
+use std::time::Duration;
+
 /// The failures that a commit survives, in ascending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
@@ -74,4 +76,15 @@ pub enum Records {
     /// A commit has no records, or its records were deleted or damaged, or the backend does not
     /// know, or the visitor has ended the visit.
     Broken,
+}
+
+/// How old the state can be that reads see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Staleness {
+    /// Reads see the last commit.
+    Current,
+    /// Reads see a state that was the last one at most so long ago, by the clocks of both machines.
+    AtMost(Duration),
+    /// Reads see an earlier state, and it is not known how old it is.
+    Unknown,
 }

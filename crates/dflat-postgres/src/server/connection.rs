@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dflat_engine::{Error, ErrorKind, Result};
 use futures_util::future::join;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, NoTls, Row, Statement};
+use tokio_postgres::{Client, NoTls, Row, SimpleQueryMessage, Statement};
 
 use super::Server;
 use super::posted::Posted;
@@ -49,6 +49,7 @@ pub(crate) struct Connection {
     statements: HashMap<String, Statement>,
     /// Statements whose answers were not waited for.
     posted: Posted,
+    is_replica: bool,
 }
 
 impl Connection {
@@ -83,10 +84,32 @@ impl Connection {
             client: Arc::new(client),
             statements: HashMap::new(),
             posted: Posted::default(),
+            is_replica: false,
         };
-        let opened = connection.batch(&server.session);
-        opened.map_err(|error| failed("connect to the server", error))?;
+        let opened = connection.begin_session(&server.session);
+        let is_replica = opened.map_err(|error| failed("connect to the server", error))?;
+        if is_replica && !server.may_be_replica {
+            let message = "cannot connect to the server: it is a replica, whose state may be older \
+                           than that of its primary; choose it with the option `replica`";
+            return Err(Error::new(ErrorKind::ReadOnly, message));
+        }
+        connection.is_replica = is_replica;
         Ok(connection)
+    }
+
+    /// Executes the settings of a session, and returns whether the server is a replica.
+    fn begin_session(&mut self, settings: &str) -> Answer<bool> {
+        let messages = self.posted.wait(self.client.simple_query(settings))?;
+        let last = messages.iter().rev().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        });
+        Ok(last == Some("t"))
+    }
+
+    /// Whether the server was a replica when the connection was opened.
+    pub(crate) const fn is_replica(&self) -> bool {
+        self.is_replica
     }
 
     /// Whether the connection has ended.

@@ -27,6 +27,8 @@ pub(crate) struct Server {
     /// Moves the bytes of all connections, on one thread. `None` only while it is dropped.
     runtime: Option<Runtime>,
     session: String,
+    /// Whether the server may be a replica.
+    may_be_replica: bool,
     root_certificates: Option<Vec<u8>>,
     /// Made for the first connection over a network.
     connector: OnceLock<Result<MakeRustlsConnect>>,
@@ -64,6 +66,7 @@ impl Server {
             config,
             runtime: Some(runtime),
             session: session(options),
+            may_be_replica: options.replica,
             root_certificates: options.root_certificates.clone(),
             connector: OnceLock::new(),
         })
@@ -91,7 +94,8 @@ impl Drop for Server {
 /// After this time without a byte, the system asks whether the server is still there.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(30);
 
-/// The settings of a connection. Every scan is by the order of an index, so the planner is kept
+/// The settings of a connection, and at last the question whether the server is a replica. Every
+/// scan is by the order of an index, so the planner is kept
 /// from sorting what it could read in order.
 fn session(options: &PostgresOptions) -> String {
     let mut session = "SET jit = off; SET enable_seqscan = off; SET enable_sort = off; \
@@ -107,5 +111,6 @@ fn session(options: &PostgresOptions) -> String {
              WHERE current_setting('synchronous_commit') = 'off'"
         }
     });
+    session.push_str("; SELECT pg_is_in_recovery()");
     session
 }

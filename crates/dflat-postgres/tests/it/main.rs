@@ -16,6 +16,7 @@ mod page;
 mod pooler;
 mod process;
 mod proxy;
+mod replica;
 mod round_trips;
 mod server;
 

@@ -119,7 +119,9 @@ fn programs_of_the_page_run() {
                        table_schema = 'dflat' AND table_name = 'post' ORDER BY ordinal_position";
         let columns = sql(server().unwrap(), columns).unwrap().concat();
         assert_eq!(columns, ["rowid", "key", "tie", "rest", "p"]);
-        // The queries for administrators run, and have rows.
+        // The queries for administrators run, and have rows while a connection is open.
+        let held = Workspace::connect(&server().unwrap().address()).unwrap();
+        assert_eq!(held.fetch::<Post>().count().unwrap(), 1);
         let queries = PAGE.split("```sql\n").skip(1);
         let queries = queries.map(|rest| rest.split("```").next().unwrap());
         let queries: Vec<&str> = queries
@@ -130,6 +132,7 @@ fn programs_of_the_page_run() {
             let rows = sql(server().unwrap(), query).unwrap();
             assert!(!rows.is_empty(), "{query}");
         }
+        drop(held);
     });
 }
 

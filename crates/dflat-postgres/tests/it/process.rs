@@ -122,10 +122,32 @@ fn command(program: impl AsRef<OsStr>, is_root: bool) -> Command {
 /// Starts a server. `options` makes files in its directory, and returns further settings; it is
 /// told whether the server runs as another user.
 pub(crate) fn start(programs: &Path, options: impl FnOnce(&Path, bool) -> Vec<String>) -> Process {
+    let initialize = |data: &Path, is_root| {
+        let arguments = [
+            "-U",
+            "dflat",
+            "-A",
+            "trust",
+            "-N",
+            "-E",
+            "UTF8",
+            "--locale=C",
+        ];
+        make_data(&programs.join("initdb"), &arguments, (data, is_root));
+    };
+    start_on(programs, initialize, options)
+}
+
+/// Starts a server on files that `initialize` makes in a folder.
+pub(crate) fn start_on(
+    programs: &Path,
+    initialize: impl FnOnce(&Path, bool),
+    options: impl FnOnce(&Path, bool) -> Vec<String>,
+) -> Process {
     let port = free_port();
     let server = Process::supervised(&programs.join("postgres"), port, |directory, is_root| {
         let data = directory.join("data");
-        initialize(programs, &data, is_root);
+        initialize(&data, is_root);
         let fixed = [
             "listen_addresses=127.0.0.1",
             "fsync=off",
@@ -144,25 +166,16 @@ pub(crate) fn start(programs: &Path, options: impl FnOnce(&Path, bool) -> Vec<St
         arguments
     });
     let socket = server.directory.join(format!(".s.PGSQL.{port}"));
-    server.wait_until(|log| socket.exists() && log.contains("ready to accept connections"));
+    server.wait_until(|log| socket.exists() && log.contains("ready to accept"));
     server
 }
 
-/// Makes the files of a server.
-fn initialize(programs: &Path, data: &Path, is_root: bool) {
-    let made = command(programs.join("initdb"), is_root)
+/// Runs a program that makes the files of a server in a folder.
+pub(crate) fn make_data(program: &Path, arguments: &[&str], (data, is_root): (&Path, bool)) {
+    let made = command(program, is_root)
         .arg("-D")
         .arg(data)
-        .args([
-            "-U",
-            "dflat",
-            "-A",
-            "trust",
-            "-N",
-            "-E",
-            "UTF8",
-            "--locale=C",
-        ])
+        .args(arguments)
         .current_dir(data.parent().unwrap())
         .output()
         .unwrap();

@@ -53,7 +53,7 @@ pub(crate) fn new_server(settings: &[&str]) -> Option<Server> {
 }
 
 /// The roles that the server admits: `keyed` with a password, all others without one.
-const ADMITTED: &str = "local all all trust\nhost all keyed 127.0.0.1/32 scram-sha-256\n\
+const ADMITTED: &str = "local all all trust\nlocal replication all trust\nhost all keyed 127.0.0.1/32 scram-sha-256\n\
      host all all 127.0.0.1/32 trust\n";
 
 /// Starts a server with a certificate.
@@ -132,13 +132,18 @@ pub(crate) fn open() -> Fixture {
 
 /// Executes SQL on the server, as another program does. Returns the columns of each row as text.
 pub(crate) fn sql(server: &Server, text: &str) -> Result<Vec<Vec<String>>, tokio_postgres::Error> {
+    sql_at(&server.address(), text)
+}
+
+/// The same, on the server at an address.
+pub(crate) fn sql_at(address: &str, text: &str) -> Result<Vec<Vec<String>>, tokio_postgres::Error> {
     use tokio_postgres::{NoTls, SimpleQueryMessage, connect};
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
     runtime.block_on(async {
-        let (client, connection) = connect(&server.address(), NoTls).await?;
+        let (client, connection) = connect(address, NoTls).await?;
         let connection = tokio::spawn(connection);
         let answers = client.simple_query(text).await;
         drop(client);

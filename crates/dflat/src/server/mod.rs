@@ -39,9 +39,11 @@ impl Workspace {
     /// # Errors
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the address is invalid.
     /// - Reads and transactions fail with [`Io`](crate::ErrorKind::Io) if the server cannot be
-    ///   reached or ends the connection, with [`Busy`](crate::ErrorKind::Busy) if another program
-    ///   writes for longer than the busy timeout, with [`ReadOnly`](crate::ErrorKind::ReadOnly) if
-    ///   the role may not write or the server is a replica, and with
+    ///   reached or ends the connection, and with [`ReadOnly`](crate::ErrorKind::ReadOnly) if it is
+    ///   a replica and [`ServerBuilder::replica`] was not chosen.
+    /// - Transactions fail with [`Busy`](crate::ErrorKind::Busy) if another program writes for
+    ///   longer than the busy timeout, with [`ReadOnly`](crate::ErrorKind::ReadOnly) if the role
+    ///   may not write or the server is a replica, and with
     ///   [`InDoubt`](crate::ErrorKind::InDoubt) if the connection is lost during a commit and the
     ///   server does not say whether the commit was made.
     ///
@@ -93,6 +95,21 @@ impl ServerBuilder {
     /// The password of the role, if the address has none. No message and no `Debug` output has it.
     pub fn password(mut self, password: impl Into<String>) -> Self {
         self.options.password = Some(password.into().into());
+        self
+    }
+
+    /// Whether the server may be a replica. Defaults to no: reads from a replica fail with
+    /// [`ReadOnly`](crate::ErrorKind::ReadOnly), so that no program reads an older state without
+    /// having chosen to.
+    ///
+    /// A read from a replica sees a state that was committed on the primary, and each later read of
+    /// this workspace sees that state or a later one. It may miss the last commits, those of the
+    /// same program on the primary included; [`Workspace::staleness`] tells how old it can be.
+    /// Writes fail with [`ReadOnly`](crate::ErrorKind::ReadOnly). Subscribers get the commits when
+    /// the replica has them. If the replica cancels a read because it is in the way of the next
+    /// changes, the read fails with [`Busy`](crate::ErrorKind::Busy).
+    pub fn replica(mut self, may_be: bool) -> Self {
+        self.options.replica = may_be;
         self
     }
 

@@ -1,5 +1,7 @@
 //! Commits of other programs.
 
+use dflat_engine::storage::Staleness;
+
 use crate::{Result, Workspace};
 
 impl Workspace {
@@ -41,5 +43,28 @@ impl Workspace {
     /// ```
     pub fn refresh(&self) -> Result<()> {
         self.engine().refresh()
+    }
+
+    /// How old the state can be that reads see. It is [`Staleness::Current`] in memory, in a file
+    /// and on a server, unless the server is a replica that the program has chosen by
+    /// `ServerBuilder::replica`.
+    ///
+    /// # Errors
+    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise the errors of reading.
+    ///
+    /// # Cost
+    /// Nothing, except on a replica: one round trip.
+    ///
+    /// # Examples
+    /// ```
+    /// use dflat::{Staleness, Workspace};
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// assert_eq!(workspace.staleness()?, Staleness::Current);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn staleness(&self) -> Result<Staleness> {
+        self.engine().staleness()
     }
 }
