@@ -11,13 +11,14 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
 use super::names::tip_of;
-use super::set::{ObjectToSet, TableToSet, set, taken};
+use super::payloads::misfit;
+use super::set::{ObjectToSet, TableToSet, set_all, with_taken};
 use crate::chunk::ChunkStore;
 use crate::commits::{
     self, CommitId, FileStore, Head, closed, head, latest, load, place, put_head, tip,
 };
 use crate::compare::states_at;
-use crate::past::Moment;
+use crate::past::{Moment, Place};
 use crate::steps::{Note, prepare};
 use crate::tree::Trees;
 
@@ -86,18 +87,17 @@ fn run(
             return Err(Error::new(ErrorKind::NotFound, message));
         };
         let to_set = differences(snapshot, tables, trees, (before, commit))?;
-        let mut with_taken = Vec::new();
-        for table in to_set {
-            let taken = taken(snapshot, &table)?;
-            with_taken.push((table, taken));
-        }
-        Ok(Some((commit, latest(snapshot)?, with_taken)))
+        Ok(Some((
+            commit,
+            latest(snapshot)?,
+            with_taken(snapshot, to_set)?,
+        )))
     })?;
     let Some((commit, step, to_set)) = found else {
         return Ok(None);
     };
     transaction.set_history_note(&Note::Checkout(commit).to_bytes());
-    let changed = set(transaction, &to_set)?;
+    let changed = set_all(transaction, &to_set)?;
     let head = Head {
         branch: name.to_owned(),
         commit: Some(commit),
@@ -139,7 +139,7 @@ pub(super) fn differences<'t>(
             continue;
         }
         let keys: BTreeSet<Vec<u8>> = entries.iter().map(|entry| entry.key.to_vec()).collect();
-        let now = Moment::Commit(crate::past::Place::PRESENT);
+        let now = Moment::Commit(Place::PRESENT);
         let states = states_at(snapshot, table, &keys, &[now, place])?;
         let Ok([mut current, mut target]) = <[_; 2]>::try_from(states) else {
             continue;
@@ -159,13 +159,4 @@ pub(super) fn differences<'t>(
         to_set.push((table, objects));
     }
     Ok(to_set)
-}
-
-fn misfit(table: &Table) -> Error {
-    let message = format!(
-        "cannot set objects of {} to those of a commit: the steps do not lead to them; a program \
-         has changed objects and kept no history",
-        table.type_name
-    );
-    Error::new(ErrorKind::Corrupt, message)
 }

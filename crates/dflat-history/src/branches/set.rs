@@ -26,7 +26,7 @@ pub(super) type TableToSet<'t> = (&'t Table, Vec<ObjectToSet>);
 ///
 /// # Errors
 /// The errors of reading.
-pub(super) fn taken(
+fn taken(
     snapshot: &mut dyn Snapshot,
     (table, objects): &TableToSet<'_>,
 ) -> Result<BTreeSet<RowId>> {
@@ -51,17 +51,37 @@ pub(super) fn taken(
     Ok(taken)
 }
 
-/// Sets objects of all tables, each with the row ids that are [taken](taken()). An object with a
-/// key that exists stays in its row, one whose row id is free gets it back, and any other gets a
-/// new row id. Returns how many rows were changed.
+/// Objects to set, and the row ids that are taken.
+pub(super) type ToSet<'t> = Vec<(TableToSet<'t>, BTreeSet<RowId>)>;
+
+/// Finds the row ids that are taken.
 ///
 /// # Errors
-/// [`ErrorKind::AlreadyExists`] if an object that is in no commit has a unique value; otherwise the
-/// errors of writing.
-pub(super) fn set(
+/// The errors of reading.
+pub(super) fn with_taken<'t>(
+    snapshot: &mut dyn Snapshot,
+    to_set: Vec<TableToSet<'t>>,
+) -> Result<ToSet<'t>> {
+    let found = to_set.into_iter().map(|table| {
+        let taken = taken(snapshot, &table)?;
+        Ok((table, taken))
+    });
+    found.collect()
+}
+
+/// An object that was not set: its table and its payload.
+pub(super) type Refused<'t> = (&'t Table, &'t [u8]);
+
+/// Sets objects of all tables. An object with a key that exists stays in its row, one whose row id
+/// is free gets it back, and any other gets a new row id. Returns how many rows were changed, and
+/// the objects that were left as they are because another object has a unique value of them.
+///
+/// # Errors
+/// The errors of writing.
+pub(super) fn set<'t>(
     transaction: &Transaction,
-    tables: &[(TableToSet<'_>, BTreeSet<RowId>)],
-) -> Result<u64> {
+    tables: &'t ToSet<'_>,
+) -> Result<(u64, Vec<Refused<'t>>)> {
     let (mut rows, mut new) = (Vec::new(), Vec::new());
     for ((table, objects), taken) in tables {
         for object in objects {
@@ -88,17 +108,40 @@ pub(super) fn set(
         }
     }
     let (mut changed, refused) = apply(transaction, &rows)?;
-    if let Some((table, row_id)) = refused.first() {
-        let message = format!(
-            "cannot set row {row_id} of {}: an object that is in no commit has its key or a unique \
-             value",
-            table.type_name
-        );
-        return Err(Error::new(ErrorKind::AlreadyExists, message));
-    }
+    let is_refused = |row: &&RowToSet<'_>| {
+        let mut refused = refused.iter();
+        refused.any(|(table, row_id)| *row_id == row.row_id && table.is_stored_as(row.table))
+    };
+    let refused = rows.iter().filter(is_refused);
+    let mut refused: Vec<(&Table, &[u8])> = refused
+        .filter_map(|row| Some((row.table, row.target?)))
+        .collect();
     for (table, payload) in new {
-        transaction.submit(table, Change::Create { payload })?;
-        changed += 1;
+        match transaction.submit(table, Change::Create { payload }) {
+            Ok(_) => changed += 1,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                refused.push((table, payload));
+            }
+            Err(error) => return Err(error),
+        }
     }
-    Ok(changed)
+    Ok((changed, refused))
+}
+
+/// As [`set`], and fails if an object was left as it is.
+///
+/// # Errors
+/// [`ErrorKind::AlreadyExists`] if an object that is in no commit has a unique value; otherwise the
+/// errors of writing.
+pub(super) fn set_all(transaction: &Transaction, tables: &ToSet<'_>) -> Result<u64> {
+    let (changed, refused) = set(transaction, tables)?;
+    let Some((table, _)) = refused.first() else {
+        return Ok(changed);
+    };
+    let message = format!(
+        "cannot set objects of {}: an object that is in no commit has the key or a unique value of \
+         one of them",
+        table.type_name
+    );
+    Err(Error::new(ErrorKind::AlreadyExists, message))
 }

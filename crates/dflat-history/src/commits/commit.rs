@@ -37,7 +37,7 @@ pub struct Commit {
     /// The last step that it closes, if it was made in this file.
     pub last_step: Option<StepId>,
     /// The hash of the steps.
-    pub(super) steps_hash: Address,
+    pub(crate) steps_hash: Address,
 }
 
 /// A type of a commit.
@@ -69,7 +69,7 @@ impl Commit {
     }
 
     /// Sets the id to that of the other parts.
-    pub(super) fn name(&mut self) {
+    pub(crate) fn name(&mut self) {
         self.id = id_of(self);
     }
 
@@ -100,7 +100,7 @@ impl Commit {
 
     /// The row of the commit in the file: the last step, which only this file has, and the bytes.
     #[must_use]
-    pub(super) fn to_row(&self) -> Vec<u8> {
+    pub(crate) fn to_row(&self) -> Vec<u8> {
         let last_step = self.last_step.map_or(-1, |step| step.0);
         let mut row = last_step.to_le_bytes().to_vec();
         row.extend(self.to_bytes());
@@ -111,7 +111,7 @@ impl Commit {
     ///
     /// # Errors
     /// [`ErrorKind::Corrupt`] if the row is malformed, or has another id.
-    pub(super) fn from_row(id: &[u8], row: &[u8]) -> Result<Self> {
+    pub(crate) fn from_row(id: &[u8], row: &[u8]) -> Result<Self> {
         let mut input = Input(row);
         let read = input.array().map(i64::from_le_bytes).and_then(|last| {
             let mut commit = decode(&mut input)?;

@@ -1,8 +1,8 @@
 //! The key and the hash by which a tree has an object.
 
-use dflat_engine::object::{Knowledge, canonical, field_value, verify};
+use dflat_engine::object::{Knowledge, Malformed, canonical, field_value, verify};
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::{RowId, Table, key};
+use dflat_model::{RowId, Table, TypeDescriptor, key};
 
 use crate::chunk::Address;
 use crate::node::KEY_BYTES_MAX;
@@ -44,6 +44,20 @@ impl<'t> Content<'t> {
             let message = format!("cannot commit row {row_id} of {name}: its bytes are malformed");
             Error::new(ErrorKind::Corrupt, message)
         })
+    }
+
+    /// The types of the values.
+    #[must_use]
+    pub(crate) fn types(&self) -> &'t [TypeDescriptor] {
+        &self.table.types
+    }
+
+    /// Whether the types know all values of a verified payload.
+    ///
+    /// # Errors
+    /// If the payload is malformed.
+    pub(crate) fn knows(&self, payload: &[u8]) -> Result<bool, Malformed> {
+        self.knowledge.covers(&self.table.types, payload)
     }
 
     /// The entry of an object; `None` for an object whose key lacks a part, which no key finds.

@@ -78,7 +78,7 @@ impl FileStore {
     ///
     /// # Errors
     /// The errors of writing, which lose the transaction.
-    pub(super) fn write(&self, writer: &mut dyn WriteTransaction) -> Result<()> {
+    pub(crate) fn write(&self, writer: &mut dyn WriteTransaction) -> Result<()> {
         let new = {
             let mut fresh = self.fresh();
             let reads = fresh.reads;

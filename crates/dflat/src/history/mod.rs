@@ -13,13 +13,14 @@ mod branches;
 mod commits;
 mod diff;
 mod log;
+mod merge;
 mod past;
 mod strangers;
 mod undo;
 
 use std::fmt;
 
-pub use dflat_history::branches::Checkout;
+pub use dflat_history::branches::{Checkout, ConflictReason, ObjectConflict};
 pub use dflat_history::chunk::Address;
 pub use dflat_history::commits::{Branch, Commit, CommitId, CommitTable};
 pub use dflat_history::compare::Version;
@@ -33,6 +34,7 @@ use crate::{Object, Result, Table, Workspace};
 pub use commits::Commits;
 pub use diff::{Change, Diff};
 pub use log::Log;
+pub use merge::{MergeConflict, Merged, PendingMerge, Side};
 
 impl Workspace {
     /// The history of the versioned types. Without any, it is empty.

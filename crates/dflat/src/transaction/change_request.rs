@@ -222,6 +222,21 @@ impl<T: Object> ChangeRequest<T> {
         })
     }
 
+    /// The payload that the request stores.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a deletion; otherwise the errors
+    /// of encoding.
+    #[cfg(feature = "history")]
+    pub(crate) fn payload(self) -> Result<Vec<u8>> {
+        let encoded = self.encoded()?;
+        if matches!(encoded.kind, Kind::Deletion(_)) {
+            let message = "a deletion has no values";
+            return Err(Error::new(crate::ErrorKind::InvalidArgument, message));
+        }
+        Ok(encoded.payload)
+    }
+
     /// Encodes the request.
     pub(super) fn encoded(self) -> Result<Encoded> {
         let Self { data, target } = self;

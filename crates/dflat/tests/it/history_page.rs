@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use dflat::history::Change;
-use dflat::{ErrorKind, Result, Workspace};
+use dflat::history::{Change, Merged};
+use dflat::{ErrorKind, Object, Result, Workspace};
 
 use crate::guide_page::check_blocks;
 use crate::post::{Post, PostChangeRequest, PostData};
@@ -118,6 +118,35 @@ fn examples_of_commits_and_branches_run() -> Result<()> {
 }
 
 #[test]
+fn example_of_a_merge_runs() -> Result<()> {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = open(&directory.path().join("posts.db"))?;
+    put(&workspace, 1)?;
+    workspace.history().branch("draft")?;
+    put(&workspace, 2)?;
+    workspace.history().checkout("draft")?;
+    put(&workspace, 3)?;
+    workspace.history().checkout("main")?;
+
+    let merged = match workspace.history().merge("draft")? {
+        Merged::Conflicts(mut pending) => {
+            for conflict in pending.of::<Post>()? {
+                if let (Some(ours), Some(theirs)) = (conflict.ours, conflict.theirs) {
+                    let mut data = ours.to_data();
+                    data.priority = ours.priority().max(theirs.priority());
+                    pending.resolve(PostChangeRequest::upsert(data))?;
+                }
+            }
+            pending.finish()?
+        }
+        merged => merged,
+    };
+    assert!(matches!(merged, Merged::Commit { .. }), "{merged:?}");
+    assert_eq!(workspace.get::<Post>("a")?.unwrap().priority(), 3);
+    Ok(())
+}
+
+#[test]
 fn every_block_of_the_page_is_in_this_file() {
-    check_blocks(PAGE, include_str!("history_page.rs"), 9);
+    check_blocks(PAGE, include_str!("history_page.rs"), 10);
 }

@@ -29,23 +29,26 @@ pub fn differing_fields<'t>(
     Ok(differing)
 }
 
-/// A payload with each field of the root table from one of two verified payloads: from `theirs` if
-/// `takes_theirs` says so, and otherwise from `ours`. Values that `types` do not know are left out.
+/// A payload with each field of the root table from one of several verified payloads: `choose` says
+/// which. Values that `types` do not know are left out.
 ///
 /// # Errors
-/// If a payload does not fit the types, or the result would be too large.
+/// If a payload does not fit the types, if there is no payload of a number, or if the result would
+/// be too large.
 pub fn combine(
     types: &[TypeDescriptor],
-    ours: &[u8],
-    theirs: &[u8],
-    takes_theirs: impl Fn(&FieldLayout) -> bool,
+    payloads: &[&[u8]],
+    choose: impl Fn(&FieldLayout) -> usize,
 ) -> Result<Vec<u8>, Malformed> {
     let copier = Copier {
         types: Types(types),
         as_seen: false,
         canonical: None,
     };
-    let (ours, theirs) = (TableView::root(ours)?, TableView::root(theirs)?);
+    let mut tables = Vec::with_capacity(payloads.len());
+    for payload in payloads {
+        tables.push(TableView::root(payload)?);
+    }
     let mut writer = Writer::new();
     let root = writer.begin();
     if !writer.begin_table(root) {
@@ -53,7 +56,7 @@ pub fn combine(
     }
     let mut children = Vec::new();
     for field in root_fields(types)? {
-        let from = if takes_theirs(field) { theirs } else { ours };
+        let from = *tables.get(choose(field)).ok_or(Malformed)?;
         if let Some(child) = copier.inline_part(&mut writer, field, from)? {
             children.push((field, child, from));
         }

@@ -3,8 +3,8 @@
 //! This room reads, compares and writes payloads with the other files of `object`, and uses neither
 //! `memory` nor handles on objects. [`Knowledge`] finds the values that newer code wrote, and
 //! [`merge()`] keeps them. [`assign()`] copies a payload with another key. [`canonical()`]
-//! gives objects with equal values equal bytes, and [`combine()`] takes each field from one of two
-//! payloads.
+//! gives objects with equal values equal bytes, and [`combine()`] takes each field from one of
+//! several payloads.
 
 mod align;
 mod assign;

@@ -1,0 +1,376 @@
+//! Merges: transactions that give the tables the changes of two branches.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use dflat_engine::engine::{Engine, PerformOptions};
+use dflat_engine::storage::{NamedTable, Snapshot, StepId, WriteTransaction};
+use dflat_engine::transaction::Transaction;
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::Table;
+
+use super::base::{Bases, Roots, root, roots_of};
+use super::cases::{Decisions, Sides, conflict, merge_table};
+use super::checkout::differences;
+use super::conflict::{ConflictReason, ObjectConflict};
+use super::graph::Graph;
+use super::names::tip_of;
+use super::object::Three;
+use super::set::{TableToSet, ToSet, set, with_taken};
+use crate::chunk::{Address, ChunkStore};
+use crate::commits::{
+    self, Commit, CommitId, CommitTable, Content, FileStore, Head, closed, head, latest, put_head,
+};
+use crate::steps::{Note, prepare};
+use crate::tree::{Edit, Trees};
+
+/// How often a merge begins anew because others have changed objects meanwhile.
+const TRIES: u32 = 100;
+
+/// The outcome of a merge.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Merged {
+    /// The current branch had all changes already. Its last commit.
+    UpToDate(CommitId),
+    /// The current branch had no changes of its own, and has the last commit of the other now.
+    Forward {
+        /// The commit.
+        commit: CommitId,
+        /// The number of objects that were changed.
+        changed: u64,
+    },
+    /// A commit with the changes of both was made.
+    Commit {
+        /// The commit.
+        commit: CommitId,
+        /// The number of objects that were changed.
+        changed: u64,
+    },
+    /// Nothing was changed: these objects need a decision.
+    Conflicts(Vec<ObjectConflict>),
+}
+
+/// A merge of a branch into the current one.
+#[derive(Clone, Debug, Default)]
+pub struct Merge {
+    /// The name of the branch.
+    pub branch: String,
+    /// Decisions about objects in conflict.
+    decisions: Decisions,
+}
+
+impl Merge {
+    /// The merge of a branch.
+    #[must_use]
+    pub fn of(branch: &str) -> Self {
+        Self {
+            branch: branch.to_owned(),
+            decisions: Decisions::new(),
+        }
+    }
+
+    /// Decides about an object: it gets this payload, or is deleted.
+    pub fn decide(&mut self, conflict: &ObjectConflict, payload: Option<Vec<u8>>) {
+        let place = (conflict.table.clone(), conflict.encoded.clone());
+        self.decisions.insert(place, payload);
+    }
+
+    /// Merges the branch into the current one. Changes since the last commit are committed first.
+    /// `tables` are all versioned tables.
+    ///
+    /// # Errors
+    /// - [`ErrorKind::NotFound`] if there is no branch of this name.
+    /// - [`ErrorKind::InvalidArgument`] if a type of the branch is versioned no more.
+    /// - [`ErrorKind::Corrupt`] if the history does not fit the objects.
+    /// - [`ErrorKind::Busy`] if others change objects again and again.
+    /// - Otherwise those of [`commit`](commits::commit).
+    pub fn perform(&self, engine: &Engine, tables: &[Table]) -> Result<Merged> {
+        tip_of(engine, &self.branch)?;
+        for _ in 0..TRIES {
+            let ours = commits::commit(engine, tables, None)?;
+            let run = Run {
+                engine,
+                tables,
+                merge: self,
+                ours,
+                trees: Trees::new(FileStore::new(engine) as Arc<dyn ChunkStore>),
+                store: FileStore::new(engine),
+            };
+            let mut refused = Vec::new();
+            let options = PerformOptions { write_first: true };
+            let handler = |transaction: &Rc<Transaction>| run.run(transaction, &mut refused);
+            let done = engine.perform_here(tables.iter().cloned(), options, handler, |_| ());
+            if !refused.is_empty() {
+                return Ok(Merged::Conflicts(refused));
+            }
+            if let Some(merged) = done? {
+                return Ok(merged);
+            }
+        }
+        let branch = &self.branch;
+        let message = format!("cannot merge {branch}: others change objects again and again");
+        Err(Error::new(ErrorKind::Busy, message))
+    }
+}
+
+/// One attempt of a merge.
+struct Run<'r> {
+    engine: &'r Engine,
+    tables: &'r [Table],
+    merge: &'r Merge,
+    /// Our commit.
+    ours: CommitId,
+    /// Trees for comparisons, whose new nodes nobody writes.
+    trees: Trees,
+    /// The store of the new trees.
+    store: Arc<FileStore>,
+}
+
+/// The work that a merge has found.
+enum Plan<'r> {
+    /// Others have changed objects.
+    Again,
+    UpToDate,
+    Forward(CommitId, StepId, ToSet<'r>),
+    Merge(Box<Planned<'r>>),
+    Conflicts(Vec<ObjectConflict>),
+}
+
+struct Planned<'r> {
+    head: Head,
+    commit: Commit,
+    step: StepId,
+    to_set: ToSet<'r>,
+}
+
+impl<'r> Run<'r> {
+    fn run(
+        &self,
+        transaction: &Transaction,
+        refused: &mut Vec<ObjectConflict>,
+    ) -> Result<Option<Merged>> {
+        prepare(transaction, self.tables)?;
+        let Some(first) = self.tables.first() else {
+            return Ok(None);
+        };
+        Ok(Some(
+            match transaction.read_to_write(first, |snapshot| self.plan(snapshot))? {
+                Plan::Again => return Ok(None),
+                Plan::UpToDate => Merged::UpToDate(self.ours),
+                Plan::Conflicts(conflicts) => Merged::Conflicts(conflicts),
+                Plan::Forward(commit, step, to_set) => {
+                    transaction.set_history_note(&Note::Checkout(commit).to_bytes());
+                    let changed = self.set(transaction, &to_set, refused)?;
+                    transaction.write_history(first, |writer| {
+                        let head = Head {
+                            commit: Some(commit),
+                            step,
+                            ..head(writer)?
+                        };
+                        put_head(writer, &head)
+                    })?;
+                    Merged::Forward { commit, changed }
+                }
+                Plan::Merge(planned) => {
+                    let id = planned.commit.id;
+                    transaction.set_history_note(&Note::Merge(id).to_bytes());
+                    let changed = self.set(transaction, &planned.to_set, refused)?;
+                    transaction
+                        .write_history(first, |writer| self.write(writer, &planned, changed))?;
+                    Merged::Commit {
+                        commit: id,
+                        changed,
+                    }
+                }
+            },
+        ))
+    }
+
+    fn plan(&self, snapshot: &mut dyn Snapshot) -> Result<Plan<'r>> {
+        let ours = self.ours;
+        let head = head(snapshot)?;
+        let is_committed = head.commit == Some(ours) && closed(snapshot, &head.place())?.0 == 0;
+        let theirs = commits::tip(snapshot, &self.merge.branch)?;
+        let (true, Some(theirs)) = (is_committed, theirs) else {
+            return Ok(Plan::Again);
+        };
+        let graph = Graph::read(snapshot)?;
+        let (of_ours, of_theirs) = (graph.ancestors([ours]), graph.ancestors([theirs]));
+        if of_ours.contains(&theirs) {
+            return Ok(Plan::UpToDate);
+        }
+        let (our_roots, their_roots) = (roots_of(snapshot, ours)?, roots_of(snapshot, theirs)?);
+        let has_no_own = of_theirs.contains(&ours);
+        // Both sides have merged the same commits, in another order: they take the smaller id.
+        let is_same =
+            our_roots == their_roots && graph.ordinary(&of_ours).eq(graph.ordinary(&of_theirs));
+        if is_same && !has_no_own && ours < theirs {
+            return Ok(Plan::UpToDate);
+        }
+        let step = latest(snapshot)?;
+        if has_no_own || is_same {
+            let to_set = differences(snapshot, self.tables, &self.trees, (ours, theirs))?;
+            return Ok(Plan::Forward(theirs, step, with_taken(snapshot, to_set)?));
+        }
+        let mut bases = Bases {
+            graph: &graph,
+            trees: &self.trees,
+            tables: self.tables,
+            used: BTreeSet::new(),
+            made: HashMap::new(),
+        };
+        let base = bases.of(snapshot, &of_ours, &of_theirs)?;
+        let sides = Sides {
+            base: &base,
+            ours: &our_roots,
+            theirs: &their_roots,
+            commit: theirs,
+            decisions: &self.merge.decisions,
+        };
+        let (mut to_set, mut conflicts, mut edits) = (Vec::new(), Vec::new(), BTreeMap::new());
+        self.check_types(&their_roots)?;
+        for table in self.tables {
+            let mut merged = merge_table(snapshot, table, &bases, &sides)?;
+            conflicts.append(&mut merged.conflicts);
+            edits.insert(table.name.to_string(), merged.edits);
+            to_set.push((table, merged.objects));
+        }
+        if !conflicts.is_empty() {
+            return Ok(Plan::Conflicts(conflicts));
+        }
+        let commit = self.commit((ours, theirs), &our_roots, edits)?;
+        let to_set = with_taken(snapshot, to_set)?;
+        Ok(Plan::Merge(Box::new(Planned {
+            head,
+            commit,
+            step,
+            to_set,
+        })))
+    }
+
+    fn check_types(&self, theirs: &Roots) -> Result<()> {
+        let is_known = |name: &&String| self.tables.iter().any(|table| table.name == **name);
+        match theirs.keys().find(|name| !is_known(name)) {
+            Some(name) => {
+                let message = format!("cannot merge: {name} is versioned no more");
+                Err(Error::new(ErrorKind::InvalidArgument, message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The commit with the changes of both.
+    fn commit(
+        &self,
+        (ours, theirs): (CommitId, CommitId),
+        our_roots: &Roots,
+        edits: BTreeMap<String, Vec<Edit>>,
+    ) -> Result<Commit> {
+        let trees = Trees::new(Arc::clone(&self.store) as Arc<dyn ChunkStore>);
+        let mut tables = Vec::new();
+        for (name, edits) in edits {
+            let Some(table) = self.tables.iter().find(|table| table.name == *name) else {
+                continue;
+            };
+            let root = trees.apply(&root(our_roots, &name), edits)?;
+            tables.push(CommitTable {
+                name,
+                root,
+                descriptor: Address::of(&table.to_bytes()),
+                objects: trees.len(&root)?,
+            });
+        }
+        let mut parents = vec![ours, theirs];
+        parents.sort_unstable();
+        let mut commit = Commit {
+            id: CommitId::from_bytes([0; CommitId::BYTES]),
+            parents,
+            tables,
+            steps: 0,
+            steps_hash: Address::of(b""),
+            time: SystemTime::now(),
+            workspace: self.engine.record_names().0,
+            author: self.engine.author().map(str::to_owned),
+            label: None,
+            last_step: None,
+        };
+        commit.name();
+        Ok(commit)
+    }
+
+    /// Sets objects. If one has a unique value of another, the transaction fails, and `refused` has
+    /// the conflicts.
+    fn set(
+        &self,
+        transaction: &Transaction,
+        to_set: &ToSet<'_>,
+        refused: &mut Vec<ObjectConflict>,
+    ) -> Result<u64> {
+        let (changed, left) = set(transaction, to_set)?;
+        for (table, payload) in left {
+            let content = Content::of(table);
+            let key = content.key(payload).unwrap_or_default();
+            let current = current_of(to_set, table, &key);
+            let three = Three {
+                base: None,
+                ours: current,
+                theirs: Some(payload),
+            };
+            let fields = unique_fields(table);
+            refused.push(conflict(
+                table,
+                &key,
+                three,
+                (ConflictReason::Unique, fields),
+            ));
+        }
+        match refused.is_empty() {
+            true => Ok(changed),
+            false => {
+                let message = "a merge needs decisions about unique values";
+                Err(Error::new(ErrorKind::AlreadyExists, message))
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        writer: &mut dyn WriteTransaction,
+        planned: &Planned<'_>,
+        changed: u64,
+    ) -> Result<()> {
+        self.store.write(writer)?;
+        let mut commit = planned.commit.clone();
+        // Without a change there is no step that names the commit.
+        commit.last_step = (changed == 0).then_some(planned.step);
+        writer.put_named(NamedTable::Commits, commit.id.as_bytes(), &commit.to_row())?;
+        let head = Head {
+            commit: Some(commit.id),
+            step: planned.step,
+            ..planned.head.clone()
+        };
+        put_head(writer, &head)
+    }
+}
+
+/// The present payload of an object to set.
+fn current_of<'s>(to_set: &'s ToSet<'_>, table: &Table, key: &[u8]) -> Option<&'s [u8]> {
+    let content = Content::of(table);
+    let of_table =
+        |((of, objects), _): &'s (TableToSet<'_>, _)| of.is_stored_as(table).then_some(objects);
+    let mut objects = to_set.iter().filter_map(of_table).flatten();
+    objects.find_map(|object| {
+        let (_, payload) = object.current.as_ref()?;
+        (content.key(payload).as_deref() == Some(key)).then_some(payload.as_slice())
+    })
+}
+
+/// The fields of the unique indexes.
+fn unique_fields(table: &Table) -> Vec<String> {
+    let unique = table.indexes.iter().filter(|index| index.unique);
+    let fields = unique.flat_map(|index| index.fields.iter());
+    fields.map(|field| field.name.to_string()).collect()
+}

@@ -1,0 +1,167 @@
+//! Merges: the decisions that they need, and changes beside them.
+
+use dflat::history::{ConflictReason, Merged, Note, Side};
+use dflat::{ErrorKind, Object};
+use dflat_testkit::fixture::bounded;
+use dflat_testkit::schema::{Item, ItemChangeRequest};
+
+use super::commits::{built, last};
+use super::files::{data, delete, file, open, put, rank};
+
+#[test]
+fn conflicts_are_resolved_by_requests_sides_and_deletions() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        let history = workspace.history();
+        for id in ["a", "b", "c", "d", "e"] {
+            put(&workspace, id, 0);
+        }
+        history.branch("draft").unwrap();
+        history.checkout("draft").unwrap();
+        for id in ["a", "b", "c", "d", "e"] {
+            put(&workspace, id, 2);
+        }
+        put(&workspace, "new", 2);
+        history.checkout("main").unwrap();
+        for id in ["a", "b", "c", "d"] {
+            put(&workspace, id, 1);
+        }
+        let kind = |error: dflat::Error| error.kind();
+        let Merged::Conflicts(mut pending) = history.merge("draft").unwrap() else {
+            panic!()
+        };
+        assert_eq!(pending.branch(), "draft");
+        assert_eq!(pending.conflicts().len(), 4);
+        let conflict = &pending.of::<Item>().unwrap()[0];
+        let ranks = [&conflict.base, &conflict.ours, &conflict.theirs];
+        assert_eq!(
+            ranks.map(|item| item.as_ref().map(Item::rank)),
+            [Some(0), Some(1), Some(2)]
+        );
+        pending
+            .resolve(ItemChangeRequest::upsert(data("a", 12)))
+            .unwrap();
+        pending.keep::<Item>("b", Side::Ours).unwrap();
+        pending.keep::<Item>("c", Side::Theirs).unwrap();
+        let absent = pending.keep::<Item>("e", Side::Ours).map_err(kind);
+        assert_eq!(absent, Err(ErrorKind::NotFound));
+        let absent = pending
+            .resolve(ItemChangeRequest::upsert(data("e", 1)))
+            .map_err(kind);
+        assert_eq!(absent, Err(ErrorKind::NotFound));
+        // One decision is missing: nothing is changed.
+        let Merged::Conflicts(mut pending) = pending.finish().unwrap() else {
+            panic!()
+        };
+        assert_eq!(pending.conflicts().len(), 1);
+        assert_eq!(rank(&workspace, "new"), None);
+        pending.delete::<Item>("d").unwrap();
+        let merged = pending.finish().unwrap();
+        assert!(
+            matches!(merged, Merged::Commit { changed: 5, .. }),
+            "{merged:?}"
+        );
+        let ranks = ["a", "b", "c", "d", "e", "new"].map(|id| rank(&workspace, id));
+        assert_eq!(ranks, [Some(12), Some(1), Some(2), None, Some(2), Some(2)]);
+        assert_eq!(last(&workspace).tables[0].root, built::<Item>(&path));
+        let step = history.log().next().unwrap().unwrap();
+        assert_eq!(step.note, Note::Merge(last(&workspace).id));
+        // Both are merged now.
+        let again = history.merge("draft").unwrap();
+        assert!(matches!(again, Merged::UpToDate(_)));
+        history.checkout("draft").unwrap();
+        let forward = history.merge("main").unwrap();
+        assert!(
+            matches!(forward, Merged::Forward { changed: 3, .. }),
+            "{forward:?}"
+        );
+    });
+}
+
+#[test]
+fn unique_values_that_collide_need_a_decision() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        let history = workspace.history();
+        let code = |id: &str, code: &str| {
+            let mut data = data(id, 1);
+            data.code = Some(code.to_owned());
+            let request = ItemChangeRequest::upsert(data);
+            let stored = workspace.perform_changes_blocking([Item::TABLE], |tx| tx.submit(request));
+            stored.unwrap();
+        };
+        code("a", "one");
+        history.branch("draft").unwrap();
+        code("b", "two");
+        history.checkout("draft").unwrap();
+        code("c", "two");
+        put(&workspace, "d", 1);
+        history.checkout("main").unwrap();
+        let Merged::Conflicts(mut pending) = history.merge("draft").unwrap() else {
+            panic!()
+        };
+        let found = pending.of::<Item>().unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (found[0].reason, &found[0].fields[..]),
+            (ConflictReason::Unique, &["code".to_owned()][..],)
+        );
+        assert_eq!(found[0].theirs.as_ref().map(Item::id), Some("c"));
+        assert_eq!((rank(&workspace, "c"), rank(&workspace, "d")), (None, None));
+        let mut other = found[0].theirs.as_ref().unwrap().to_data();
+        other.code = Some("three".to_owned());
+        pending.resolve(ItemChangeRequest::upsert(other)).unwrap();
+        assert!(matches!(pending.finish().unwrap(), Merged::Commit { .. }));
+        assert_eq!(rank(&workspace, "d"), Some(1));
+        assert_eq!(last(&workspace).tables[0].root, built::<Item>(&path));
+        // A value that moves from one object to another on one side is no collision.
+        history.checkout("draft").unwrap();
+        history.merge("main").unwrap();
+        code("a", "free");
+        code("d", "one");
+        history.checkout("main").unwrap();
+        put(&workspace, "x", 1);
+        assert!(matches!(
+            history.merge("draft").unwrap(),
+            Merged::Commit { .. }
+        ));
+        assert!(workspace.check([Item::TABLE]).unwrap().problems.is_empty());
+    });
+}
+
+#[test]
+fn changes_before_and_during_a_merge_are_not_lost() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        let history = workspace.history();
+        put(&workspace, "a", 1);
+        history.branch("draft").unwrap();
+        put(&workspace, "b", 1);
+        history.checkout("draft").unwrap();
+        put(&workspace, "a", 2);
+        delete(&workspace, "a");
+        history.checkout("main").unwrap();
+        put(&workspace, "a", 3);
+        let Merged::Conflicts(mut pending) = history.merge("draft").unwrap() else {
+            panic!()
+        };
+        // Another change, of an object for which a decision was made.
+        put(&workspace, "c", 1);
+        pending.keep_all(Side::Theirs);
+        assert!(matches!(pending.finish().unwrap(), Merged::Commit { .. }));
+        let ranks = ["a", "b", "c"].map(|id| rank(&workspace, id));
+        assert_eq!(ranks, [None, Some(1), Some(1)]);
+        let kind = |error: dflat::Error| error.kind();
+        assert_eq!(
+            history.merge("none").map(drop).map_err(kind),
+            Err(ErrorKind::NotFound)
+        );
+        assert!(matches!(
+            history.merge("main").unwrap(),
+            Merged::UpToDate(_)
+        ));
+    });
+}
