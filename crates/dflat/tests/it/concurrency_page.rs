@@ -158,11 +158,22 @@ fn calls_that_the_page_lists_change_objects() -> Result<()> {
         let restored = restored.into_object().expect("it was inserted");
         assert_eq!(restored.to_data(), post.to_data());
 
+        let requests = ["a", "a"].map(|title| {
+            PostChangeRequest::creation(PostData {
+                title: title.to_owned(),
+                ..PostData::default()
+            })
+        });
+        let outcomes = tx.submit_many(requests);
+        assert!(matches!(outcomes[0], Ok(UpdatedObject::Inserted(_))));
+        let refused = outcomes[1].as_ref().map_err(dflat::Error::kind);
+        assert_eq!(refused.err(), Some(ErrorKind::AlreadyExists));
+
         let condition = Post::PRIORITY.eq(2);
         let deleted = tx.delete_where(condition)?;
         assert_eq!(deleted, 0);
         let deleted = tx.delete_where(Predicate::<Post>::all([]))?;
-        assert_eq!(deleted, 1);
+        assert_eq!(deleted, 2);
         Ok(())
     })
 }
@@ -180,7 +191,7 @@ fn every_call_that_the_page_lists_is_in_this_file() {
         assert!(source.contains(&code), "compiled nowhere: {code}");
         calls += 1;
     }
-    assert_eq!(calls, 8);
+    assert_eq!(calls, 9);
 }
 
 #[test]
