@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use dflat_engine::Result;
 use dflat_engine::storage::{
     Backend, CloseOptions, Durability, Looked, Snapshot, Staleness, View, WriteTransaction,
 };
+use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::database::Database;
 use crate::follow::Follower;
@@ -17,6 +18,9 @@ use crate::write::PostgresTransaction;
 /// The changes of one round trip. With a thousand of them, a round trip of 50 ms costs each as much
 /// as its insertion does.
 const BATCH_MAX: usize = 1024;
+
+/// The time between two tries to read from a server whose connections were lost.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// Stores objects on a PostgreSQL server.
 pub struct PostgresBackend {
@@ -72,6 +76,11 @@ impl Backend for PostgresBackend {
 
     fn staleness(&self) -> Result<Staleness> {
         staleness(&self.database)
+    }
+
+    fn retry_after(&self, error: &Error, tried: Duration) -> Option<Duration> {
+        let may_succeed = error.kind() == ErrorKind::Io && !self.database.is_closed();
+        (may_succeed && tried < self.database.options().busy_timeout).then_some(RETRY_AFTER)
     }
 
     fn follow(&self, look: Arc<dyn Fn() -> Looked + Send + Sync>) {

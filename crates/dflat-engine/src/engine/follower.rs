@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
 use dflat_model::{CommitSeq, Table, Value};
 
 use super::listener::Listener;
 use crate::change_set::{ChangeSet, ChangedKeys, RereadSet, RereadTable, record_engine};
 use crate::delivery::Deliveries;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::follow::{Follow, Followed, FollowedCommit};
-use crate::storage::{Snapshot, StateId, WriteTransaction};
+use crate::storage::{Backend, Snapshot, StateId, WriteTransaction};
 use crate::telemetry::{TARGET, Telemetry};
 
 /// Follows the commits of other programs. Each commit that a reader or a writer of this engine
@@ -19,6 +20,7 @@ use crate::telemetry::{TARGET, Telemetry};
 pub(super) struct Follower {
     /// Identifies the engine among the engines of the process.
     engine: u64,
+    backend: Arc<dyn Backend>,
     /// The latest commit that is done.
     committed: Arc<AtomicU64>,
     /// Held from a commit until it has its number. Of two snapshots that are pinned with the lock,
@@ -54,6 +56,7 @@ pub(super) enum CaughtUp {
 impl Follower {
     pub(super) fn new(
         engine: u64,
+        backend: Arc<dyn Backend>,
         committed: Arc<AtomicU64>,
         committing: Arc<Mutex<()>>,
         telemetry: Arc<Telemetry>,
@@ -61,6 +64,7 @@ impl Follower {
     ) -> Self {
         Self {
             engine,
+            backend,
             committed,
             committing,
             seen: Mutex::default(),
@@ -116,12 +120,16 @@ impl Follower {
         let now = snapshot.pin()?;
         let mut seen = self.seen();
         let caught_up = match *seen {
-            Some(before) => self.catch_up(snapshot, before, now),
+            Some(before) => self.catch_up(snapshot, before, now)?,
             None => CaughtUp::Unknown,
         };
-        // Unknown commits stay unseen: the next transaction or `refresh` has everything read again.
-        if caught_up != CaughtUp::Unknown {
-            *seen = Some(now);
+        // After unknown commits, the next transaction or `refresh` has everything read again. It
+        // must not follow them one by one, because the reader has read a later state.
+        if let Some(seen) = seen.as_mut() {
+            *seen = match caught_up {
+                CaughtUp::Unknown => StateId::UNKNOWN,
+                CaughtUp::Known | CaughtUp::Followed => now,
+            };
         }
         drop(seen);
         let seq = self.committed();
@@ -140,8 +148,9 @@ impl Follower {
         let _unnumbered = self.unnumbered();
         let now = snapshot.pin()?;
         let mut seen = self.seen();
-        let before = seen.replace(now).unwrap_or(StateId::UNKNOWN);
-        let caught_up = self.catch_up(snapshot, before, now);
+        let before = seen.unwrap_or(StateId::UNKNOWN);
+        let caught_up = self.catch_up(snapshot, before, now)?;
+        *seen = Some(now);
         drop(seen);
         if caught_up == CaughtUp::Unknown {
             self.renew();
@@ -158,18 +167,26 @@ impl Follower {
         let now = writer.base().id;
         if !is_foreign {
             // No other program has committed since the state that this engine saw last.
-            if let Some(seen) = self.seen().as_mut() {
-                *seen = now;
+            match self.seen().as_mut() {
+                Some(seen) if *seen != StateId::UNKNOWN => {
+                    *seen = now;
+                    return false;
+                }
+                Some(_) => {}
+                None => return false,
             }
-            return false;
         }
         let _unnumbered = self.unnumbered();
         let mut seen = self.seen();
         let caught_up = match seen.as_mut() {
-            Some(seen) => {
-                let before = std::mem::replace(seen, now);
-                self.catch_up(writer, before, now)
-            }
+            Some(seen) => match self.catch_up(writer, *seen, now) {
+                Ok(caught_up) => {
+                    *seen = now;
+                    caught_up
+                }
+                // The transaction is lost. The next one does not count its base state as known.
+                Err(_) => return true,
+            },
             // Without subscriptions, only states that were read before are out of date.
             None if self.committed() == CommitSeq::default() => CaughtUp::Known,
             None => CaughtUp::Unknown,
@@ -200,15 +217,23 @@ impl Follower {
 
     /// Numbers and queues the commits of other programs between two states, of which the snapshot
     /// sees the second one. Called with the lock `committing`.
-    fn catch_up(&self, snapshot: &mut dyn Snapshot, before: StateId, now: StateId) -> CaughtUp {
+    ///
+    /// # Errors
+    /// An error of reading after which another try may succeed.
+    fn catch_up(
+        &self,
+        snapshot: &mut dyn Snapshot,
+        before: StateId,
+        now: StateId,
+    ) -> Result<CaughtUp> {
         if [before, now].contains(&StateId::UNKNOWN) {
-            return CaughtUp::Unknown;
+            return Ok(CaughtUp::Unknown);
         }
         if !snapshot.is_overtaken(before) {
-            return CaughtUp::Known;
+            return Ok(CaughtUp::Known);
         }
         let Some(deliveries) = self.deliveries() else {
-            return CaughtUp::Unknown;
+            return Ok(CaughtUp::Unknown);
         };
         let observed = |name: &str| {
             let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
@@ -234,7 +259,7 @@ impl Follower {
             listened: &listened,
             bytes_max: self.bytes_max,
         };
-        match follow.commits(snapshot) {
+        Ok(match follow.commits(snapshot) {
             Ok(Followed::Commits { commits, keys }) => {
                 let mut names = commits.iter().flat_map(|commit| &commit.names);
                 let listener = listener.filter(|_| names.any(|name| listened(name)));
@@ -243,10 +268,23 @@ impl Follower {
             }
             Ok(Followed::Rows(tables)) => self.queue_reread(&deliveries, tables),
             Ok(Followed::Unknown) => CaughtUp::Unknown,
+            Err(error) if self.may_succeed_later(&error) => return Err(error),
             Err(error) => {
                 tracing::warn!(target: TARGET, %error, "change records cannot be read");
                 CaughtUp::Unknown
             }
+        })
+    }
+
+    /// Whether a read that failed with this error may succeed later.
+    pub(super) fn may_succeed_later(&self, error: &Error) -> bool {
+        self.backend.retry_after(error, Duration::ZERO).is_some()
+    }
+
+    /// Notes that a commit of this engine may have been made, or not: everything is read again.
+    pub(super) fn doubt(&self) {
+        if let Some(seen) = self.seen().as_mut() {
+            *seen = StateId::UNKNOWN;
         }
     }
 

@@ -272,6 +272,10 @@ impl Outlet for ToDeliveries {
         self.follower.catch_up_writer(writer, is_foreign)
     }
 
+    fn doubt(&self) {
+        self.follower.doubt();
+    }
+
     fn is_observed(&self, table: &Table) -> bool {
         self.deliveries.is_observed(table)
     }

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Instant;
 
 use dflat_model::{CommitSeq, Query, RowId, Table, Value};
 
@@ -42,6 +44,7 @@ impl Reader {
         let (committed, committing) = (Arc::default(), Arc::default());
         let follower = Follower::new(
             engine,
+            Arc::clone(&backend),
             Arc::clone(&committed),
             Arc::clone(&committing),
             telemetry,
@@ -95,15 +98,25 @@ impl Reader {
     fn read_exactly<R>(
         &self,
         table: &Table,
-        read: impl FnOnce(&mut dyn Snapshot, Origin) -> Result<R>,
+        read: impl Fn(&mut dyn Snapshot, Origin) -> Result<R>,
     ) -> Result<R> {
-        let read = || {
+        let read_once = || {
             let mut snapshot = self.snapshot(View::Pinned)?;
             let origin = self.origin(self.follower.pin(snapshot.as_mut())?);
             let read = |snapshot: &mut dyn Snapshot| read(snapshot, origin);
             self.indexer.read(table, snapshot.as_mut(), read)
         };
-        read().map_err(|error| named(table, error))
+        let began = Instant::now();
+        loop {
+            let error = match read_once() {
+                Ok(read) => return Ok(read),
+                Err(error) => error,
+            };
+            match self.backend.retry_after(&error, began.elapsed()) {
+                Some(pause) => thread::sleep(pause),
+                None => return Err(named(table, error)),
+            }
+        }
     }
 
     fn read<R>(
@@ -160,8 +173,17 @@ impl Refetch for Reader {
         row_ids: &[RowId],
     ) -> Result<(Vec<Result<Option<Object>>>, CommitSeq)> {
         self.read_exactly(table, |snapshot, origin| {
-            let find = |row_id: &RowId| fetch::find(snapshot, table, *row_id, origin);
-            Ok((row_ids.iter().map(find).collect(), origin.seq))
+            let mut found = Vec::with_capacity(row_ids.len());
+            for row_id in row_ids {
+                let object = fetch::find(snapshot, table, *row_id, origin);
+                if let Err(error) = &object
+                    && self.follower.may_succeed_later(error)
+                {
+                    return Err(error.clone());
+                }
+                found.push(object);
+            }
+            Ok((found, origin.seq))
         })
     }
 }

@@ -37,6 +37,7 @@ mod write;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dflat_model::{RowId, Table, ValueRef};
 
@@ -97,6 +98,14 @@ pub trait Backend: Send + Sync + 'static {
     /// The errors of reading.
     fn staleness(&self) -> Result<Staleness> {
         Ok(Staleness::Current)
+    }
+
+    /// The time after which a read that failed with this error may succeed, for `tried` so far: the
+    /// connection to the storage was lost, and may be there again. `None` if another try is of no
+    /// use. Reads for subscribers are tried again, because a failure would end subscriptions.
+    fn retry_after(&self, error: &Error, tried: Duration) -> Option<Duration> {
+        let _ = (error, tried);
+        None
     }
 
     /// Calls `look` from now on whenever another process may have committed, and at least at
@@ -479,5 +488,6 @@ pub trait WriteTransaction: Snapshot {
     ///
     /// # Errors
     /// The errors of writing the file; in this case nothing of the transaction is kept.
+    /// [`ErrorKind::InDoubt`] if nobody knows whether the commit was made.
     fn commit(self: Box<Self>) -> Result<()>;
 }

@@ -49,7 +49,7 @@ struct Shared {
 /// The tables as this engine's last transaction left them.
 #[derive(Clone, Default)]
 pub(crate) struct Own {
-    /// The state on which the last transaction began.
+    /// The state on which the transaction of the last commit began.
     pub(crate) base: i64,
     /// The state that the last commit made. The tables are as described as long as this is the
     /// state.
@@ -259,17 +259,15 @@ impl Database {
         self.changed.notify_all();
     }
 
-    /// The tables as the last transaction left them, which began on the state `base`.
-    pub(crate) fn own(&self, base: i64) -> Own {
-        let mut shared = self.lock();
-        let own = shared.own.clone();
-        shared.own.base = base;
-        own
+    /// The tables as the last commit left them.
+    pub(crate) fn own(&self) -> Own {
+        self.lock().own.clone()
     }
 
-    /// Notes the tables as a commit has left them.
-    pub(crate) fn note_own(&self, last: i64, tables: HashMap<String, StoredTable>) {
+    /// Notes the tables as a commit has left them, whose transaction began on the state `base`.
+    pub(crate) fn note_own(&self, (base, last): (i64, i64), tables: HashMap<String, StoredTable>) {
         let mut shared = self.lock();
+        shared.own.base = base;
         let known = Arc::make_mut(&mut shared.known);
         known.exists = true;
         let created = tables.iter().filter(|(_, table)| table.is_created());

@@ -70,7 +70,7 @@ impl PostgresTransaction {
             outcome(&database, &self.number, state.last + count, error)?;
         }
         let tables = std::mem::take(&mut self.tables);
-        database.note_own(state.last + count, tables);
+        database.note_own((state.last, state.last + count), tables);
         Ok(())
     }
 
@@ -137,6 +137,7 @@ fn outcome(
     lost: tokio_postgres::Error,
 ) -> Result<()> {
     let began = Instant::now();
+    let is_late = || began.elapsed() >= database.options().busy_timeout;
     loop {
         let asked = database.connect().and_then(|mut connection| {
             let question = &database.control().outcome;
@@ -153,9 +154,10 @@ fn outcome(
         {
             Ok((_, true)) => return Ok(()),
             Ok((Some("aborted"), false)) => return Err(failed("commit", lost)),
-            // It is still in progress, or the server is away.
-            Ok((Some("in progress"), false)) | Err(_)
-                if began.elapsed() < database.options().busy_timeout => {}
+            // It is still in progress.
+            Ok((Some("in progress"), false)) if !is_late() => {}
+            // The server is away. If it refuses the question, another one has taken its place.
+            Err(error) if error.kind() == ErrorKind::Io && !is_late() => {}
             _ => {
                 let message = "cannot tell whether a commit was made: the connection was lost, and \
                                the server does not say; read the objects before you write again";

@@ -136,7 +136,7 @@ impl PostgresTransaction {
             .try_get(0)
             .map_err(|error| failed("begin to write", error))?;
         self.state = State::read(row, 1)?;
-        let own = database.own(self.state.last);
+        let own = database.own();
         let others = self.state.last_of_others(database.engine());
         self.is_own = others <= own.base;
         if own.last == self.state.last {

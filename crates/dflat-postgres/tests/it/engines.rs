@@ -80,6 +80,7 @@ fn histories_of_engines_are_strictly_serializable() {
                 events: events.collect(),
                 deliveries: recorder.end(),
                 last: last.clone(),
+                ..History::default()
             };
             assert!(
                 history

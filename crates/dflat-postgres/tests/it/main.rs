@@ -11,6 +11,8 @@
 mod administration;
 mod copies;
 mod cuts;
+mod disturbed;
+mod doubts;
 mod engines;
 mod page;
 mod pooler;

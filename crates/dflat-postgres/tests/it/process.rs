@@ -3,11 +3,13 @@
 //! The tests of the command line use this file, too.
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
@@ -15,9 +17,9 @@ use std::{env, fs, thread};
 const VERSIONS: &str = "/usr/lib/postgresql";
 
 /// Starts a program, and ends it when the standard input ends: when the process of the tests has
-/// ended. Then removes its directory.
-const SUPERVISE: &str = "directory=$1; shift; \"$@\" & server=$!; read -r line; \
-     kill -INT $server; wait $server; rm -rf \"$directory\"";
+/// ended. Then removes its directory, unless it has read a line that asks to keep it.
+const SUPERVISE: &str = "directory=$1; shift; \"$@\" & server=$!; read -r signal; \
+     kill -${signal:-INT} $server; wait $server; test \"$signal\" || rm -rf \"$directory\"";
 
 /// The user of the server if the tests run as root, as whom a server refuses to run.
 pub(crate) const UNPRIVILEGED: u32 = 65_534;
@@ -27,8 +29,11 @@ pub(crate) struct Process {
     pub(crate) directory: PathBuf,
     /// Its port on this machine.
     pub(crate) port: u16,
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    is_root: bool,
     /// Its standard input keeps the server running.
-    _supervisor: Child,
+    supervisor: Mutex<Child>,
 }
 
 impl Process {
@@ -47,22 +52,14 @@ impl Process {
         // Only root may give a directory away.
         let is_root = chown(&directory, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).is_ok();
         let arguments = arguments(&directory, is_root);
-        let errors = fs::File::create(directory.join("errors")).unwrap();
-        let supervisor = command("sh", is_root)
-            .args(["-c", SUPERVISE, "sh"])
-            .arg(&directory)
-            .arg(program)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(errors)
-            .current_dir(&directory)
-            .spawn()
-            .unwrap();
+        let supervisor = Mutex::new(supervise(program, &arguments, (&directory, is_root)));
         Self {
             directory,
             port,
-            _supervisor: supervisor,
+            program: program.to_owned(),
+            arguments,
+            is_root,
+            supervisor,
         }
     }
 
@@ -81,6 +78,47 @@ impl Process {
             thread::sleep(Duration::from_millis(10));
         }
     }
+}
+
+#[allow(
+    dead_code,
+    reason = "the tests of the command line use a part of this file"
+)]
+impl Process {
+    /// Ends the server with a signal, and starts it again: `INT` ends its connections, and `QUIT`
+    /// is as a crash.
+    pub(crate) fn restart(&self, signal: &str) {
+        let mut supervisor = self.supervisor.lock().unwrap();
+        let input = supervisor.stdin.as_mut().unwrap();
+        writeln!(input, "{signal}").unwrap();
+        supervisor.wait().unwrap();
+        let directory = (self.directory.as_path(), self.is_root);
+        *supervisor = supervise(&self.program, &self.arguments, directory);
+        self.wait_until(|errors| errors.contains("ready to accept"));
+    }
+
+    /// Kills a process of the server, with this number. Returns whether it was there.
+    pub(crate) fn kill(&self, process: &str) -> bool {
+        let mut kill = command("kill", self.is_root);
+        let killed = kill.args(["-9", process]).stderr(Stdio::null()).status();
+        killed.unwrap().success()
+    }
+}
+
+/// Starts a program in a directory, and the shell that ends it.
+fn supervise(program: &Path, arguments: &[OsString], (directory, is_root): (&Path, bool)) -> Child {
+    let errors = fs::File::create(directory.join("errors")).unwrap();
+    command("sh", is_root)
+        .args(["-c", SUPERVISE, "sh"])
+        .arg(directory)
+        .arg(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(errors)
+        .current_dir(directory)
+        .spawn()
+        .unwrap()
 }
 
 /// A port of this machine. Another program may take it before it is used; then a server does not

@@ -3,8 +3,8 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,6 +17,8 @@ pub(crate) enum Cut {
     After,
     /// As `After`, and no later connection is accepted, as if the server were away.
     AfterAndAway,
+    /// As `After`, at the first message that commits instead of at a number.
+    AfterCommit,
 }
 
 struct Shared {
@@ -26,6 +28,9 @@ struct Shared {
     cut: Cut,
     /// The time by which every answer is late.
     delay: Duration,
+    /// The socket of the server that takes the place of the first one after the cut.
+    next: Option<PathBuf>,
+    is_cut: AtomicBool,
 }
 
 impl Shared {
@@ -45,15 +50,22 @@ impl Proxy {
     /// A proxy to the server's socket, which cuts the connection of the message number `at`,
     /// counted from 1 over all connections; 0 cuts none.
     pub(crate) fn start(socket: &Path, at: u64, cut: Cut) -> Self {
-        Self::new(socket, at, cut, Duration::ZERO)
+        Self::new(socket, at, cut, Duration::ZERO, None)
     }
 
     /// A proxy that cuts no connection, and delays all answers as a long way does.
     pub(crate) fn slow(socket: &Path, delay: Duration) -> Self {
-        Self::new(socket, 0, Cut::Before, delay)
+        Self::new(socket, 0, Cut::Before, delay, None)
     }
 
-    fn new(socket: &Path, at: u64, cut: Cut, delay: Duration) -> Self {
+    /// A proxy that cuts the connection of the first message that commits, after the server has
+    /// got it. Later connections are to the server at `next`.
+    pub(crate) fn at_commit(socket: &Path, next: &Path) -> Self {
+        let next = Some(next.to_owned());
+        Self::new(socket, 0, Cut::AfterCommit, Duration::ZERO, next)
+    }
+
+    fn new(socket: &Path, at: u64, cut: Cut, delay: Duration, next: Option<PathBuf>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let sent = AtomicU64::new(0);
@@ -62,6 +74,8 @@ impl Proxy {
             at,
             cut,
             delay,
+            next,
+            is_cut: AtomicBool::new(false),
         });
         let (of_thread, socket) = (Arc::clone(&shared), socket.to_owned());
         // The thread ends with the process.
@@ -71,7 +85,9 @@ impl Proxy {
                 if of_thread.is_away() {
                     continue;
                 }
-                let Ok(server) = UnixStream::connect(&socket) else {
+                let is_cut = of_thread.is_cut.load(Ordering::SeqCst);
+                let next = of_thread.next.as_ref().filter(|_| is_cut);
+                let Ok(server) = UnixStream::connect(next.unwrap_or(&socket)) else {
                     continue;
                 };
                 forward(client, server, &of_thread);
@@ -141,7 +157,8 @@ fn forward_messages(
         client.read_exact(&mut body)?;
         is_startup = false;
         let number = shared.sent.fetch_add(1, Ordering::SeqCst) + 1;
-        let is_cut = number == shared.at;
+        let commits = shared.cut == Cut::AfterCommit && body.starts_with(b"COMMIT");
+        let is_cut = number == shared.at || commits && !shared.is_cut.swap(true, Ordering::SeqCst);
         if number > shared.at && shared.cut == Cut::AfterAndAway {
             return Ok(());
         }

@@ -16,7 +16,7 @@ use crate::process::{Process, UNPRIVILEGED, programs, start};
 
 /// A server that runs, and offers encryption.
 pub(crate) struct Server {
-    process: Process,
+    pub(crate) process: Process,
     /// Its port on this machine.
     pub(crate) port: u16,
     /// The certificate of the authority that has signed the server's, as PEM.

@@ -160,19 +160,35 @@ fn acyclic(order: &Order, what: &str) -> Result<(), String> {
     if left == 0 {
         return Ok(());
     }
-    let mut caught: Vec<u64> = entering
-        .into_iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(id, _)| id)
-        .collect();
-    caught.sort_unstable();
-    caught.truncate(12);
-    Err(format!("{what}: a cycle among or before {caught:?}"))
+    let caught = entering.iter().filter(|(_, count)| **count > 0);
+    let caught: HashSet<u64> = caught.map(|(id, _)| *id).collect();
+    Err(format!("{what}: a cycle {:?}", cycle(order, &caught)))
+}
+
+/// A cycle among transactions that all have one of the others before them, in its order.
+fn cycle(order: &Order, caught: &HashSet<u64>) -> Vec<u64> {
+    let mut before: HashMap<u64, u64> = HashMap::new();
+    for id in caught {
+        for after in order.get(id).into_iter().flatten() {
+            before.insert(*after, *id);
+        }
+    }
+    let mut path: Vec<u64> = caught.iter().take(1).copied().collect();
+    while let Some(id) = path.last().and_then(|id| before.get(id)) {
+        let seen = path.iter().position(|seen| seen == id);
+        path.push(*id);
+        if let Some(seen) = seen {
+            path.drain(..seen);
+            break;
+        }
+    }
+    path.reverse();
+    path
 }
 
 /// Checks that each commit is delivered once for each object that it changed, before its completion
-/// and in order: a list grows by one number in each delivery, and deliveries of two commits never
-/// overlap.
+/// and in order: a list grows by one number in each delivery, or by several if deliveries may have
+/// several commits, and deliveries of two commits never overlap.
 fn check_deliveries(history: &History, lists: &Lists<'_>) -> Result<(), String> {
     let ordered = committed(history).filter(|event| event.ordered);
     let answered: HashMap<u64, u64> = ordered.map(|event| (event.id, event.answered)).collect();
@@ -181,10 +197,16 @@ fn check_deliveries(history: &History, lists: &Lists<'_>) -> Result<(), String> 
     for delivery in &history.deliveries {
         let reading = &delivery.reading;
         let length = lengths.entry(reading.register).or_default();
-        *length += 1;
+        *length = match history.is_coalesced {
+            true => reading.list.len().max(*length + 1),
+            false => *length + 1,
+        };
         let expected = lists.of_register(reading.register).get(..*length);
         if expected != Some(reading.list.as_slice()) {
             return Err(format!("{reading:?} was delivered instead of {expected:?}"));
+        }
+        if history.is_coalesced {
+            continue;
         }
         let Some(completed) = reading.list.last().and_then(|id| answered.get(id)) else {
             continue;

@@ -44,6 +44,8 @@ pub struct Event {
     pub answered: u64,
     /// Whether it was committed.
     pub committed: bool,
+    /// Whether its caller was told that nobody knows whether it was committed.
+    pub in_doubt: bool,
     /// The lists that it read, each before its own append.
     pub reads: Vec<Reading>,
     /// The lists to which it appended its number, each once.
@@ -51,6 +53,23 @@ pub struct Event {
     /// Whether the order of completions includes it: not for a plain read, and not if the
     /// completion was requested after the end of the transaction.
     pub ordered: bool,
+}
+
+impl Event {
+    /// Decides by the final lists whether a transaction in doubt was committed: then its appends
+    /// are there. Its end is unknown, so it may come after every transaction that it did not
+    /// precede.
+    pub fn decide(&mut self, last: &[Reading]) {
+        let has_appended = |register: &Register| {
+            let mut last = last.iter().filter(|reading| reading.register == *register);
+            last.any(|reading| reading.list.contains(&self.id))
+        };
+        if self.in_doubt && self.appends.iter().any(has_appended) {
+            self.committed = true;
+            self.ordered = false;
+            self.answered = u64::MAX;
+        }
+    }
 }
 
 /// A list that a subscriber received.
@@ -69,6 +88,8 @@ pub struct History {
     pub events: Vec<Event>,
     /// The deliveries to subscribers of the objects, in order.
     pub deliveries: Vec<Delivery>,
+    /// Whether one delivery may have the changes of several commits.
+    pub is_coalesced: bool,
     /// The final lists.
     pub last: Vec<Reading>,
 }

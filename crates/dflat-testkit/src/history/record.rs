@@ -39,6 +39,7 @@ pub fn record(workspace: &Workspace, seed: u64) -> History {
         events,
         deliveries,
         last,
+        ..History::default()
     }
 }
 
@@ -48,6 +49,7 @@ pub struct Recorder<'w> {
     clock: Clock,
     deliveries: Arc<Mutex<Vec<Delivery>>>,
     subscriptions: Vec<Subscription>,
+    is_disturbed: bool,
 }
 
 impl<'w> Recorder<'w> {
@@ -61,7 +63,15 @@ impl<'w> Recorder<'w> {
             clock,
             deliveries,
             subscriptions,
+            is_disturbed: false,
         }
+    }
+
+    /// Lets transactions and reads fail with any error, because something disturbs the storage.
+    #[must_use]
+    pub const fn disturbed(mut self) -> Self {
+        self.is_disturbed = true;
+        self
     }
 
     /// Runs the transactions of a seed. Their numbers begin with `first`, and there are fewer than
@@ -75,7 +85,7 @@ impl<'w> Recorder<'w> {
                 scope.spawn(move || {
                     let random = Random::new(seed * THREADS + thread);
                     let first = first + thread * ROUNDS;
-                    let done = run(self.workspace, &self.clock, random, first);
+                    let done = run(self, random, first);
                     events.lock().unwrap().extend(done);
                 });
             }
@@ -104,16 +114,16 @@ pub fn last_lists(workspace: &Workspace) -> Vec<Reading> {
 }
 
 /// The transactions of a thread: up to four run at a time.
-fn run(workspace: &Workspace, clock: &Clock, mut random: Random, first: u64) -> Vec<Event> {
+fn run(recorder: &Recorder<'_>, mut random: Random, first: u64) -> Vec<Event> {
     let mut pending: Vec<Receiver<Event>> = Vec::new();
     let mut done = Vec::new();
     for round in 0..ROUNDS {
         let id = first + round;
         if random.one_in(6) {
-            done.push(look(workspace, clock, &mut random, id));
+            done.push(look(recorder, &mut random, id));
             continue;
         }
-        pending.push(start(workspace, clock, &mut random, id));
+        pending.push(start(recorder, &mut random, id));
         if pending.len() > random.below(4) {
             done.extend(pending.drain(..).map(|event| next(&event)));
         }
@@ -129,10 +139,13 @@ struct Work {
     ending: usize,
     /// Whether other processes write, too, so that a change may fail with `Busy`.
     is_shared: bool,
+    /// Whether a change may fail with any error.
+    is_disturbed: bool,
 }
 
 /// Performs a random transaction, whose event is recorded at its completion.
-fn start(workspace: &Workspace, clock: &Clock, random: &mut Random, id: u64) -> Receiver<Event> {
+fn start(recorder: &Recorder<'_>, random: &mut Random, id: u64) -> Receiver<Event> {
+    let (workspace, clock) = (recorder.workspace, &recorder.clock);
     let mut kinds: Vec<usize> = (0..=random.below(KINDS))
         .map(|_| random.below(KINDS))
         .collect();
@@ -148,6 +161,7 @@ fn start(workspace: &Workspace, clock: &Clock, random: &mut Random, id: u64) -> 
         steps: steps.collect(),
         ending: random.below(8),
         is_shared: clock.is_shared(),
+        is_disturbed: recorder.is_disturbed,
     };
     // A type may be named twice.
     kinds.rotate_left(1);
@@ -167,6 +181,7 @@ fn start(workspace: &Workspace, clock: &Clock, random: &mut Random, id: u64) -> 
         let mut event = std::mem::take(&mut *seen.lock().unwrap());
         (event.id, event.called, event.answered) = (id, called, clock.now());
         event.committed = outcome.is_ok();
+        event.in_doubt = outcome.is_err_and(|error| error.kind() == ErrorKind::InDoubt);
         event.ordered = thread::current().id() != caller;
         let _ = sender.send(event);
     });
@@ -205,10 +220,13 @@ impl Work {
             (2, Some((register, _))) => {
                 // A conflict leaves the transaction usable.
                 let error = create(tx, *register).unwrap_err();
-                if self.is_shared && error.kind() == ErrorKind::Busy {
+                let is_conflict = error.kind() == ErrorKind::AlreadyExists;
+                let may_be_other =
+                    self.is_disturbed || self.is_shared && error.kind() == ErrorKind::Busy;
+                if !is_conflict && may_be_other {
                     return Err(error);
                 }
-                assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+                assert!(is_conflict, "{error:?}");
                 Ok(())
             }
             _ => Ok(()),
@@ -217,27 +235,37 @@ impl Work {
 }
 
 /// Reads all lists in a snapshot, or by single fetches in the order of a transaction.
-fn look(workspace: &Workspace, clock: &Clock, random: &mut Random, id: u64) -> Event {
-    let called = clock.now();
-    let snapshot = workspace.snapshot().unwrap();
+fn look(recorder: &Recorder<'_>, random: &mut Random, id: u64) -> Event {
+    let called = recorder.clock.now();
     let mut registers: Vec<Register> = registers().collect();
     registers.rotate_left(random.below(KINDS * KEYS));
-    let reads = registers.into_iter().map(|register| {
-        let text = match register.kind {
-            0 => text_of(snapshot.get::<Item>(&name(register)).unwrap()),
-            1 => text_of(snapshot.get::<Other>(number(register)).unwrap()),
-            _ => text_of(snapshot.get::<Keyed>(keyed(register)).unwrap()),
-        };
-        reading(register, &text)
-    });
+    let reads = look_at(recorder.workspace, registers);
+    assert!(
+        reads.is_ok() || recorder.is_disturbed,
+        "{:?}",
+        reads.unwrap_err()
+    );
     Event {
         id,
         called,
-        reads: reads.collect(),
-        answered: clock.now(),
-        committed: true,
+        answered: recorder.clock.now(),
+        committed: reads.is_ok(),
+        reads: reads.unwrap_or_default(),
         ..Event::default()
     }
+}
+
+fn look_at(workspace: &Workspace, registers: Vec<Register>) -> Result<Vec<Reading>> {
+    let snapshot = workspace.snapshot()?;
+    let reads = registers.into_iter().map(|register| {
+        let text = match register.kind {
+            0 => text_of(snapshot.get::<Item>(&name(register))?),
+            1 => text_of(snapshot.get::<Other>(number(register))?),
+            _ => text_of(snapshot.get::<Keyed>(keyed(register))?),
+        };
+        Ok(reading(register, &text))
+    });
+    reads.collect()
 }
 
 fn registers() -> impl Iterator<Item = Register> {

@@ -99,6 +99,7 @@ mod tests {
             called: 8,
             answered: 9,
             committed: true,
+            in_doubt: false,
             reads: vec![list(&[]), list(&[3, 4])],
             appends: vec![register, register],
             ordered: false,
@@ -115,7 +116,7 @@ mod tests {
         let expected = History {
             events,
             deliveries,
-            last: Vec::new(),
+            ..History::default()
         };
         assert_eq!(format!("{history:?}"), format!("{expected:?}"));
     }

@@ -16,7 +16,7 @@ use super::outlet::Outlet;
 use super::record::Recorder;
 use super::watchdog::{Watchdog, WatchedGroup};
 use crate::change_set::{ChangeSet, CommitState, Completion, Ended, TableChanges};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::object::Origin;
 use crate::storage::{Backend, Durability, WriteTransaction};
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -133,7 +133,12 @@ impl Shared {
         };
         span.in_scope(commit)
             .inspect(|()| self.telemetry.note_group(members))
-            .inspect_err(|error| tracing::warn!(target: TARGET, %error, members, "commit failed"))
+            .inspect_err(|error| {
+                tracing::warn!(target: TARGET, %error, members, "commit failed");
+                if error.kind() == ErrorKind::InDoubt {
+                    self.outlet.doubt();
+                }
+            })
     }
 
     /// The ended transaction of a member whose commit is done or has failed. Called with the lock

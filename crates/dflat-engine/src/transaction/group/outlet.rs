@@ -17,6 +17,10 @@ pub trait Outlet: Send + Sync {
     /// something is to be delivered.
     fn catch_up(&self, writer: &mut dyn WriteTransaction, is_foreign: bool) -> bool;
 
+    /// Notes that nobody knows whether a commit was made, so that subscribers may not have its
+    /// changes.
+    fn doubt(&self) {}
+
     /// Whether a subscriber may keep objects of a table. It waits for no lock.
     fn is_observed(&self, table: &Table) -> bool;
 

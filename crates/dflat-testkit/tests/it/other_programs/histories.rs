@@ -151,7 +151,7 @@ fn run_seed(seed: u64) {
         let mut history = History {
             last: last.clone(),
             deliveries: histories[at].deliveries.clone(),
-            events: Vec::new(),
+            ..History::default()
         };
         for (other, part) in histories.iter().enumerate() {
             let events = part.events.iter().cloned().map(|mut event| {

@@ -90,6 +90,7 @@ fn event(
         called,
         answered,
         committed: true,
+        in_doubt: false,
         reads: reads.to_vec(),
         appends: appends.to_vec(),
         ordered: true,
@@ -113,6 +114,7 @@ fn good() -> History {
             delivery(36, at(B, &[2])),
         ],
         last: vec![at(A, &[1, 2]), at(B, &[2])],
+        ..History::default()
     }
 }
 
@@ -192,6 +194,7 @@ fn checker_finds_write_skew() {
         ],
         deliveries: vec![delivery(15, at(A, &[1])), delivery(16, at(B, &[2]))],
         last: vec![at(A, &[1]), at(B, &[2])],
+        ..History::default()
     };
     assert!(check(&history).unwrap_err().contains("no order"));
 }

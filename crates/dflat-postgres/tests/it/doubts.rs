@@ -1,0 +1,120 @@
+//! Commits whose answers are lost while the server takes long, or after another server has taken
+//! its place.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dflat::{ErrorKind, Result, Workspace};
+use dflat_testkit::fixture::bounded;
+use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
+
+use crate::engines::{engine, is_skipped};
+use crate::proxy::Proxy;
+use crate::server::{Server, new_schema, new_server, server, sql};
+
+/// Has the commits of a schema take two seconds in the server.
+fn delay_commits(server: &Server, schema: &str) {
+    let delay = format!(
+        "SET search_path = \"{schema}\"; \
+         CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS \
+         $$ BEGIN PERFORM pg_sleep(2); RETURN NULL; END $$; \
+         CREATE CONSTRAINT TRIGGER pause AFTER UPDATE ON dflat__control \
+         DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION pause()"
+    );
+    sql(server, &delay).unwrap();
+}
+
+fn create(workspace: &Workspace, id: &str) -> Result<()> {
+    let id = id.to_owned();
+    let created = workspace.perform_changes([Item::TABLE], |tx| {
+        let data = ItemData {
+            id,
+            ..ItemData::default()
+        };
+        tx.submit(ItemChangeRequest::creation(data)).map(drop)
+    });
+    created.wait()
+}
+
+fn near(server: &Server, schema: &str) -> Workspace {
+    let workspace = Workspace::server(&server.address()).schema(schema);
+    workspace.open().unwrap()
+}
+
+/// A schema with the type, whose next commits take long, and a program behind a proxy that cuts the
+/// connection at the commit.
+fn cut_at_commit(server: &Server, next: &Server) -> (Workspace, String) {
+    let schema = new_schema();
+    create(&near(server, &schema), "first").unwrap();
+    if next.port != server.port {
+        create(&near(next, &schema), "first").unwrap();
+    }
+    delay_commits(server, &schema);
+    let proxy = Proxy::at_commit(&server.socket(), &next.socket());
+    let workspace = Workspace::server(&proxy.address()).schema(&schema).open();
+    (workspace.unwrap(), schema)
+}
+
+#[test]
+fn commit_that_takes_long_is_waited_for_after_its_connection_was_cut() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let server = server().unwrap();
+        let (workspace, schema) = cut_at_commit(server, server);
+        let began = Instant::now();
+        create(&workspace, "second").unwrap();
+        assert!(
+            began.elapsed() > Duration::from_secs(2),
+            "it was not delayed"
+        );
+        let near = engine(&schema);
+        assert_eq!(near.fetch::<Item>().count().unwrap(), 2);
+        // The program goes on, and knows its own commit.
+        assert!(workspace.get::<Item>("second").unwrap().is_some());
+    });
+}
+
+#[test]
+fn commit_that_is_undone_after_its_connection_was_cut_is_reported_as_failed() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let server = server().unwrap();
+        let (workspace, schema) = cut_at_commit(server, server);
+        let end = thread::spawn(move || {
+            let query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                         WHERE query = 'COMMIT' AND wait_event = 'PgSleep'";
+            while sql(server, query).unwrap().is_empty() {
+                thread::sleep(Duration::from_millis(50));
+            }
+        });
+        let error = create(&workspace, "second").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io, "{error:?}");
+        end.join().unwrap();
+        assert_eq!(engine(&schema).fetch::<Item>().count().unwrap(), 1);
+    });
+}
+
+#[test]
+fn commit_is_in_doubt_if_another_server_has_taken_the_place() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let (server, next) = (server().unwrap(), new_server(&[]).unwrap());
+        let (workspace, schema) = cut_at_commit(server, &next);
+        let began = Instant::now();
+        let error = create(&workspace, "second").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InDoubt, "{error:?}");
+        // The default busy timeout is longer: the answer of the other server is enough.
+        assert!(began.elapsed() < Duration::from_secs(20));
+        // Nothing ran again by itself.
+        let near = near(&next, &schema);
+        assert!(near.get::<Item>("second").unwrap().is_none());
+        create(&workspace, "third").unwrap();
+        assert_eq!(near.fetch::<Item>().count().unwrap(), 2);
+    });
+}
