@@ -27,7 +27,10 @@ pub(crate) use see::{
 };
 
 pub(crate) use shell::ShellArguments;
-pub(crate) use steps::{LogArguments, ShowArguments, UndoArguments};
+pub(crate) use steps::{
+    BranchArguments, CommitArguments, Keep, LogArguments, MergeArguments, ShowArguments,
+    UndoArguments,
+};
 pub(crate) use transfer::{
     CopyArguments, DiffArguments, ExportArguments, ImportArguments, MoveFormat, OnConflict,
 };
@@ -82,6 +85,9 @@ pub(crate) enum Command {
     Log(LogArguments),
     Show(ShowArguments),
     Undo(UndoArguments),
+    Commit(CommitArguments),
+    Branch(BranchArguments),
+    Merge(MergeArguments),
     Backup(BackupArguments),
     Compact(CompactArguments),
     Check(CheckArguments),

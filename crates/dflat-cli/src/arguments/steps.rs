@@ -1,6 +1,6 @@
 //! The arguments of commands on the history of a file.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::{FileArguments, FormatArguments, WriteArguments};
 
@@ -8,12 +8,32 @@ const LOG_EXAMPLES: &str = "\
 Examples:
   dflat log tasks.db --limit 20
   dflat log tasks.db --type Task --label import --json
+  dflat log tasks.db --commits
 ";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
   dflat show tasks.db 7
-  dflat show tasks.db 7 --json
+  dflat show tasks.db @3fa9c1 --json
+";
+
+const COMMIT_EXAMPLES: &str = "\
+Examples:
+  dflat commit tasks.db
+  dflat commit tasks.db 'before the import'
+";
+
+const BRANCH_EXAMPLES: &str = "\
+Examples:
+  dflat branch tasks.db
+  dflat branch tasks.db draft
+  dflat branch tasks.db draft --checkout
+";
+
+const MERGE_EXAMPLES: &str = "\
+Examples:
+  dflat merge tasks.db draft
+  dflat merge tasks.db draft --keep theirs
 ";
 
 const UNDO_EXAMPLES: &str = "\
@@ -38,24 +58,94 @@ pub(crate) struct LogArguments {
     /// Only steps of transactions with this label.
     #[arg(long, value_name = "LABEL")]
     pub(crate) label: Option<String>,
-    /// The most steps to print.
+    /// Prints the commits of the current branch in place of the steps.
+    #[arg(long, conflicts_with_all = ["type_name", "label"])]
+    pub(crate) commits: bool,
+    /// The most steps or commits to print.
     #[arg(long, value_name = "STEPS")]
     pub(crate) limit: Option<usize>,
     #[command(flatten)]
     pub(crate) format: FormatArguments,
 }
 
-/// Prints the objects that a step has changed, with their values before and after.
+/// Prints the objects that a step or a commit has changed, with their values before and after.
+///
+/// The changes of a commit are those since its first parent.
 #[derive(Debug, Args)]
 #[command(before_help = SHOW_EXAMPLES)]
 pub(crate) struct ShowArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
-    /// The number of the step, as `log` prints it.
-    #[arg(value_name = "STEP")]
-    pub(crate) step: i64,
+    /// The number of a step, `@` and the first digits of a commit, or the name of a branch.
+    #[arg(value_name = "VERSION")]
+    pub(crate) version: String,
     #[command(flatten)]
     pub(crate) format: FormatArguments,
+}
+
+/// Writes: commits the present state of all versioned types, and prints the commit.
+///
+/// Without a change since the last commit, that one is printed.
+#[derive(Debug, Args)]
+#[command(before_help = COMMIT_EXAMPLES)]
+pub(crate) struct CommitArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    /// The label of the commit.
+    #[arg(value_name = "LABEL")]
+    pub(crate) label: Option<String>,
+    #[command(flatten)]
+    pub(crate) write: WriteArguments,
+}
+
+/// Writes: creates, checks out or deletes a branch. Without a name, prints the branches.
+///
+/// A new branch has the present state of all versioned types. Changes since the last commit are
+/// committed first.
+#[derive(Debug, Args)]
+#[command(before_help = BRANCH_EXAMPLES)]
+pub(crate) struct BranchArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    /// The name of the branch to create.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Gives the tables the objects of the branch, in place of creating it.
+    #[arg(long, requires = "name", conflicts_with = "delete")]
+    pub(crate) checkout: bool,
+    /// Deletes the branch in place of creating it. Its commits stay.
+    #[arg(long, requires = "name")]
+    pub(crate) delete: bool,
+    #[command(flatten)]
+    pub(crate) write: WriteArguments,
+}
+
+/// The side whose objects a merge keeps.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Keep {
+    /// Those of the current branch.
+    Ours,
+    /// Those of the other branch.
+    Theirs,
+}
+
+/// Writes: merges a branch into the current one, by fields.
+///
+/// If both have changed the same fields of an object to different values, nothing is changed: the
+/// objects are printed, and the exit code is 1.
+#[derive(Debug, Args)]
+#[command(before_help = MERGE_EXAMPLES)]
+pub(crate) struct MergeArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    /// The branch to merge.
+    #[arg(value_name = "BRANCH")]
+    pub(crate) branch: String,
+    /// Keeps the objects of one side where both are in conflict.
+    #[arg(long, value_enum, value_name = "SIDE")]
+    pub(crate) keep: Option<Keep>,
+    #[command(flatten)]
+    pub(crate) write: WriteArguments,
 }
 
 /// Writes: undoes the latest change that is not undone, or a step.

@@ -149,7 +149,11 @@ pub(crate) struct CopyArguments {
     pub(crate) write: WriteArguments,
 }
 
-/// Prints the objects in which two files differ. Exits with 1 if there is one.
+/// Prints the objects in which two files differ, or with `--from` two states of one file. Exits
+/// with 1 if there is one.
+///
+/// A state is that after a step, given as its number, that of a commit, given as `@` and its first
+/// digits, or that of a branch, given as its name.
 ///
 /// `-` marks an object of the first file alone, `+` one of the second, and `~` one with other
 /// values, with the fields that differ. A field that only one of the schemas has counts as absent
@@ -159,12 +163,18 @@ pub(crate) struct CopyArguments {
 pub(crate) struct DiffArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
-    /// The file to compare with, or the address of a server.
-    #[arg(value_name = "OTHER")]
-    pub(crate) other: PathBuf,
+    /// The file to compare with, or the address of a server; with `--from`, a type.
+    #[arg(value_name = "OTHER", required_unless_present = "from")]
+    pub(crate) other: Option<PathBuf>,
     /// The types; all types of both files if there is none.
     #[arg(value_name = "TYPE")]
     pub(crate) types: Vec<String>,
+    /// Compares a state of the file's history with a later one.
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) from: Option<String>,
+    /// The state to compare with; that after the last step if it is not given.
+    #[arg(long, value_name = "VERSION", requires = "from")]
+    pub(crate) to: Option<String>,
     #[command(flatten)]
     pub(crate) format: FormatArguments,
 }

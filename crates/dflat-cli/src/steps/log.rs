@@ -2,19 +2,24 @@
 
 use std::io::Write;
 
+use dflat_history::commits::{self, Commit, CommitLog};
 use dflat_history::steps::{Author, Backwards, Note, Scope, Step, StepId, TableStep};
 use serde_json::json;
 
+use super::version;
 use crate::arguments::{Format, LogArguments};
 use crate::display::{Alignment, time};
 use crate::failure::{Found, Outcome};
 use crate::file::OpenFile;
 use crate::record::{Cell, RecordWriter};
-use crate::session::Session;
+use crate::session::{Reading, Session};
 
-/// Prints the steps.
+/// Prints the steps, or the commits.
 pub(crate) fn log(arguments: &LogArguments, session: &Session) -> Outcome {
     let file = session.read(&arguments.file)?;
+    if arguments.commits {
+        return commits(arguments, session, file);
+    }
     let table = match &arguments.type_name {
         Some(name) => Some(file.types.get(name)?.table.name.to_string()),
         None => None,
@@ -54,6 +59,55 @@ pub(crate) fn log(arguments: &LogArguments, session: &Session) -> Outcome {
     Ok(Found::Yes)
 }
 
+/// Prints the commits of the current branch.
+fn commits(arguments: &LogArguments, session: &Session, file: Reading) -> Outcome {
+    let engine = file.workspace.engine();
+    let head = engine.read_history(commits::head)?;
+    let mut out = session.out();
+    let columns = [
+        ("commit", Alignment::Left),
+        ("time", Alignment::Left),
+        ("author", Alignment::Left),
+        ("label", Alignment::Left),
+        ("steps", Alignment::Right),
+        ("parents", Alignment::Left),
+        ("objects", Alignment::Left),
+    ];
+    let columns = columns.map(|(name, side)| (name.to_owned(), side));
+    let format = arguments.format.get();
+    let mut writer = RecordWriter::new(format, &mut out, columns.to_vec())?;
+    let (mut log, mut count) = (CommitLog::of(head.commit), 0);
+    while arguments.limit.is_none_or(|limit| count < limit)
+        && let Some(commit) = log.next(engine)?
+    {
+        session.check()?;
+        count += 1;
+        writer.row(&commit_cells(&file, &commit))?;
+    }
+    writer.end()?;
+    out.flush()?;
+    file.close()?;
+    Ok(Found::Yes)
+}
+
+fn commit_cells(file: &OpenFile, commit: &Commit) -> [Cell; 7] {
+    let text = |text: &Option<String>| text.clone().map_or(Cell::Missing, Cell::Text);
+    let parents = commit.parents.iter().map(version::shown);
+    let objects = commit
+        .tables
+        .iter()
+        .map(|table| format!("{} {}", type_name(file, &table.name), table.objects));
+    [
+        Cell::Text(version::shown(&commit.id)),
+        Cell::Text(time(commit.time)),
+        text(&commit.author),
+        text(&commit.label),
+        Cell::of(&commit.steps),
+        Cell::Text(parents.collect::<Vec<_>>().join(" ")),
+        Cell::Text(objects.collect::<Vec<_>>().join(", ")),
+    ]
+}
+
 fn cells(file: &OpenFile, step: &Step, format: Format) -> [Cell; 6] {
     let text = |text: &Option<String>| text.clone().map_or(Cell::Missing, Cell::Text);
     let changes = match format {
@@ -86,6 +140,8 @@ fn origin(note: &Note) -> String {
         Note::Undo(steps) => format!("undo of {}", named(steps)),
         Note::Redo(steps) => format!("redo of {}", named(steps)),
         Note::Unknown => "unknown".to_owned(),
+        Note::Checkout(commit) => format!("checkout of {}", version::shown(commit)),
+        Note::Merge(commit) => format!("merge {}", version::shown(commit)),
         _ => "change".to_owned(),
     }
 }

@@ -1,10 +1,19 @@
 //! Commands on the history of a file.
 
+mod branch;
+mod commit;
+mod diff;
 mod log;
+mod merge;
 mod show;
 mod undo;
+mod version;
 
+pub(crate) use branch::branch;
+pub(crate) use commit::commit;
+pub(crate) use diff::diff;
 pub(crate) use log::log;
+pub(crate) use merge::merge;
 pub(crate) use show::show;
 pub(crate) use undo::undo;
 

@@ -1,10 +1,13 @@
-//! The changes of one step.
+//! The changes of one step or commit.
 
 use dflat_engine::object::{Object, Origin};
 use dflat_engine::storage::View;
-use dflat_history::steps::{StepChange, StepId, changes};
-use dflat_model::Table;
+use dflat_history::commits::load;
+use dflat_history::compare::{ObjectDiff, Version};
+use dflat_history::steps::changes;
+use dflat_model::{RowId, Table};
 
+use super::version::version;
 use super::versioned;
 use crate::arguments::ShowArguments;
 use crate::failure::{Failure, Found, Outcome};
@@ -13,43 +16,62 @@ use crate::record::Cell;
 use crate::session::Session;
 use crate::transfer::{Fields, Printer};
 
-/// Prints the objects that a step has changed.
+/// Prints the objects that a step or a commit has changed.
 pub(crate) fn show(arguments: &ShowArguments, session: &Session) -> Outcome {
     let file = session.read(&arguments.file)?;
     let tables = versioned(&file)?;
-    let id = StepId(arguments.step);
-    let found = match tables.first() {
-        Some(first) => {
-            let engine = file.workspace.engine();
-            engine.read(first, View::Pinned, |snapshot, _| {
-                changes(snapshot, &tables, id)
-            })?
-        }
-        None => return Err(Failure::usage("the file has no versioned types")),
+    let Some(first) = tables.first() else {
+        return Err(Failure::usage("the file has no versioned types"));
     };
+    let engine = file.workspace.engine();
     let mut printer = Printer::new(arguments.format.get(), session.out())?;
-    for change in &found {
-        session.check()?;
-        let table = tables.iter().find(|table| table.name == change.table);
-        if let Some(table) = table {
-            print(&mut printer, table, change)?;
+    match version(&file, &arguments.version)? {
+        Version::Commit(id) => {
+            let commit = engine.read_history(|snapshot| load(snapshot, id))?;
+            for table in &tables {
+                let states = (commit.parents.first().copied(), id);
+                for change in ObjectDiff::since(engine, &tables, table, states)? {
+                    session.check()?;
+                    let change = change?;
+                    print(&mut printer, table, (&change.before, &change.after))?;
+                }
+            }
         }
+        Version::Step(id) => {
+            let found = engine.read(first, View::Pinned, |snapshot, _| {
+                changes(snapshot, &tables, id)
+            })?;
+            for change in found {
+                session.check()?;
+                let table = tables.iter().find(|table| table.name == change.table);
+                let state = |payload: Option<Vec<u8>>| payload.map(|p| (change.row_id, p));
+                let (before, after) = (state(change.before), state(change.after));
+                if let Some(table) = table {
+                    print(&mut printer, table, (&before, &after))?;
+                }
+            }
+        }
+        _ => {}
     }
     printer.end()?;
     file.close()?;
     Ok(Found::Yes)
 }
 
-fn print<W: std::io::Write>(
+/// A state of an object: its row id and its bytes.
+type State = Option<(RowId, Vec<u8>)>;
+
+/// Prints a change of an object.
+pub(super) fn print<W: std::io::Write>(
     printer: &mut Printer<W>,
     table: &Table,
-    change: &StepChange,
+    (before, after): (&State, &State),
 ) -> Result<(), Failure> {
     let columns = columns(table);
-    let object = |payload: &[u8]| {
-        let object = Object::new(table, change.row_id, Origin::default(), payload);
+    let object = |(row_id, payload): &(RowId, Vec<u8>)| {
+        let object = Object::new(table, *row_id, Origin::default(), payload);
         object.map_err(|_| {
-            let (name, row_id) = (&table.type_name, change.row_id);
+            let name = &table.type_name;
             Failure::file(format!(
                 "row {row_id} of {name} had bytes that are no {name}"
             ))
@@ -59,7 +81,7 @@ fn print<W: std::io::Write>(
         let cells = row(table, object, &columns)?;
         Ok(columns.iter().map(Column::name).zip(cells).collect())
     };
-    match (&change.before, &change.after) {
+    match (before, after) {
         (None, None) => Ok(()),
         (Some(before), None) => {
             let before = object(before)?;

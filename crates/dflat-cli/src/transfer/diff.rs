@@ -22,7 +22,7 @@ use crate::session::Session;
 pub(crate) fn diff(arguments: &DiffArguments, session: &Session) -> Outcome {
     let left = session.read(&arguments.file)?;
     let right = OpenFile::read(&FileArguments {
-        path: arguments.other.clone(),
+        path: arguments.other.clone().unwrap_or_default(),
         schemas: arguments.file.schemas.clone(),
         on: None,
     })?;

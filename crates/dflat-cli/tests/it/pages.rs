@@ -7,7 +7,7 @@ use expect_test::expect_file;
 use crate::fixture::{printed, repository};
 use crate::transcripts::replayed;
 
-const COMMANDS: [&str; 33] = [
+const COMMANDS: [&str; 36] = [
     "info",
     "types",
     "schema",
@@ -32,6 +32,9 @@ const COMMANDS: [&str; 33] = [
     "log",
     "show",
     "undo",
+    "commit",
+    "branch",
+    "merge",
     "backup",
     "compact",
     "check",
@@ -121,7 +124,7 @@ fn every_command_that_writes_has_a_dry_run() {
         assert_eq!(help.contains("--format"), help.contains("--json"));
         writing += usize::from(writes);
     }
-    assert_eq!(writing, 16);
+    assert_eq!(writing, 19);
 }
 
 #[test]

@@ -116,8 +116,23 @@ fn masked(output: &str, folder: &Path) -> String {
         rest = &rest[end + " UTC".len()..];
     }
     out.push_str(rest);
+    let mut out = without_commits(&out);
     if !out.is_empty() && !out.ends_with('\n') {
         out.push('\n');
+    }
+    out
+}
+
+/// The text with `[COMMIT]` in place of the ids of commits, which depend on the time.
+fn without_commits(text: &str) -> String {
+    let mut parts = text.split('@');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.chars().take_while(char::is_ascii_hexdigit).count();
+        match digits {
+            12 => out.push_str(&format!("[COMMIT]{}", &part[digits..])),
+            _ => out.push_str(&format!("@{part}")),
+        }
     }
     out
 }
@@ -163,6 +178,11 @@ fn files_are_copied_compared_and_mended() {
 #[test]
 fn history_is_shown_and_undone() {
     check("history.console");
+}
+
+#[test]
+fn branches_are_made_compared_and_merged() {
+    check("branches.console");
 }
 
 #[test]

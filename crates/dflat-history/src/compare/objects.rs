@@ -12,9 +12,9 @@ use super::listed::listed;
 use super::states::states_at;
 use super::version::Version;
 use crate::chunk::ChunkStore;
-use crate::commits::{FileStore, load};
+use crate::commits::{CommitId, FileStore, load};
 use crate::past::Moment;
-use crate::tree::{Diff, EntryChange, Trees};
+use crate::tree::{Diff, EntryChange, Root, Trees};
 
 /// The bytes of objects that a batch is to have, and the limits of its number of objects.
 const BATCH_BYTES: usize = 4 << 20;
@@ -32,6 +32,8 @@ pub struct ObjectDiff {
     keys: Option<Diff>,
     batch: VecDeque<ObjectChange>,
     batch_objects: usize,
+    /// Whether the first state has no objects.
+    is_whole: bool,
 }
 
 impl ObjectDiff {
@@ -90,7 +92,32 @@ impl ObjectDiff {
             keys,
             batch,
             batch_objects: OBJECTS_MIN,
+            is_whole: false,
         })
+    }
+
+    /// The changes of a commit since another one; all objects if there is none.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn since(
+        engine: &Engine,
+        tables: &[Table],
+        table: &Table,
+        (from, to): (Option<CommitId>, CommitId),
+    ) -> Result<Self> {
+        let from_any = Version::Commit(from.unwrap_or(to));
+        let mut diff = Self::new(engine, tables, table, (from_any, Version::Commit(to)))?;
+        if from.is_none() {
+            let commit = diff
+                .snapshot
+                .read(&diff.table, |snapshot, _| load(snapshot, to))?;
+            let root = commit.root(&diff.table.name);
+            let trees = Trees::new(Arc::clone(&diff.store) as Arc<dyn ChunkStore>);
+            diff.keys = Some(trees.diff(&Root::EMPTY, &root)?);
+            diff.is_whole = true;
+        }
+        Ok(diff)
     }
 
     /// The number of nodes that were read from the file.
@@ -125,6 +152,9 @@ impl ObjectDiff {
         let Ok([mut before, mut after]) = <[_; 2]>::try_from(states) else {
             return Err(self.misfit());
         };
+        if self.is_whole {
+            before.clear();
+        }
         let changes = entries.into_iter().map(|entry| {
             let key = entry.key.into_vec();
             let (before, after) = (before.remove(&key), after.remove(&key));

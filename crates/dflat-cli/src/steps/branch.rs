@@ -1,0 +1,63 @@
+//! Branches.
+
+use std::io::Write;
+
+use dflat_history::branches::{checkout, create, delete};
+use dflat_history::commits::{branches, head};
+use dflat_history::steps::notice;
+
+use super::version::shown;
+use super::versioned;
+use crate::arguments::BranchArguments;
+use crate::display::Alignment;
+use crate::failure::{Found, Outcome};
+use crate::file::OpenFile;
+use crate::record::{Cell, RecordWriter, report};
+use crate::session::Session;
+
+/// Prints the branches, or creates, checks out or deletes one.
+pub(crate) fn branch(arguments: &BranchArguments, session: &Session) -> Outcome {
+    let Some(name) = &arguments.name else {
+        return list(arguments, session);
+    };
+    let file = OpenFile::write(&arguments.file, arguments.write.dry_run)?;
+    let tables = versioned(&file)?;
+    let engine = file.workspace.engine();
+    let counts = if arguments.delete {
+        delete(engine, &tables, name)?;
+        ("deleted", 1)
+    } else {
+        notice(engine, &tables)?;
+        match arguments.checkout {
+            true => ("changed", checkout(engine, &tables, name)?.changed),
+            false => create(engine, &tables, name).map(|_| ("created", 1))?,
+        }
+    };
+    file.close()?;
+    let write = &arguments.write;
+    report(write.format.get(), write.dry_run, &[counts])?;
+    Ok(Found::Yes)
+}
+
+fn list(arguments: &BranchArguments, session: &Session) -> Outcome {
+    let file = session.read(&arguments.file)?;
+    let engine = file.workspace.engine();
+    let current = engine.read_history(head)?.branch;
+    let mut out = session.out();
+    let columns = ["branch", "commit", "current"];
+    let columns = columns.map(|name| (name.to_owned(), Alignment::Left));
+    let format = arguments.write.format.get();
+    let mut writer = RecordWriter::new(format, &mut out, columns.to_vec())?;
+    for branch in engine.read_history(branches)? {
+        let is_current = branch.name == current;
+        writer.row(&[
+            Cell::Text(branch.name),
+            Cell::Text(shown(&branch.commit)),
+            Cell::of(&is_current),
+        ])?;
+    }
+    writer.end()?;
+    out.flush()?;
+    file.close()?;
+    Ok(Found::Yes)
+}
