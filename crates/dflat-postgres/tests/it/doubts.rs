@@ -12,12 +12,16 @@ use crate::engines::{engine, is_skipped};
 use crate::proxy::Proxy;
 use crate::server::{Server, new_schema, new_server, server, sql};
 
-/// Has the commits of a schema take two seconds in the server.
-fn delay_commits(server: &Server, schema: &str) {
+/// The time that a delayed commit takes in the server.
+const DELAY: Duration = Duration::from_secs(2);
+
+/// Has the commits of a schema take a time in the server.
+fn delay_commits(server: &Server, schema: &str, delay: Duration) {
+    let seconds = delay.as_secs();
     let delay = format!(
         "SET search_path = \"{schema}\"; \
          CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS \
-         $$ BEGIN PERFORM pg_sleep(2); RETURN NULL; END $$; \
+         $$ BEGIN PERFORM pg_sleep({seconds}); RETURN NULL; END $$; \
          CREATE CONSTRAINT TRIGGER pause AFTER UPDATE ON dflat__control \
          DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION pause()"
     );
@@ -43,15 +47,17 @@ fn near(server: &Server, schema: &str) -> Workspace {
 
 /// A schema with the type, whose next commits take long, and a program behind a proxy that cuts the
 /// connection at the commit.
-fn cut_at_commit(server: &Server, next: &Server) -> (Workspace, String) {
+fn cut_at_commit(server: &Server, next: &Server, delay: Duration) -> (Workspace, String) {
     let schema = new_schema();
     create(&near(server, &schema), "first").unwrap();
     if next.port != server.port {
         create(&near(next, &schema), "first").unwrap();
     }
-    delay_commits(server, &schema);
+    delay_commits(server, &schema, delay);
     let proxy = Proxy::at_commit(&server.socket(), &next.socket());
-    let workspace = Workspace::server(&proxy.address()).schema(&schema).open();
+    // Its connections are known by the schema's name.
+    let address = format!("{} application_name='{schema}'", proxy.address());
+    let workspace = Workspace::server(&address).schema(&schema).open();
     (workspace.unwrap(), schema)
 }
 
@@ -62,13 +68,10 @@ fn commit_that_takes_long_is_waited_for_after_its_connection_was_cut() {
     }
     bounded(|| {
         let server = server().unwrap();
-        let (workspace, schema) = cut_at_commit(server, server);
+        let (workspace, schema) = cut_at_commit(server, server, DELAY);
         let began = Instant::now();
         create(&workspace, "second").unwrap();
-        assert!(
-            began.elapsed() > Duration::from_secs(2),
-            "it was not delayed"
-        );
+        assert!(began.elapsed() > DELAY, "it was not delayed");
         let near = engine(&schema);
         assert_eq!(near.fetch::<Item>().count().unwrap(), 2);
         // The program goes on, and knows its own commit.
@@ -83,11 +86,13 @@ fn commit_that_is_undone_after_its_connection_was_cut_is_reported_as_failed() {
     }
     bounded(|| {
         let server = server().unwrap();
-        let (workspace, schema) = cut_at_commit(server, server);
+        let (workspace, schema) = cut_at_commit(server, server, Duration::from_secs(60));
+        let query = format!(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+             WHERE wait_event = 'PgSleep' AND application_name = '{schema}'"
+        );
         let end = thread::spawn(move || {
-            let query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-                         WHERE query = 'COMMIT' AND wait_event = 'PgSleep'";
-            while sql(server, query).unwrap().is_empty() {
+            while sql(server, &query).unwrap().is_empty() {
                 thread::sleep(Duration::from_millis(50));
             }
         });
@@ -105,7 +110,7 @@ fn commit_is_in_doubt_if_another_server_has_taken_the_place() {
     }
     bounded(|| {
         let (server, next) = (server().unwrap(), new_server(&[]).unwrap());
-        let (workspace, schema) = cut_at_commit(server, &next);
+        let (workspace, schema) = cut_at_commit(server, &next, DELAY);
         let began = Instant::now();
         let error = create(&workspace, "second").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InDoubt, "{error:?}");
