@@ -15,6 +15,7 @@
 //! need no tree. Going back over them gives the states of the [past]. [Commits](commits) name
 //! states, and have their trees; [compare] has the differences of two states, and
 //! [branches] gives the tables the objects of a commit.
+//! [garbage] deletes what no branch needs.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -22,6 +23,7 @@ pub mod branches;
 pub mod chunk;
 pub mod commits;
 pub mod compare;
+pub mod garbage;
 pub mod node;
 pub mod past;
 pub mod steps;

@@ -10,7 +10,7 @@ use crate::commits::{Commit, CommitId};
 
 /// All commits of a file. The memory is about 100 bytes and 32 for each parent.
 #[derive(Debug, Default)]
-pub(super) struct Graph {
+pub(crate) struct Graph {
     commits: BTreeMap<CommitId, Node>,
 }
 
@@ -27,7 +27,7 @@ impl Graph {
     /// # Errors
     /// [`Corrupt`](dflat_engine::ErrorKind::Corrupt) if a commit is damaged; otherwise the errors
     /// of reading.
-    pub(super) fn read(snapshot: &mut dyn Snapshot) -> Result<Self> {
+    pub(crate) fn read(snapshot: &mut dyn Snapshot) -> Result<Self> {
         let (mut graph, mut failed) = (Self::default(), None);
         snapshot.all_named(
             NamedTable::Commits,
@@ -51,7 +51,7 @@ impl Graph {
     }
 
     /// Some commits, and all before them.
-    pub(super) fn ancestors(&self, of: impl IntoIterator<Item = CommitId>) -> BTreeSet<CommitId> {
+    pub(crate) fn ancestors(&self, of: impl IntoIterator<Item = CommitId>) -> BTreeSet<CommitId> {
         let mut found = BTreeSet::new();
         let mut left: Vec<CommitId> = of.into_iter().collect();
         while let Some(id) = left.pop() {
@@ -68,7 +68,7 @@ impl Graph {
 
     /// The best common ancestors of two sets of commits with their ancestors, in the order of their
     /// ids: those that are before no other.
-    pub(super) fn bases(
+    pub(crate) fn bases(
         &self,
         one: &BTreeSet<CommitId>,
         other: &BTreeSet<CommitId>,

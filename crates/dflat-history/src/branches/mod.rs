@@ -13,5 +13,6 @@ mod set;
 
 pub use checkout::{Checkout, checkout};
 pub use conflict::{ConflictReason, ObjectConflict};
+pub(crate) use graph::Graph;
 pub use merge::{Merge, Merged};
 pub use names::{create, delete, tip_of};

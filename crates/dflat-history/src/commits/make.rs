@@ -25,12 +25,17 @@ use crate::tree::{Root, Trees};
 /// If more rows have changed since the last commit, the trees are built from all objects.
 const ROWS_MAX: usize = 50_000;
 
+/// How often the trees are built because others have deleted nodes meanwhile.
+const TRIES: u32 = 10;
+
 /// The bytes of new nodes that are written in one transaction while a tree is built.
 const NODE_BYTES: usize = 4 << 20;
 
 /// The trees of an earlier state of the file.
 struct Base {
     place: Place,
+    /// The number of collections before the trees were built, if they were built just now.
+    collections: Option<u64>,
     roots: BTreeMap<String, Root>,
 }
 
@@ -39,6 +44,7 @@ impl Base {
         let tables = commit.tables.iter();
         Self {
             place: head.place(),
+            collections: None,
             roots: tables
                 .map(|table| (table.name.clone(), table.root))
                 .collect(),
@@ -64,27 +70,38 @@ pub fn commit(engine: &Engine, tables: &[Table], label: Option<&str>) -> Result<
                        write on";
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     };
-    let store = FileStore::new(engine);
-    let trees = Trees::new(Arc::clone(&store) as Arc<dyn ChunkStore>);
-    let base = match needs_all(engine, tables)? {
-        true => Some(build(engine, tables, (&store, &trees))?),
-        false => None,
-    };
-    let options = PerformOptions { write_first: true };
-    let handler = |transaction: &Rc<Transaction>| {
-        prepare(transaction, tables)?;
-        transaction.write_history(first, |writer| {
-            let base = base.as_ref();
-            let made = Made {
-                engine,
-                tables,
-                label,
-                base,
-            };
-            made.write(writer, &store, &trees)
-        })
-    };
-    engine.perform_here(tables.iter().cloned(), options, handler, |_| ())
+    for _ in 0..TRIES {
+        let store = FileStore::new(engine);
+        let trees = Trees::new(Arc::clone(&store) as Arc<dyn ChunkStore>);
+        let base = match needs_all(engine, tables)? {
+            true => Some(build(engine, tables, (&store, &trees))?),
+            false => None,
+        };
+        let options = PerformOptions { write_first: true };
+        let handler = |transaction: &Rc<Transaction>| {
+            prepare(transaction, tables)?;
+            transaction.write_history(first, |writer| {
+                let base = base.as_ref();
+                let built = base.and_then(|base| base.collections);
+                if built.is_some() && built != Some(refs::collections(writer)?) {
+                    return Ok(None);
+                }
+                let made = Made {
+                    engine,
+                    tables,
+                    label,
+                    base,
+                };
+                made.write(writer, &store, &trees).map(Some)
+            })
+        };
+        let made = engine.perform_here(tables.iter().cloned(), options, handler, |_| ())?;
+        if let Some(id) = made {
+            return Ok(id);
+        }
+    }
+    let message = "cannot commit: others collect garbage again and again";
+    Err(Error::new(ErrorKind::Busy, message))
 }
 
 /// Whether the trees are built from all objects: because there are none, or too much has changed.
@@ -114,6 +131,7 @@ fn needs_all(engine: &Engine, tables: &[Table]) -> Result<bool> {
 /// Builds the trees of all tables from a snapshot, beside writers. The nodes are written in
 /// transactions of their own.
 fn build(engine: &Engine, tables: &[Table], (store, trees): (&FileStore, &Trees)) -> Result<Base> {
+    let collections = engine.read_history(refs::collections)?;
     let snapshot = engine.snapshot()?;
     let (mut step, mut roots) = (StepId(0), BTreeMap::new());
     for table in tables {
@@ -131,7 +149,11 @@ fn build(engine: &Engine, tables: &[Table], (store, trees): (&FileStore, &Trees)
         step: Some(step),
         commit: None,
     };
-    Ok(Base { place, roots })
+    Ok(Base {
+        place,
+        collections: Some(collections),
+        roots,
+    })
 }
 
 /// Writes the new nodes so far.

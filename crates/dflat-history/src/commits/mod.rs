@@ -21,7 +21,7 @@ pub use log::{CommitLog, find, load, place};
 pub use make::commit;
 pub(crate) use make::{closed, latest};
 pub use refs::{Branch, Head, MAIN, branches, head};
-pub(crate) use refs::{delete_branch, put_branch, put_head, tip};
+pub(crate) use refs::{count_collection, delete_branch, put_branch, put_head, tip};
 pub use store::FileStore;
 
 pub use crate::steps::CommitId;

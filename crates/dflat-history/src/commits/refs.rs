@@ -14,6 +14,7 @@ pub const MAIN: &str = "main";
 
 const HEAD: &[u8] = b"head";
 const BRANCH: &str = "branch/";
+const COLLECTIONS: &[u8] = b"collections";
 
 /// The branch whose objects the tables have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,6 +148,26 @@ pub fn branches(snapshot: &mut dyn Snapshot) -> Result<Vec<Branch>> {
     })?;
     found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     failed.map_or(Ok(found), Err)
+}
+
+/// The number of transactions that have deleted nodes.
+///
+/// # Errors
+/// The errors of reading.
+pub(super) fn collections(snapshot: &mut dyn Snapshot) -> Result<u64> {
+    let bytes = read(snapshot, COLLECTIONS)?;
+    let count = bytes.and_then(|bytes| bytes.try_into().ok());
+    Ok(count.map_or(0, u64::from_le_bytes))
+}
+
+/// Counts a transaction that deletes nodes. A tree that is being built may need a node that is
+/// there, and is built anew after such a transaction.
+///
+/// # Errors
+/// The errors of reading and writing.
+pub(crate) fn count_collection(writer: &mut dyn WriteTransaction) -> Result<()> {
+    let count = collections(writer)?.wrapping_add(1);
+    writer.put_named(NamedTable::Refs, COLLECTIONS, &count.to_le_bytes())
 }
 
 fn branch_name(branch: &str) -> String {

@@ -39,9 +39,9 @@ pub struct ObjectDiff {
 impl ObjectDiff {
     /// The differences between two states of a table. `tables` are all versioned tables.
     ///
-    /// Between two commits, a batch of objects is in memory; the steps back to the earlier commit
-    /// are read for each 4 MiB of objects. Otherwise all objects that have changed since the
-    /// earlier state are in memory.
+    /// Between two commits whose trees are kept, a batch of objects is in memory; the steps back to
+    /// the earlier commit are read for each 4 MiB of objects. Otherwise all objects that have
+    /// changed since the earlier state are in memory.
     ///
     /// # Errors
     /// - [`ErrorKind::NotFound`] if there is no such step or commit.
@@ -65,23 +65,29 @@ impl ObjectDiff {
         let snapshot = engine.snapshot()?;
         let store = FileStore::of_snapshot(&snapshot, table);
         let trees = Trees::new(Arc::clone(&store) as Arc<dyn ChunkStore>);
-        let (keys, batch) = match (from, to) {
+        let roots = match (from, to) {
             (Version::Commit(from), Version::Commit(to)) => {
-                let root = |id| -> Result<_> {
+                let root = |id| -> Result<Root> {
                     let commit = snapshot.read(table, |snapshot, _| load(snapshot, id))?;
                     Ok(commit.root(&table.name))
                 };
-                (Some(trees.diff(&root(from)?, &root(to)?)?), VecDeque::new())
+                Some([root(from)?, root(to)?])
             }
-            _ => {
+            _ => None,
+        };
+        // The trees of some commits are not kept.
+        let kept = match roots {
+            Some(roots) if has_trees(&store, &roots)? => Some(roots),
+            _ => None,
+        };
+        let (keys, batch) = match kept {
+            Some([from, to]) => (Some(trees.diff(&from, &to)?), VecDeque::new()),
+            None => {
                 let [from, to] = moments;
-                let read = |snapshot: &mut dyn dflat_engine::storage::Snapshot| {
+                let listed = snapshot.read(table, |snapshot, _| {
                     listed(snapshot, tables, table, (from, to))
-                };
-                (
-                    None,
-                    snapshot.read(table, |snapshot, _| read(snapshot))?.into(),
-                )
+                })?;
+                (None, listed.into())
             }
         };
         Ok(Self {
@@ -176,6 +182,13 @@ impl ObjectDiff {
         );
         Error::new(ErrorKind::Corrupt, message)
     }
+}
+
+/// Whether the file has the nodes of these trees. A root is never there without them.
+fn has_trees(store: &FileStore, roots: &[Root]) -> Result<bool> {
+    let roots = roots.iter().filter(|root| **root != Root::EMPTY);
+    let addresses: Vec<_> = roots.map(Root::address).collect();
+    Ok(store.get_many(&addresses)?.iter().all(Option::is_some))
 }
 
 impl Iterator for ObjectDiff {

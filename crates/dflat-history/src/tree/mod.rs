@@ -36,6 +36,7 @@ mod cursor;
 mod diff;
 mod entry;
 mod level_cursor;
+mod mark;
 mod merge;
 mod nodes;
 mod range;

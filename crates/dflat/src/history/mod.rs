@@ -12,6 +12,7 @@
 mod branches;
 mod commits;
 mod diff;
+mod garbage;
 mod log;
 mod merge;
 mod past;
@@ -24,6 +25,7 @@ pub use dflat_history::branches::{Checkout, ConflictReason, ObjectConflict};
 pub use dflat_history::chunk::Address;
 pub use dflat_history::commits::{Branch, Commit, CommitId, CommitTable};
 pub use dflat_history::compare::Version;
+pub use dflat_history::garbage::{Collected, KeepTrees};
 use dflat_history::steps::{Author, Scope, blame, forget};
 pub use dflat_history::steps::{
     Blame, BlameChange, Conflict, Note, Step, StepId, TableStep, Undone,

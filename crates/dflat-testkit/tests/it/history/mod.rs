@@ -11,6 +11,7 @@ mod diff;
 mod faults;
 mod files;
 mod forget;
+mod garbage;
 mod merge_cases;
 mod merges;
 mod model;

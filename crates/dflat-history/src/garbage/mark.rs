@@ -1,0 +1,106 @@
+//! The commits and nodes that are needed.
+
+use std::collections::{BTreeSet, HashSet};
+use std::time::{Duration, SystemTime};
+
+use dflat_engine::Result;
+use dflat_engine::engine::Engine;
+
+use crate::branches::Graph;
+use crate::chunk::Address;
+use crate::commits::{self, CommitId, CommitLog};
+use crate::tree::Trees;
+
+/// The commits whose trees are kept beside those that merges need: the last ones of branches, and
+/// their common ancestors. The trees of other commits are deleted; their states can be read all the
+/// same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepTrees {
+    /// The last commits, by this number.
+    pub last: usize,
+    /// Those that are not older than this.
+    pub age: Duration,
+    /// Those with a label.
+    pub labelled: bool,
+}
+
+impl Default for KeepTrees {
+    /// The last 100 commits, and those of 30 days.
+    fn default() -> Self {
+        Self {
+            last: 100,
+            age: Duration::from_secs(30 * 24 * 3600),
+            labelled: false,
+        }
+    }
+}
+
+/// The commits and nodes that are needed at a moment.
+#[derive(Debug)]
+pub(super) struct Marked {
+    /// The branches and their last commits, as they were.
+    pub(super) tips: Vec<(String, CommitId)>,
+    pub(super) commits: BTreeSet<CommitId>,
+    pub(super) nodes: HashSet<Address>,
+}
+
+/// The branches and their last commits.
+///
+/// # Errors
+/// The errors of reading.
+pub(super) fn tips(
+    snapshot: &mut dyn dflat_engine::storage::Snapshot,
+) -> Result<Vec<(String, CommitId)>> {
+    let branches = commits::branches(snapshot)?.into_iter();
+    Ok(branches
+        .map(|branch| (branch.name, branch.commit))
+        .collect())
+}
+
+/// Finds the commits and nodes that are needed.
+///
+/// # Errors
+/// [`Corrupt`](dflat_engine::ErrorKind::Corrupt) if a commit or a node is damaged or missing;
+/// otherwise the errors of reading.
+pub(super) fn mark(engine: &Engine, trees: &Trees, keep: &KeepTrees) -> Result<Marked> {
+    let (tips, graph) =
+        engine.read_history(|snapshot| Ok((tips(snapshot)?, Graph::read(snapshot)?)))?;
+    let of_tips: BTreeSet<CommitId> = tips.iter().map(|(_, commit)| *commit).collect();
+    let commits = graph.ancestors(of_tips.iter().copied());
+    let merged = with_bases(&graph, of_tips.clone());
+    let youngest = SystemTime::now().checked_sub(keep.age);
+    let mut nodes = HashSet::new();
+    let mut log = CommitLog::of(of_tips);
+    let mut number = 0;
+    while let Some(commit) = log.next(engine)? {
+        let is_young = youngest.is_none_or(|youngest| commit.time >= youngest);
+        let is_labelled = keep.labelled && commit.label.is_some();
+        if number < keep.last || is_young || is_labelled || merged.contains(&commit.id) {
+            for table in &commit.tables {
+                trees.mark(&table.root, &mut nodes)?;
+            }
+        }
+        number += 1;
+    }
+    Ok(Marked {
+        tips,
+        commits,
+        nodes,
+    })
+}
+
+/// Some commits, and all that their merges are based on.
+fn with_bases(graph: &Graph, mut of: BTreeSet<CommitId>) -> BTreeSet<CommitId> {
+    let mut new: Vec<CommitId> = of.iter().copied().collect();
+    while let Some(one) = new.pop() {
+        let of_one = graph.ancestors([one]);
+        for other in of.clone() {
+            for base in graph.bases(&of_one, &graph.ancestors([other])) {
+                if of.insert(base) {
+                    new.push(base);
+                }
+            }
+        }
+    }
+    of
+}

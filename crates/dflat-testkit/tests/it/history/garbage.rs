@@ -1,0 +1,255 @@
+//! Collections of commits and nodes that no branch needs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use dflat::history::{Change, CommitId, KeepTrees, Merged, Side};
+use dflat::{Durability, ErrorKind, Reclaim, Result, Workspace};
+use dflat_history::tree::CheckLimits;
+use dflat_testkit::fault::{self, Action, Device, Failure, Operation, Outcome};
+use dflat_testkit::fixture::bounded;
+use dflat_testkit::random::Random;
+use dflat_testkit::schema::{Item, Other, OtherChangeRequest, OtherData};
+
+use super::commits::{built, chunks, last};
+use super::files::{file, open, put, sql};
+
+/// Only the trees that merges need.
+const NEEDED: KeepTrees = KeepTrees {
+    last: 0,
+    age: Duration::ZERO,
+    labelled: false,
+};
+
+type Ranks = BTreeMap<String, i32>;
+
+fn ranks(workspace: &Workspace) -> Ranks {
+    let items = workspace.fetch::<Item>().all().unwrap();
+    items
+        .iter()
+        .map(|item| (item.id().to_owned(), item.rank()))
+        .collect()
+}
+
+fn count(path: &Path, table: &str) -> i64 {
+    let count = format!("SELECT count(*) FROM {table}");
+    sql(path).query_row(&count, [], |row| row.get(0)).unwrap()
+}
+
+/// The keys that differ between two commits.
+fn keys(workspace: &Workspace, from: CommitId, to: CommitId) -> Vec<String> {
+    let diff = workspace.history().diff::<Item>(from, to).unwrap();
+    let keys = diff.map(|change| match change.unwrap() {
+        Change::Inserted(item) | Change::Deleted(item) => item.id().to_owned(),
+        Change::Updated { after, .. } => after.id().to_owned(),
+        change => panic!("{change:?}"),
+    });
+    keys.collect()
+}
+
+#[test]
+fn collection_keeps_every_state_and_each_tree_that_a_branch_needs() {
+    bounded(|| {
+        for seed in 0..3 {
+            let (_directory, path) = file();
+            let workspace = open(&path);
+            let history = workspace.history();
+            let mut random = Random::new(seed);
+            let mut copies: Vec<(CommitId, Ranks)> = Vec::new();
+            put(&workspace, "0", 0);
+            history.branch("draft").unwrap();
+            for round in 0..60 {
+                for _ in 0..1 + random.below(4) {
+                    let id = format!("{}", random.below(300));
+                    put(&workspace, id, round);
+                }
+                match random.below(6) {
+                    0 => {
+                        let current = history.current_branch().unwrap();
+                        let other = if current == "main" { "draft" } else { "main" };
+                        history.checkout(other).unwrap();
+                    }
+                    1 => {
+                        if let Merged::Conflicts(mut pending) = history.merge("draft").unwrap() {
+                            pending.keep_all(Side::Ours);
+                            pending.finish().unwrap();
+                        }
+                    }
+                    2 => drop(history.collect_garbage(&NEEDED).unwrap()),
+                    _ => {}
+                }
+                copies.push((history.commit("a").unwrap(), ranks(&workspace)));
+            }
+            history.collect_garbage(&NEEDED).unwrap();
+            // The tips have their trees, and nothing else is there but what merges need.
+            let trees = chunks(&path);
+            for branch in history.branches().unwrap() {
+                workspace.history().checkout(&branch.name).unwrap();
+                let root = last(&workspace).tables[0].root;
+                assert_eq!(root, built::<Item>(&path));
+                trees.check(&root, &CheckLimits::NONE).unwrap();
+            }
+            for (id, copy) in copies.iter().step_by(7) {
+                assert_eq!(ranks(&workspace.at(*id).unwrap()), *copy);
+            }
+            for pair in copies.windows(12).step_by(5) {
+                let (from, to) = (&pair[0], &pair[11]);
+                let all: std::collections::BTreeSet<&String> =
+                    from.1.keys().chain(to.1.keys()).collect();
+                let differ = all
+                    .into_iter()
+                    .filter(|key| from.1.get(*key) != to.1.get(*key));
+                assert!(keys(&workspace, from.0, to.0).iter().eq(differ));
+            }
+            // Collected files go on as others do.
+            put(&workspace, "after", 1);
+            history.commit("after").unwrap();
+            assert_eq!(last(&workspace).tables[0].root, built::<Item>(&path));
+        }
+    });
+}
+
+#[test]
+fn commits_of_a_deleted_branch_and_their_nodes_are_deleted() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let builder = Workspace::builder(&path).versioned::<Other>();
+        let workspace = builder.open().unwrap();
+        let history = workspace.history();
+        let fill = |from: i32, to: i32, note: &str| {
+            let filled = workspace.perform_changes_blocking([Other::TABLE], |tx| {
+                (from..to).try_for_each(|id| {
+                    let data = OtherData {
+                        id,
+                        note: Some(note.to_owned()),
+                    };
+                    tx.submit(OtherChangeRequest::upsert(data)).map(drop)
+                })
+            });
+            filled.unwrap();
+        };
+        fill(0, 20_000, "main");
+        let first = history.commit("first").unwrap();
+        let before = count(&path, "dflat__chunks");
+        history.branch("draft").unwrap();
+        history.checkout("draft").unwrap();
+        fill(0, 20_000, "draft");
+        let second = history.commit("second").unwrap();
+        history.checkout("main").unwrap();
+        assert!(count(&path, "dflat__chunks") > before + 100);
+        // The branch needs its nodes.
+        assert_eq!(history.collect_garbage(&NEEDED).unwrap().nodes, 0);
+        history.delete_branch("draft").unwrap();
+        let collected = history.collect_garbage(&NEEDED).unwrap();
+        assert_eq!(collected.commits, 1);
+        assert!(collected.nodes > 100 && collected.bytes > collected.nodes * 1000);
+        assert_eq!(count(&path, "dflat__chunks"), before);
+        assert_eq!(
+            workspace.at(second).unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
+        assert_eq!(
+            workspace
+                .at(first)
+                .unwrap()
+                .fetch::<Other>()
+                .count()
+                .unwrap(),
+            20_000
+        );
+        let again = history.collect_garbage(&NEEDED).unwrap();
+        assert_eq!((again.commits, again.nodes), (0, 0));
+    });
+}
+
+#[test]
+fn trees_of_the_last_the_young_and_the_labelled_commits_are_kept() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        let history = workspace.history();
+        for rank in 0..10 {
+            put(&workspace, "a", rank);
+            history.commit("labelled").unwrap();
+        }
+        let roots = || {
+            let commits = history.commits().map(Result::unwrap);
+            let roots: Vec<_> = commits.map(|commit| commit.tables[0].root).collect();
+            let trees = chunks(&path);
+            let is_there = |root| trees.check(root, &CheckLimits::NONE).is_ok();
+            roots.iter().filter(|root| is_there(root)).count()
+        };
+        let hour = Duration::from_secs(3600);
+        for keep in [
+            KeepTrees::default(),
+            KeepTrees {
+                age: hour,
+                ..NEEDED
+            },
+            KeepTrees {
+                labelled: true,
+                ..NEEDED
+            },
+        ] {
+            history.collect_garbage(&keep).unwrap();
+            assert_eq!(roots(), 10);
+        }
+        history
+            .collect_garbage(&KeepTrees { last: 4, ..NEEDED })
+            .unwrap();
+        assert_eq!(roots(), 4);
+        history.collect_garbage(&NEEDED).unwrap();
+        assert_eq!(roots(), 1);
+    });
+}
+
+fn open_with_faults(path: &Path) -> Result<Workspace> {
+    Workspace::builder(path)
+        .versioned::<Item>()
+        .durability(Durability::Full)
+        .log_bytes_max(u64::MAX)
+        .reclaim(Reclaim::Never)
+        .open()
+}
+
+fn workload(device: &Device) -> Outcome {
+    let path = device.path();
+    let text = |error: dflat::Error| error.to_string();
+    {
+        let workspace = open_with_faults(&path).map_err(|error| format!("cannot open: {error}"))?;
+        let history = workspace.history();
+        for rank in 0..4 {
+            let data = super::files::data("a", rank);
+            let request = dflat_testkit::schema::ItemChangeRequest::upsert(data);
+            let _ = workspace.perform_changes_blocking([Item::TABLE], |tx| tx.submit(request));
+            let _ = history.commit("a");
+        }
+        let _ = history.collect_garbage(&NEEDED);
+        let _ = workspace.shutdown();
+    }
+    device.heal();
+    let workspace = open_with_faults(&path).map_err(text)?;
+    put(&workspace, "after", 1);
+    workspace.history().commit("after").map_err(text)?;
+    workspace.history().collect_garbage(&NEEDED).map_err(text)?;
+    let root = last(&workspace).tables[0].root;
+    let checked = chunks(&path)
+        .check(&root, &CheckLimits::NONE)
+        .map_err(text)?;
+    match root == built::<Item>(&path) && checked.nodes as i64 == count(&path, "dflat__chunks") {
+        true => Ok(()),
+        false => Err("the tree differs, or nodes are left".to_owned()),
+    }
+}
+
+#[test]
+fn failed_collection_loses_nothing_and_is_completed_by_the_next() {
+    let failures = [Action::Fail(Failure::Io), Action::Fail(Failure::NoSpace)];
+    fault::each_sampled(
+        &[Operation::Write, Operation::Flush],
+        &failures,
+        40,
+        workload,
+    );
+}
