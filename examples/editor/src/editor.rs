@@ -87,6 +87,12 @@ impl Editor {
         self.change("pin", id, None, |note| note.pinned = true)
     }
 
+    pub(crate) fn rename(&self, id: u64, title: &str) -> Result<()> {
+        self.change("rename", id, None, |note| {
+            note.title = Some(title.to_owned())
+        })
+    }
+
     pub(crate) fn delete(&self, id: u64) -> Result<()> {
         self.command("delete note", |tx| {
             if let Some(note) = tx.get::<Note>(id)?

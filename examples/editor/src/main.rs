@@ -1,7 +1,8 @@
-//! A notes editor whose commands are undone and redone, also after a restart, and which shows the
-//! earlier versions of a note.
+//! A notes editor whose commands are undone and redone, also after a restart, which shows the
+//! earlier versions of a note, and keeps a draft beside the published notes.
 #![allow(clippy::print_stdout, reason = "the example prints what happens")]
 
+mod drafts;
 mod editor;
 
 use dflat::history::Note as StepNote;
@@ -36,6 +37,7 @@ fn main() -> Result<()> {
     assert_eq!(editor.redo()?, None, "a new change ends the redo");
 
     show_versions(&editor)?;
+    drafts::write_and_publish(&editor)?;
     editor.workspace().shutdown()
 }
 
