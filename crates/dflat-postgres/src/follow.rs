@@ -12,6 +12,9 @@ use crate::database::Database;
 /// The time between two questions whether another engine has committed.
 const INTERVAL: Duration = Duration::from_millis(20);
 
+/// The time until the next question after another engine has committed: it may commit again soon.
+const INTERVAL_BUSY: Duration = Duration::from_millis(5);
+
 /// The time after which a look is made in any case.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
@@ -45,7 +48,11 @@ impl Follower {
                 });
                 let mut interval = INTERVAL;
                 if !is_known {
-                    let failed = look() == Looked::Failed;
+                    let found = look();
+                    let failed = found == Looked::Failed;
+                    if found == Looked::New {
+                        interval = INTERVAL_BUSY;
+                    }
                     looked = others
                         .ok()
                         .filter(|_| !failed)

@@ -23,20 +23,26 @@ pub(crate) fn title(number: usize) -> String {
 }
 
 pub(crate) struct Dflat {
-    address: String,
+    /// Opens an empty workspace.
+    open: Box<dyn Fn() -> Workspace>,
     /// Has all objects.
-    full: Workspace,
+    pub(crate) full: Workspace,
 }
 
 impl Dflat {
-    pub(crate) fn new(server: &Server) -> Self {
+    pub(crate) fn new(open: impl Fn() -> Workspace + 'static) -> Self {
+        let full = open();
+        insert(&full);
+        let open = Box::new(open);
+        Self { open, full }
+    }
+
+    pub(crate) fn on(server: &Server) -> Self {
         let address = server.address();
-        let side = Self {
-            full: open(&address),
-            address,
-        };
-        insert(&side.full);
-        side
+        Self::new(move || {
+            let builder = Workspace::server(&address).schema(new_schema());
+            builder.open().unwrap()
+        })
     }
 
     fn update(&self, objects: Vec<Post>) {
@@ -56,23 +62,17 @@ impl Dflat {
     }
 
     pub(crate) fn gets(&self, count: usize) -> Duration {
-        timed(|| {
-            for number in 0..count {
-                let key = title(number * 7919 % OBJECTS);
-                let post = self.full.get::<Post>(&key).unwrap().unwrap();
-                assert_eq!(post.title(), key);
-            }
-        })
+        gets(&self.full, count)
     }
 
     pub(crate) fn insert_many(&self) -> Duration {
-        let workspace = open(&self.address);
+        let workspace = (self.open)();
         prepare(&workspace);
         timed(|| insert(&workspace))
     }
 
     pub(crate) fn insert_each(&self, count: usize) -> Duration {
-        let workspace = open(&self.address);
+        let workspace = (self.open)();
         prepare(&workspace);
         timed(|| {
             let made = workspace.perform_changes([Post::TABLE], move |tx| {
@@ -102,20 +102,29 @@ impl Dflat {
     }
 
     pub(crate) fn scan(&self) -> Duration {
-        timed(|| {
-            let all = self.full.fetch::<Post>().all().unwrap();
-            let bytes: usize = all.iter().map(|post| post.tag().map_or(0, str::len)).sum();
-            assert_eq!((all.len(), bytes), (OBJECTS, 960 * OBJECTS));
-            assert!(all.iter().next().is_some_and(|post| post.row_id().0 > 0));
-        })
+        scan(&self.full)
     }
 }
 
-fn open(address: &str) -> Workspace {
-    Workspace::server(address)
-        .schema(new_schema())
-        .open()
-        .unwrap()
+/// Reads single objects by their keys.
+pub(crate) fn gets(workspace: &Workspace, count: usize) -> Duration {
+    timed(|| {
+        for number in 0..count {
+            let key = title(number * 7919 % OBJECTS);
+            let post = workspace.get::<Post>(&key).unwrap().unwrap();
+            assert_eq!(post.title(), key);
+        }
+    })
+}
+
+/// Reads all objects.
+pub(crate) fn scan(workspace: &Workspace) -> Duration {
+    timed(|| {
+        let all = workspace.fetch::<Post>().all().unwrap();
+        let bytes: usize = all.iter().map(|post| post.tag().map_or(0, str::len)).sum();
+        assert_eq!((all.len(), bytes), (OBJECTS, 960 * OBJECTS));
+        assert!(all.iter().next().is_some_and(|post| post.row_id().0 > 0));
+    })
 }
 
 /// Creates the tables, and has the connection that writes prepare its statements.

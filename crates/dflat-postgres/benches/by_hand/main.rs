@@ -3,6 +3,8 @@
 //! ```text
 //! cargo bench -p dflat-postgres --bench by_hand            all scenarios
 //! cargo bench -p dflat-postgres --bench by_hand -- scan    those with this word in their names
+//! cargo bench -p dflat-postgres --bench by_hand -- backends    memory, file, pack and server
+//! cargo bench -p dflat-postgres --bench by_hand -- latency     from a commit to its delivery
 //! ```
 //!
 //! The server runs on this machine, on a socket, with its defaults for durability. Objects have
@@ -17,8 +19,10 @@
     reason = "a benchmark prints, and stops at the first failure"
 )]
 
+mod backends;
 mod by_hand;
 mod dflat_side;
+mod latency;
 #[path = "../../tests/it/process.rs"]
 mod process;
 #[path = "../../tests/it/server.rs"]
@@ -112,7 +116,18 @@ fn main() -> ExitCode {
         println!("skipped: the programs of PostgreSQL are missing");
         return ExitCode::SUCCESS;
     };
-    let (dflat, by_hand) = (Dflat::new(&server), ByHand::new(&server));
+    match word {
+        "backends" => {
+            backends::run(&server);
+            return ExitCode::SUCCESS;
+        }
+        "latency" => {
+            latency::run(&server);
+            return ExitCode::SUCCESS;
+        }
+        _ => {}
+    }
+    let (dflat, by_hand) = (Dflat::on(&server), ByHand::new(&server));
     println!("| scenario | Dflat | by hand | ratio | goal |\n|---|---|---|---|---|");
     let mut missed = false;
     for scenario in SCENARIOS

@@ -1,6 +1,7 @@
 //! The library's own tables in the schema.
 
 use super::Schema;
+use super::readable::create_function;
 
 /// The version of the layout that this code writes.
 const FORMAT: i32 = 1;
@@ -144,6 +145,7 @@ fn create(schema: &Schema) -> String {
          CREATE OR REPLACE FUNCTION {refuse}() RETURNS trigger LANGUAGE plpgsql AS $f$ BEGIN \
          RAISE EXCEPTION 'the tables of Dflat are written by Dflat alone' \
          USING HINT = 'indexes and live queries would miss this change'; END $f$; \
+         {readable}; \
          CREATE TABLE IF NOT EXISTS {control} (id integer PRIMARY KEY CHECK (id = 1), \
          format integer NOT NULL, last bigint NOT NULL, engine bigint NOT NULL, \
          before bigint NOT NULL, pruned bigint NOT NULL, log_bytes bigint NOT NULL, \
@@ -157,6 +159,7 @@ fn create(schema: &Schema) -> String {
         log = name("log"),
         control = name("control"),
         refuse = name("refuse"),
+        readable = create_function(schema),
     )
 }
 

@@ -1,14 +1,16 @@
 //! The definitions of the tables that have objects and index entries.
 
 use super::Schema;
+use super::readable::create_view;
 
 /// The statements that create the table of a type.
 pub(crate) fn create_main(schema: &Schema, name: &str) -> String {
     let relation = schema.relation(name);
     format!(
         "CREATE TABLE {relation} (rowid bigint PRIMARY KEY, key bytea NOT NULL, \
-         tie bytea NOT NULL, rest bytea, p bytea NOT NULL, UNIQUE (key, tie)); {}",
+         tie bytea NOT NULL, rest bytea, p bytea NOT NULL, UNIQUE (key, tie)); {}; {}",
         refusal(schema, &relation),
+        create_view(schema, name),
     )
 }
 

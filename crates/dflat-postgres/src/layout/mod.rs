@@ -4,6 +4,7 @@ mod control;
 mod ddl;
 mod key;
 mod names;
+mod readable;
 mod state;
 mod stored;
 

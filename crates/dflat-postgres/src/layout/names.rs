@@ -8,6 +8,11 @@ pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
+/// A text, quoted.
+pub(super) fn quoted_text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
 /// A name that the server keeps as it is: a long one is cut, and ends in a hash of the whole.
 fn short(name: &str) -> String {
     if name.len() <= NAME_MAX {
@@ -50,6 +55,11 @@ impl Schema {
     /// The name of the table that has the objects of a type, without the schema.
     pub(crate) fn main(table: &str) -> String {
         short(table)
+    }
+
+    /// The name of the view that shows the keys of a type's table as text, without the schema.
+    pub(super) fn readable(table: &str) -> String {
+        short(&format!("dflat__readable__{table}"))
     }
 
     /// The name of the table that has the entries of an index, without the schema. An index that is

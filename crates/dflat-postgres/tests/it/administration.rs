@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use dflat::{ErrorKind, Workspace};
 use dflat_testkit::fixture::bounded;
-use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
+use dflat_testkit::schema::{
+    Item, ItemChangeRequest, ItemData, Keyed, KeyedChangeRequest, KeyedData, Scale,
+    ScaleChangeRequest, ScaleData,
+};
 
 use crate::engines::{engine, is_skipped};
 use crate::server::{new_schema, server, sql};
@@ -44,6 +47,74 @@ fn other_programs_read_and_cannot_write() {
             );
         }
         assert_eq!(engine(&schema).fetch::<Item>().count().unwrap(), 1);
+    });
+}
+
+#[test]
+fn views_show_keys_as_text() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        let workspace = engine(&schema);
+        let long = "x".repeat(3_000);
+        for id in ["a", "a\0b", "\u{e9}", "", long.as_str()] {
+            create(&workspace, id).unwrap();
+        }
+        let keyed = [
+            (0, false),
+            (5, true),
+            (256, false),
+            (i64::MAX as u64, true),
+            (u64::MAX, true),
+        ];
+        let weights = [
+            0.0,
+            -2.5,
+            0.1,
+            1e30,
+            -1e30,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            -70_000.0,
+        ];
+        let tables = [Keyed::TABLE, Scale::TABLE];
+        let created = workspace.perform_changes(tables, move |tx| {
+            for (number, open) in keyed {
+                let zone = "zone".to_owned();
+                let data = KeyedData {
+                    zone,
+                    number,
+                    open,
+                    text: None,
+                };
+                tx.submit(KeyedChangeRequest::creation(data))?;
+            }
+            for weight in weights {
+                let data = ScaleData {
+                    zone: "z".into(),
+                    weight,
+                    note: None,
+                };
+                tx.submit(ScaleChangeRequest::creation(data))?;
+            }
+            Ok(())
+        });
+        created.wait().unwrap();
+        let keys = |table: &str| -> Vec<String> {
+            let view = format!("\"{schema}\".dflat__readable__{table}");
+            let query = format!("SELECT key, bytes FROM {view} ORDER BY rowid");
+            let rows = sql(server().unwrap(), &query).unwrap().into_iter();
+            rows.map(|row| row[0].clone()).collect()
+        };
+        assert_eq!(keys("item"), ["a", "a\\0b", "\u{e9}", "", long.as_str()]);
+        let expected = keyed.map(|(number, open)| format!("zone, {number}, {}", u8::from(open)));
+        assert_eq!(keys("keyed"), expected);
+        for (shown, weight) in keys("scale").iter().zip(weights) {
+            let shown: f64 = shown.strip_prefix("z, ").unwrap().parse().unwrap();
+            assert_eq!(shown, f64::from(weight));
+        }
     });
 }
 

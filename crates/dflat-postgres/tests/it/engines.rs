@@ -11,7 +11,7 @@ use dflat_testkit::random::Random;
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 use dflat_testkit::shelf;
 
-use crate::server::{backend, new_schema, open, server};
+use crate::server::{Server, backend, new_schema, open, server, sql, sql_at};
 
 /// A workspace on a schema. However slow the machine is, no delivery is merged with another one.
 pub(crate) fn engine(schema: &str) -> Workspace {
@@ -170,6 +170,58 @@ fn each_engine_delivers_the_commits_of_the_others_without_a_call() {
     });
 }
 
+/// Starts a transaction of another program that writes to a table of its own and stays open.
+fn open_foreign_transaction(server: &Server) -> std::thread::JoinHandle<()> {
+    let table = new_schema().replace(' ', "_");
+    let create = format!("CREATE TABLE {table} (number bigint)");
+    sql(server, &create).unwrap();
+    let (address, write) = (
+        server.address(),
+        format!("BEGIN; INSERT INTO {table} VALUES (1); SELECT pg_sleep(3); COMMIT"),
+    );
+    let thread = std::thread::spawn(move || sql_at(&address, &write).map(drop).unwrap());
+    until(|| {
+        let open = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
+                    AND backend_xid IS NOT NULL AND query LIKE '%pg_sleep(3)%'";
+        !sql(server, open).unwrap().is_empty()
+    });
+    thread
+}
+
+#[test]
+fn open_transaction_of_another_program_delays_no_delivery() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        let (writer, reader) = (engine(&schema), engine(&schema));
+        let latest = Latest::default();
+        let subscription = follow(&reader, &latest);
+        let open = open_foreign_transaction(server().unwrap());
+        let began = std::time::Instant::now();
+        for number in 0..20 {
+            let written = writer.perform_changes([Item::TABLE], move |tx| {
+                let id = format!("item {number}");
+                let data = ItemData {
+                    id,
+                    ..ItemData::default()
+                };
+                tx.submit(ItemChangeRequest::creation(data)).map(drop)
+            });
+            written.wait().unwrap();
+        }
+        until(|| latest.lock().unwrap().len() == 20);
+        assert!(
+            !open.is_finished(),
+            "the other transaction ended after {:?}",
+            began.elapsed()
+        );
+        drop(subscription);
+        open.join().unwrap();
+    });
+}
+
 #[test]
 fn records_that_were_deleted_let_everything_be_read_again() {
     if is_skipped() {
@@ -199,7 +251,7 @@ fn records_that_were_deleted_let_everything_be_read_again() {
             written.wait().unwrap();
         }
         until(|| latest.lock().unwrap().len() == 200);
-        let kept = crate::server::sql(
+        let kept = sql(
             server().unwrap(),
             &format!("SELECT count(*), sum(length(record)) FROM \"{schema}\".dflat__log"),
         );
@@ -243,7 +295,7 @@ fn records_of_a_large_transaction_are_sent_in_parts_and_followed() {
         let records = "SELECT count(*), max(length(record)) < 2000000, \
                        count(*) = max(id) AND max(id) = (SELECT last FROM";
         let tables = format!("\"{schema}\".dflat__control) FROM \"{schema}\".dflat__log");
-        let records = crate::server::sql(server().unwrap(), &format!("{records} {tables}"));
+        let records = sql(server().unwrap(), &format!("{records} {tables}"));
         let records = records.unwrap();
         assert!(records[0][0].parse::<u32>().unwrap() > 3, "{records:?}");
         assert_eq!(records[0][1..], ["t", "t"], "{records:?}");

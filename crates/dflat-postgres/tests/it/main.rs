@@ -14,6 +14,7 @@ mod cuts;
 mod disturbed;
 mod doubts;
 mod engines;
+mod full;
 mod page;
 mod pooler;
 mod process;

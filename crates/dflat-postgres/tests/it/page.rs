@@ -127,7 +127,7 @@ fn programs_of_the_page_run() {
         let queries: Vec<&str> = queries
             .filter(|query| query.starts_with("SELECT"))
             .collect();
-        assert_eq!(queries.len(), 5);
+        assert_eq!(queries.len(), 6);
         for query in queries {
             let rows = sql(server().unwrap(), query).unwrap();
             assert!(!rows.is_empty(), "{query}");

@@ -135,7 +135,7 @@ pub(crate) fn sql(server: &Server, text: &str) -> Result<Vec<Vec<String>>, tokio
     sql_at(&server.address(), text)
 }
 
-/// The same, on the server at an address.
+/// Executes SQL on the server at an address.
 pub(crate) fn sql_at(address: &str, text: &str) -> Result<Vec<Vec<String>>, tokio_postgres::Error> {
     use tokio_postgres::{NoTls, SimpleQueryMessage, connect};
     let runtime = tokio::runtime::Builder::new_current_thread()
