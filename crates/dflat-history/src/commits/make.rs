@@ -258,18 +258,23 @@ impl Made<'_> {
         trees: &Trees,
         parent: Option<(&Commit, &Head)>,
     ) -> Result<BTreeMap<String, Root>> {
-        let of_parent = parent.map(|(commit, head)| Base::of(commit, head));
-        let mut roots = match self.base.or(of_parent.as_ref()) {
-            Some(base) => {
-                let moment = Moment::Commit(base.place);
-                advance(trees, writer, self.tables, (moment, &base.roots))?
-            }
-            None => BTreeMap::new(),
-        };
+        let mut gaps = Vec::new();
         for table in self.tables {
-            let has_gap = take_gap(writer, &table.name)?;
-            // A table that was versioned a moment ago.
-            if has_gap || !roots.contains_key(table.name.as_ref()) {
+            if take_gap(writer, &table.name)? {
+                gaps.push(table.name.to_string());
+            }
+        }
+        let of_parent = parent.map(|(commit, head)| Base::of(commit, head));
+        let mut roots = BTreeMap::new();
+        if let Some(base) = self.base.or(of_parent.as_ref()) {
+            let mut known = base.roots.clone();
+            known.retain(|name, _| !gaps.contains(name));
+            let moment = Moment::Commit(base.place);
+            roots = advance(trees, writer, self.tables, (moment, &known))?;
+        }
+        for table in self.tables {
+            // The steps do not lead to its objects, or it was versioned a moment ago.
+            if !roots.contains_key(table.name.as_ref()) {
                 let root = grow(trees, writer, table, &mut || Ok(()))?;
                 roots.insert(table.name.to_string(), root);
             }

@@ -87,6 +87,16 @@ impl ObjectDiff {
                 let listed = snapshot.read(table, |snapshot, _| {
                     listed(snapshot, tables, table, (from, to))
                 })?;
+                if listed.is_empty()
+                    && let Some([from, to]) = roots
+                    && from != to
+                {
+                    let name = &table.type_name;
+                    let message = format!(
+                        "cannot compare commits of {name}: its history was forgotten since"
+                    );
+                    return Err(Error::new(ErrorKind::NotFound, message));
+                }
                 (None, listed.into())
             }
         };

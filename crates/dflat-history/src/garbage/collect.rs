@@ -36,21 +36,34 @@ pub struct Collected {
 /// The rows that a pass over a table has found: their names and the number of their bytes.
 type Rows = Vec<(Vec<u8>, u64)>;
 
-/// Deletes the commits that no branch has, and the nodes of trees that are not kept. `tables` are
-/// all versioned tables.
+/// Deletes the commits that no branch has, and the nodes of trees that are not kept or whose type
+/// is not versioned. `tables` are all versioned tables.
 ///
 /// # Errors
 /// - [`ErrorKind::Corrupt`] if a commit or a node is damaged or missing.
 /// - [`ErrorKind::Busy`] if others make commits again and again.
 /// - Otherwise those of [`Engine::perform_here`].
 pub fn collect(engine: &Engine, tables: &[Table], keep: &KeepTrees) -> Result<Collected> {
+    match tables.first() {
+        Some(first) => collect_through(engine, first, tables, keep),
+        None => Ok(Collected::default()),
+    }
+}
+
+/// As [`collect`], in transactions on `table`, which need not be versioned.
+///
+/// # Errors
+/// As [`collect`].
+pub fn collect_through(
+    engine: &Engine,
+    table: &Table,
+    tables: &[Table],
+    keep: &KeepTrees,
+) -> Result<Collected> {
     let mut collected = Collected::default();
-    let Some(table) = tables.first() else {
-        return Ok(collected);
-    };
     for _ in 0..TRIES {
         let trees = Trees::with_cache(FileStore::new(engine) as Arc<dyn ChunkStore>, 0);
-        let marked = mark(engine, &trees, keep)?;
+        let marked = mark(engine, &trees, tables, keep)?;
         let mut sweep = Sweep {
             engine,
             table,

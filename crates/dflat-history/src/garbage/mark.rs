@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use dflat_engine::Result;
 use dflat_engine::engine::Engine;
+use dflat_model::Table;
 
 use crate::branches::Graph;
 use crate::chunk::Address;
@@ -22,6 +23,15 @@ pub struct KeepTrees {
     pub age: Duration,
     /// Those with a label.
     pub labelled: bool,
+}
+
+impl KeepTrees {
+    /// All commits of branches.
+    pub const ALL: Self = Self {
+        last: usize::MAX,
+        age: Duration::MAX,
+        labelled: true,
+    };
 }
 
 impl Default for KeepTrees {
@@ -57,12 +67,18 @@ pub(super) fn tips(
         .collect())
 }
 
-/// Finds the commits and nodes that are needed.
+/// Finds the commits and nodes that are needed. `tables` are all versioned tables: the trees of
+/// other types are not needed.
 ///
 /// # Errors
 /// [`Corrupt`](dflat_engine::ErrorKind::Corrupt) if a commit or a node is damaged or missing;
 /// otherwise the errors of reading.
-pub(super) fn mark(engine: &Engine, trees: &Trees, keep: &KeepTrees) -> Result<Marked> {
+pub(super) fn mark(
+    engine: &Engine,
+    trees: &Trees,
+    tables: &[Table],
+    keep: &KeepTrees,
+) -> Result<Marked> {
     let (tips, graph) =
         engine.read_history(|snapshot| Ok((tips(snapshot)?, Graph::read(snapshot)?)))?;
     let of_tips: BTreeSet<CommitId> = tips.iter().map(|(_, commit)| *commit).collect();
@@ -76,7 +92,12 @@ pub(super) fn mark(engine: &Engine, trees: &Trees, keep: &KeepTrees) -> Result<M
         let is_young = youngest.is_none_or(|youngest| commit.time >= youngest);
         let is_labelled = keep.labelled && commit.label.is_some();
         if number < keep.last || is_young || is_labelled || merged.contains(&commit.id) {
-            for table in &commit.tables {
+            let is_versioned = |name: &str| tables.iter().any(|table| table.name == name);
+            for table in commit
+                .tables
+                .iter()
+                .filter(|table| is_versioned(&table.name))
+            {
                 trees.mark(&table.root, &mut nodes)?;
             }
         }

@@ -3,5 +3,5 @@
 mod collect;
 mod mark;
 
-pub use collect::{Collected, collect};
+pub use collect::{Collected, collect, collect_through};
 pub use mark::KeepTrees;

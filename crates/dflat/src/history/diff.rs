@@ -41,7 +41,8 @@ impl History<'_> {
     /// Each state is that after a step, or that of a commit.
     ///
     /// # Errors
-    /// - [`NotFound`](crate::ErrorKind::NotFound) if the history has no such step or commit.
+    /// - [`NotFound`](crate::ErrorKind::NotFound) if the history has no such step or commit, or if
+    ///   that of the type was [forgotten](Self::forget) since.
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the type is not versioned.
     /// - [`Corrupt`](crate::ErrorKind::Corrupt), also from the iterator, if the history does not
     ///   fit the objects.

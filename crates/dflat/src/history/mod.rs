@@ -25,6 +25,7 @@ pub use dflat_history::branches::{Checkout, ConflictReason, ObjectConflict};
 pub use dflat_history::chunk::Address;
 pub use dflat_history::commits::{Branch, Commit, CommitId, CommitTable};
 pub use dflat_history::compare::Version;
+use dflat_history::garbage::collect_through;
 pub use dflat_history::garbage::{Collected, KeepTrees};
 use dflat_history::steps::{Author, Scope, blame, forget};
 pub use dflat_history::steps::{
@@ -119,8 +120,9 @@ impl History<'_> {
     }
 
     /// Ends the history of a type: no further change of its objects is kept, and its changes are
-    /// deleted from all steps. Steps without other changes are deleted. The objects stay. From then
-    /// on, programs without a history may write to the type.
+    /// deleted from all steps. Steps without other changes are deleted. The nodes of its trees,
+    /// which have its keys, are deleted, and so are commits that no branch has. The objects stay.
+    /// From then on, programs without a history may write to the type.
     ///
     /// A program that opens the file with
     /// [`versioned`](crate::WorkspaceBuilder::versioned) begins a new history with its next change.
@@ -136,7 +138,17 @@ impl History<'_> {
     /// All steps are read.
     pub fn forget<T: Object>(&self) -> Result<()> {
         let tables = strangers::versioned(self.workspace)?;
-        forget(self.workspace.engine(), &tables, &T::TABLE)
+        let engine = self.workspace.engine();
+        forget(engine, &tables, &T::TABLE)?;
+        if self.head()?.is_none() {
+            return Ok(());
+        }
+        // The nodes of its trees have its keys.
+        let rest = tables
+            .into_iter()
+            .filter(|table| !table.is_stored_as(&T::TABLE));
+        let rest: Vec<Table> = rest.collect();
+        collect_through(engine, &T::TABLE, &rest, &KeepTrees::ALL).map(drop)
     }
 
     fn scope(&self, author: Author) -> Scope {

@@ -204,6 +204,87 @@ fn trees_of_the_last_the_young_and_the_labelled_commits_are_kept() {
     });
 }
 
+/// Whether a file has a text anywhere.
+fn has_text(path: &Path, text: &str) -> bool {
+    let bytes = std::fs::read(path).unwrap();
+    bytes
+        .windows(text.len())
+        .any(|window| window == text.as_bytes())
+}
+
+// Promise: storage-format#S50
+#[test]
+fn keys_of_a_forgotten_type_are_in_no_tree_and_after_a_purge_nowhere() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let builder = Workspace::builder(&path).versioned::<Item>();
+        let workspace = builder.versioned::<Other>().open().unwrap();
+        let history = workspace.history();
+        let note = |id: i32| {
+            let data = OtherData {
+                id,
+                note: Some("kept".to_owned()),
+            };
+            let request = OtherChangeRequest::upsert(data);
+            let stored =
+                workspace.perform_changes_blocking([Other::TABLE], |tx| tx.submit(request));
+            stored.unwrap();
+        };
+        note(1);
+        for rank in 0..3 {
+            put(&workspace, "secret key", rank);
+            put(&workspace, "open key", rank);
+            note(rank);
+            history.commit("a").unwrap();
+        }
+        super::files::delete(&workspace, "secret key");
+        history.commit("without").unwrap();
+        assert!(has_text(&path, "secret key") || has_text(&wal(&path), "secret key"));
+        history.forget::<Item>().unwrap();
+        let stored = "SELECT count(*) FROM dflat__chunks WHERE instr(bytes, 'secret key') > 0";
+        let count: i64 = sql(&path).query_row(stored, [], |row| row.get(0)).unwrap();
+        assert_eq!(count, 0);
+        workspace.purge().unwrap();
+        workspace.shutdown().unwrap();
+        assert!(!has_text(&path, "secret key"));
+        // The other type has its trees, and the first one can be versioned again.
+        let builder = Workspace::builder(&path).versioned::<Item>();
+        let workspace = builder.versioned::<Other>().open().unwrap();
+        put(&workspace, "new", 1);
+        let commits = workspace
+            .history()
+            .commits()
+            .collect::<Result<Vec<_>>>()
+            .unwrap();
+        let trees = chunks(&path);
+        for commit in &commits {
+            let table = commit
+                .tables
+                .iter()
+                .find(|table| table.name == "other")
+                .unwrap();
+            trees.check(&table.root, &CheckLimits::NONE).unwrap();
+        }
+        let (first, without) = (commits.last().unwrap().id, commits[0].id);
+        let forgotten = workspace
+            .history()
+            .diff::<Item>(first, without)
+            .unwrap_err();
+        assert_eq!(forgotten.kind(), ErrorKind::NotFound);
+        workspace.history().commit("again").unwrap();
+        let tables = last(&workspace).tables;
+        assert_eq!(
+            [tables[0].root, tables[1].root],
+            [built::<Item>(&path), built::<Other>(&path)]
+        );
+    });
+}
+
+/// The log beside a file.
+fn wal(path: &Path) -> std::path::PathBuf {
+    path.with_extension("db-wal")
+}
+
 fn open_with_faults(path: &Path) -> Result<Workspace> {
     Workspace::builder(path)
         .versioned::<Item>()
