@@ -249,7 +249,7 @@ impl Pass<'_> {
 }
 
 /// How often the calls are counted; those of the run with the fewest are made to fail.
-const COUNTS: u32 = 3;
+const COUNTS: u32 = 6;
 
 /// How often a workload is run until a call meets the fault.
 const TRIES: u32 = 5;
