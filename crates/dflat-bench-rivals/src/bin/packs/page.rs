@@ -116,6 +116,8 @@ fn goals(text: &mut String, measured: &Measured) -> std::fmt::Result {
             2.4,
             false,
         )?;
+        let bifurcan = ratio("Pack, mapped", "Bifurcan", get);
+        line("get, times Bifurcan", bifurcan, 4.0, false)?;
     } else {
         line(
             "get, times the best RocksDB",
@@ -154,6 +156,8 @@ fn goals(text: &mut String, measured: &Measured) -> std::fmt::Result {
     line("in order, times RocksDB by default", in_order, 3.5, false)?;
     let in_order = ratio("Pack, mapped", "SQLite", scan);
     line("in order, times SQLite", in_order, 1.5, false)?;
+    let in_order = ratio("Pack, mapped", "Bifurcan", scan);
+    line("in order, times Bifurcan", in_order, 2.5, false)?;
     let layers = row("Pack, mapped, 8 layers").zip(pack);
     let layers = layers.map(|(layers, pack)| layers.get / pack.get);
     line("get under 8 layers, times a get", layers, 1.3, true)?;

@@ -1,5 +1,6 @@
 //! The systems that take part.
 
+mod bifurcan;
 mod lmdb;
 mod pack;
 mod redb;
@@ -66,5 +67,6 @@ pub(crate) fn all() -> Vec<Entry> {
     all.extend(sqlite::entries());
     #[cfg(feature = "rocksdb")]
     all.extend(rocks::entries());
+    all.extend(bifurcan::entries());
     all
 }
