@@ -319,6 +319,16 @@ pub trait WriteTransaction: Snapshot {
     /// file.
     fn insert(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError>;
 
+    /// As [`insert`](Self::insert), of a row whose primary key the engine has looked up in this
+    /// transaction and not found. A backend whose calls are costly may write it together with later
+    /// calls, as an [`update`](Self::update), unless a unique value may conflict.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    fn insert_absent(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError> {
+        self.insert(table, row)
+    }
+
     /// Inserts rows one after the other, as [`insert`](Self::insert) does each, and returns as many
     /// outcomes: a row that conflicts is not inserted, and the others are. A backend whose calls
     /// are costly inserts many rows in one call.

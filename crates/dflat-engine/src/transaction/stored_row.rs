@@ -38,6 +38,18 @@ pub(super) fn insert_with_unused_id(
     Ok(fresh)
 }
 
+/// As [`insert_with_unused_id`], of a row whose key was looked up and not found.
+pub(super) fn insert_absent(
+    access: &mut WriteAccess<'_>,
+    table: &Table,
+    row: &RowWrite<'_>,
+) -> Result<RowId, WriteError> {
+    match access.used_row_ids.has(table) {
+        true => insert_with_unused_id(access, table, row),
+        false => access.writer.insert_absent(table, row),
+    }
+}
+
 /// Replaces the stored payload of an object, and its key and index entries if they differ.
 #[inline]
 pub(super) fn write_over(

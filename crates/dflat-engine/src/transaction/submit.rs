@@ -9,11 +9,13 @@ use super::group::{SizeLimit, WriteAccess};
 use super::row::{
     Prepared, auto_key_of, key_parts, present_entries, refuse_missing_key, shown, with_auto_key,
 };
-use super::stored_row::{insert_with_unused_id, named, prepare_newest, refused, write_over};
+use super::stored_row::{
+    insert_absent, insert_with_unused_id, named, prepare_newest, refused, write_over,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
 use crate::object::{Knowledge, Object, changes_scalars_alone, equal, verify};
-use crate::storage::RowWrite;
+use crate::storage::{RowWrite, WriteError};
 
 impl Transaction {
     /// Carries out a change.
@@ -116,7 +118,14 @@ impl Transaction {
 
     fn insert(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
         self.write(table, |stored_as, access| {
-            self.put(stored_as, payload, access)
+            self.put(stored_as, payload, access, insert_with_unused_id)
+        })
+    }
+
+    /// As `insert`, of an object whose key was looked up with the write access, and not found.
+    fn insert_absent(&self, table: &Table, payload: &[u8]) -> Result<Outcome> {
+        self.write(table, |stored_as, access| {
+            self.put(stored_as, payload, access, insert_absent)
         })
     }
 
@@ -132,12 +141,22 @@ impl Transaction {
     ) -> Result<Outcome> {
         self.write(table, |stored_as, access| {
             let payload = with_auto_key(table, auto, access.writer, payload)?;
-            self.put(stored_as, &payload, access)
+            self.put(stored_as, &payload, access, insert_absent)
         })
     }
 
     /// Writes a new object.
-    fn put(&self, table: &Table, payload: &[u8], access: &mut WriteAccess<'_>) -> Result<Outcome> {
+    #[inline]
+    fn put<I>(
+        &self,
+        table: &Table,
+        payload: &[u8],
+        access: &mut WriteAccess<'_>,
+        insert: I,
+    ) -> Result<Outcome>
+    where
+        I: FnOnce(&mut WriteAccess<'_>, &Table, &RowWrite<'_>) -> Result<RowId, WriteError>,
+    {
         let mut entries = present_entries(table, payload)?;
         access.coverage.leave(&mut entries, None);
         let key = key_parts(table, payload)?;
@@ -146,7 +165,7 @@ impl Transaction {
             payload,
             entries: &entries,
         };
-        let inserted = insert_with_unused_id(access, table, &row);
+        let inserted = insert(access, table, &row);
         let row_id = inserted.map_err(|error| refused("insert", table, payload, error))?;
         let object = self.note_written(table, row_id, None, payload, access);
         Ok(Outcome::Inserted(object))
@@ -228,6 +247,8 @@ impl Transaction {
         }
         match found {
             Some(base) => self.update(table, base, payload),
+            // A look-up in a state before the write access may be out of date.
+            None if self.is_writing() => self.insert_absent(table, payload),
             None => self.insert(table, payload),
         }
     }
@@ -237,7 +258,7 @@ impl Transaction {
         self.start_writing();
         let Some(base) = self.find_by_key_of(table, payload)? else {
             self.write(table, |stored_as, _| fit(table, stored_as, payload))?;
-            return self.insert(table, payload);
+            return self.insert_absent(table, payload);
         };
         self.restore_over(table, base, payload)
     }

@@ -1,7 +1,8 @@
 //! Writes that are sent together with later ones.
 //!
 //! A write that can't conflict has a known answer, so it needs no round trip of its own: an update
-//! that leaves the keys as they are, and a deletion, both of rows that the engine has found. Such
+//! that leaves the keys as they are, a deletion, both of rows that the engine has found, and an
+//! insertion under a key that it has looked up and not found. Such
 //! writes wait here until something else is asked of the server, or many of them are here. They are
 //! then sent by a few statements, whose answers nobody waits for before the next question.
 
@@ -10,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dflat_engine::storage::{IndexEntry, RowWrite};
 use dflat_model::{RowId, Table};
 
-use super::statement::{delete_entries, delete_rows, put_entries, update_rows};
+use super::statement::{delete_entries, delete_rows, insert_rows, put_entries, update_rows};
 use crate::layout::{StoredKey, StoredTable};
 use crate::server::OwnedParam;
 
@@ -30,9 +31,10 @@ pub(super) struct Pending {
     bytes: usize,
 }
 
-/// The writes of a table. A row is updated or deleted, and not both.
+/// The writes of a table. A row is inserted, updated or deleted, and only one of these.
 struct PendingTable {
     relation: String,
+    inserted: BTreeMap<i64, (StoredKey, Vec<u8>)>,
     updated: BTreeMap<i64, Vec<u8>>,
     deleted: BTreeSet<i64>,
     indexes: Vec<PendingIndex>,
@@ -52,7 +54,8 @@ impl Pending {
 
     /// Whether the writes should be sent.
     pub(super) fn is_full(&self) -> bool {
-        let rows = |table: &PendingTable| table.updated.len() + table.deleted.len();
+        let rows =
+            |table: &PendingTable| table.inserted.len() + table.updated.len() + table.deleted.len();
         self.bytes >= BYTES_MAX || self.tables.iter().map(rows).sum::<usize>() >= ROWS_MAX
     }
 
@@ -62,6 +65,7 @@ impl Pending {
         let position = position.unwrap_or_else(|| {
             self.tables.push(PendingTable {
                 relation: stored.relation.clone(),
+                inserted: BTreeMap::new(),
                 updated: BTreeMap::new(),
                 deleted: BTreeSet::new(),
                 indexes: Vec::new(),
@@ -79,12 +83,7 @@ impl Pending {
         row_id: RowId,
         row: &RowWrite<'_>,
     ) -> bool {
-        let may_conflict = |entry: &IndexEntry<'_>| {
-            let index = table.indexes.get(entry.index);
-            let index = index.and_then(|index| stored.index(index));
-            index.is_some_and(|index| index.is_unique) && entry.values.can_conflict()
-        };
-        if row.key.is_some() || row.entries.iter().any(may_conflict) {
+        if row.key.is_some() || may_conflict(table, stored, row) {
             return false;
         }
         let Some(pending) = self.table(stored) else {
@@ -93,29 +92,53 @@ impl Pending {
         if pending.deleted.contains(&row_id.0) {
             return false;
         }
-        pending.updated.insert(row_id.0, row.payload.to_vec());
-        for entry in row.entries {
-            let index = table.indexes.get(entry.index);
-            if let Some(index) = index.and_then(|index| stored.index(index)) {
-                let key = entry.values.get().map(StoredKey::new);
-                let entries = pending.entries(&index.relation);
-                entries.insert(row_id.0, key);
-            }
+        match pending.inserted.get_mut(&row_id.0) {
+            Some((_, payload)) => *payload = row.payload.to_vec(),
+            None => drop(pending.updated.insert(row_id.0, row.payload.to_vec())),
         }
+        pending.put_entries(table, stored, row_id, row);
         self.bytes += row.payload.len();
         true
     }
 
-    /// Adds the deletion of a row and its entries.
-    pub(super) fn delete(&mut self, stored: &StoredTable, row_id: RowId) {
-        let Some(pending) = self.table(stored) else {
-            return;
+    /// Adds a row whose key no other row has, if its other values can't conflict.
+    pub(super) fn insert(
+        &mut self,
+        table: &Table,
+        stored: &StoredTable,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) -> bool {
+        let Some(key) = row.key.map(StoredKey::new) else {
+            return false;
         };
+        if may_conflict(table, stored, row) {
+            return false;
+        }
+        let Some(pending) = self.table(stored) else {
+            return false;
+        };
+        let inserted = (key, row.payload.to_vec());
+        pending.inserted.insert(row_id.0, inserted);
+        pending.put_entries(table, stored, row_id, row);
+        self.bytes += row.payload.len();
+        true
+    }
+
+    /// Adds the deletion of a row and its entries, unless its insertion waits.
+    pub(super) fn delete(&mut self, stored: &StoredTable, row_id: RowId) -> bool {
+        let Some(pending) = self.table(stored) else {
+            return false;
+        };
+        if pending.inserted.contains_key(&row_id.0) {
+            return false;
+        }
         pending.updated.remove(&row_id.0);
         pending.deleted.insert(row_id.0);
         for index in &stored.indexes {
             pending.entries(&index.relation).insert(row_id.0, None);
         }
+        true
     }
 
     /// Takes the writes, as statements to send in this order.
@@ -142,19 +165,60 @@ impl PendingTable {
         &mut self.indexes[position].entries
     }
 
-    fn add_to(self, postings: &mut Vec<Posting>) {
+    fn put_entries(
+        &mut self,
+        table: &Table,
+        stored: &StoredTable,
+        row_id: RowId,
+        row: &RowWrite<'_>,
+    ) {
+        for entry in row.entries {
+            let index = table.indexes.get(entry.index);
+            if let Some(index) = index.and_then(|index| stored.index(index)) {
+                let key = entry.values.get().map(StoredKey::new);
+                self.entries(&index.relation).insert(row_id.0, key);
+            }
+        }
+    }
+
+    fn add_inserted_to(&mut self, postings: &mut Vec<Posting>) {
+        let (mut row_ids, mut payloads) = (Vec::new(), Vec::new());
+        let (mut keys, mut ties, mut rests) = (Vec::new(), Vec::new(), Vec::new());
+        for (row_id, (key, payload)) in std::mem::take(&mut self.inserted) {
+            row_ids.push(row_id);
+            keys.push(key.key().to_vec());
+            ties.push(key.tie(RowId(row_id)));
+            rests.push(key.rest().map(<[u8]>::to_vec));
+            payloads.push(payload);
+        }
+        if !row_ids.is_empty() {
+            let params: Vec<OwnedParam> = vec![
+                Box::new(row_ids),
+                Box::new(keys),
+                Box::new(ties),
+                Box::new(rests),
+                Box::new(payloads),
+            ];
+            postings.push((insert_rows(&self.relation), params));
+        }
+    }
+
+    /// Adds the statements. Deletions come first: an inserted row may have the key of a deleted
+    /// one.
+    fn add_to(mut self, postings: &mut Vec<Posting>) {
+        if !self.deleted.is_empty() {
+            let row_ids: Vec<i64> = std::mem::take(&mut self.deleted).into_iter().collect();
+            let count = count(&row_ids);
+            let params: Vec<OwnedParam> = vec![Box::new(row_ids), Box::new(count)];
+            postings.push((delete_rows(&self.relation), params));
+        }
+        self.add_inserted_to(postings);
         if !self.updated.is_empty() {
             let (row_ids, payloads): (Vec<i64>, Vec<Vec<u8>>) = self.updated.into_iter().unzip();
             let count = count(&row_ids);
             let params: Vec<OwnedParam> =
                 vec![Box::new(row_ids), Box::new(payloads), Box::new(count)];
             postings.push((update_rows(&self.relation), params));
-        }
-        if !self.deleted.is_empty() {
-            let row_ids: Vec<i64> = self.deleted.into_iter().collect();
-            let count = count(&row_ids);
-            let params: Vec<OwnedParam> = vec![Box::new(row_ids), Box::new(count)];
-            postings.push((delete_rows(&self.relation), params));
         }
         for index in self.indexes {
             index.add_to(postings);
@@ -183,6 +247,15 @@ impl PendingIndex {
             postings.push((put_entries(&self.relation), params));
         }
     }
+}
+
+/// Whether another row may have a unique value of a row.
+fn may_conflict(table: &Table, stored: &StoredTable, row: &RowWrite<'_>) -> bool {
+    row.entries.iter().any(|entry: &IndexEntry<'_>| {
+        let index = table.indexes.get(entry.index);
+        let index = index.and_then(|index| stored.index(index));
+        index.is_some_and(|index| index.is_unique) && entry.values.can_conflict()
+    })
 }
 
 fn count(row_ids: &[i64]) -> i64 {

@@ -107,10 +107,36 @@ impl PostgresTransaction {
         let Some(stored) = stored.filter(|stored| stored.is_created()) else {
             return Ok(false);
         };
-        self.pending.delete(stored, row_id);
         self.has_written = true;
+        if !self.pending.delete(stored, row_id) {
+            // The row is inserted first.
+            let stored = stored.clone();
+            self.send_pending()?;
+            self.pending.delete(&stored, row_id);
+        }
         self.send_if_full()?;
         Ok(true)
+    }
+
+    /// Inserts a row whose key no other row has: at once if a unique value may conflict, otherwise
+    /// together with later writes.
+    pub(super) fn insert_absent_row(
+        &mut self,
+        table: &Table,
+        row: &RowWrite<'_>,
+    ) -> Result<RowId, WriteError> {
+        let row_id = RowId(self.stored(table)?.last_row_id + 1);
+        let stored = self.tables.get(table.name.as_ref());
+        let is_pending =
+            stored.is_some_and(|stored| self.pending.insert(table, stored, row_id, row));
+        if is_pending {
+            self.has_written = true;
+            self.send_if_full()?;
+        } else {
+            self.write_row(Kind::Insert, table, row_id, row)?;
+        }
+        self.stored(table)?.last_row_id = row_id.0;
+        Ok(row_id)
     }
 
     fn send_if_full(&mut self) -> Result<()> {

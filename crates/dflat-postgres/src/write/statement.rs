@@ -204,6 +204,14 @@ impl RowStatement {
     }
 }
 
+/// The statement that inserts rows whose keys no other rows have.
+pub(super) fn insert_rows(main: &str) -> String {
+    format!(
+        "INSERT INTO {main} (rowid, key, tie, rest, p) SELECT * FROM \
+         unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[])"
+    )
+}
+
 /// The statement that replaces the payloads of rows. It fails if one of them does not exist, so
 /// that the transaction is undone although nobody waits for the answer.
 pub(super) fn update_rows(main: &str) -> String {

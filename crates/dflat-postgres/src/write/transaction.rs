@@ -335,6 +335,10 @@ impl WriteTransaction for PostgresTransaction {
         Ok(row_id)
     }
 
+    fn insert_absent(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError> {
+        self.insert_absent_row(table, row)
+    }
+
     fn insert_many(
         &mut self,
         table: &Table,

@@ -114,6 +114,8 @@ fn forward(client: TcpStream, server: UnixStream, shared: &Arc<Shared>) {
     let (mut from_server, mut to_client) =
         (server.try_clone().unwrap(), client.try_clone().unwrap());
     let delay = shared.delay;
+    // Parts of an answer do not wait for one another.
+    to_client.set_nodelay(true).unwrap();
     let (answers, arriving) = mpsc::channel::<(Instant, Vec<u8>)>();
     thread::spawn(move || {
         let mut buffer = vec![0; 1 << 16];

@@ -13,7 +13,7 @@ use crate::proxy::Proxy;
 use crate::server::{backend, new_schema, server};
 
 /// The delay of every answer, much longer than the server's work.
-const DELAY: Duration = Duration::from_millis(20);
+const DELAY: Duration = Duration::from_millis(30);
 
 fn data(rank: i32) -> ItemData {
     ItemData {
@@ -40,8 +40,8 @@ fn distant() -> (Workspace, Workspace) {
     (distant, near)
 }
 
-/// The number of round trips of a transaction, when it is made for the second time. The first time,
-/// statements are prepared.
+/// The number of round trips of a transaction, when it is made again. The first time, statements
+/// are prepared. Of three others the fastest counts, because the machine may be busy.
 fn round_trips(
     workspace: &Workspace,
     mut handler: impl FnMut(&TransactionContext) -> Result<()>,
@@ -49,12 +49,15 @@ fn round_trips(
     workspace
         .perform_changes_blocking([Item::TABLE], &mut handler)
         .unwrap();
-    let began = Instant::now();
-    workspace
-        .perform_changes_blocking([Item::TABLE], &mut handler)
-        .unwrap();
-    let trips = began.elapsed().as_secs_f64() / DELAY.as_secs_f64();
-    trips as u32
+    let times = (0..3).map(|_| {
+        let began = Instant::now();
+        workspace
+            .perform_changes_blocking([Item::TABLE], &mut handler)
+            .unwrap();
+        began.elapsed()
+    });
+    let time = times.min().unwrap();
+    (time.as_secs_f64() / DELAY.as_secs_f64()) as u32
 }
 
 #[test]
@@ -125,7 +128,7 @@ fn new_objects_and_upserts_of_many_objects_take_few_round_trips() {
                 .try_for_each(|outcome| outcome.map(drop))
         });
         assert!(trips < 40, "{trips} round trips");
-        assert_eq!(near.fetch::<Item>().count().unwrap(), 6_200);
+        assert_eq!(near.fetch::<Item>().count().unwrap(), 12_200);
         let trips = round_trips(&distant, |tx| {
             first += 100;
             let data = (first..first + 1_000).map(|rank| ItemData {
@@ -139,7 +142,55 @@ fn new_objects_and_upserts_of_many_objects_take_few_round_trips() {
         });
         assert!(trips < 40, "{trips} round trips");
         let changed = near.fetch::<Item>().filter(Item::SIZE.ge(1));
-        assert_eq!(changed.count().unwrap(), 1_100);
+        assert_eq!(changed.count().unwrap(), 1_300);
+    });
+}
+
+#[test]
+fn single_request_takes_at_most_one_round_trip() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let (distant, near) = distant();
+        let mut next = 0;
+        let upserts = round_trips(&distant, |tx| {
+            // Those of the first time are not new.
+            next += 150;
+            (next..next + 40).try_for_each(|rank| {
+                let data = ItemData {
+                    size: next,
+                    ..data(rank)
+                };
+                tx.submit(ItemChangeRequest::upsert(data)).map(drop)
+            })
+        });
+        assert!(upserts < 40 + 30, "{upserts} round trips");
+        assert_eq!(near.fetch::<Item>().count().unwrap(), 200 + 3 * 40);
+        // The rows are there for the reads of the transaction, and can be changed and deleted.
+        let changed = distant.perform_changes_blocking([Item::TABLE], |tx| {
+            let made = tx.submit(ItemChangeRequest::upsert(data(9_000)))?;
+            let made = made.into_object().unwrap();
+            let mut request = ItemChangeRequest::change(tx, &made)?.unwrap();
+            request.size = 7;
+            tx.submit(request)?;
+            let found = tx.get::<Item>("item 9000")?.unwrap();
+            assert_eq!(found.size(), 7);
+            for rank in 9_001..9_003 {
+                let made = tx.submit(ItemChangeRequest::upsert(data(rank)))?;
+                let made = made.into_object().unwrap();
+                tx.submit(ItemChangeRequest::deletion(tx, &made)?.unwrap())?;
+            }
+            tx.submit(ItemChangeRequest::upsert(data(9_001))).map(drop)
+        });
+        changed.unwrap();
+        let sizes = near.fetch::<Item>().filter(Item::RANK.ge(9_000)).all();
+        let sizes: Vec<_> = sizes
+            .unwrap()
+            .iter()
+            .map(|item| (item.rank(), item.size()))
+            .collect();
+        assert_eq!(sizes, [(9_000, 7), (9_001, 0)]);
     });
 }
 
