@@ -37,6 +37,9 @@ pub(super) struct Recorder {
     /// The foreign rows that the transaction of the backend that ended last has put into indexes,
     /// by table, each by ascending row id.
     mended: Vec<(Table, Vec<RowId>)>,
+    /// Whether a record may be a step of a history, too. A step has the whole object before a
+    /// change of its key.
+    has_history: bool,
 }
 
 /// A transaction to record, and its tables.
@@ -83,6 +86,7 @@ impl Recorder {
     ) -> Result<()> {
         let mut members = members.peekable();
         let history = schemas.history();
+        self.has_history = history.is_some();
         let is_followed = members.peek().is_some() && writer.is_followed();
         if members.peek().is_none() || !(is_followed || history.is_some()) {
             return Ok(());
@@ -177,7 +181,8 @@ impl Recorder {
                 if !target.takes_rows(&changed.table) {
                     break;
                 }
-                write_row(&mut record, &changed.table, *row_id, change)?;
+                let row = (*row_id, change);
+                write_row(&mut record, &changed.table, row, self.has_history)?;
             }
         }
         record.finish();
@@ -237,7 +242,7 @@ impl Recorder {
         while record.len_bytes() < PART_BYTES
             && let Some((row_id, change)) = rows.next()
         {
-            write_row(&mut record, table, *row_id, change)?;
+            write_row(&mut record, table, (*row_id, change), self.has_history)?;
             written.rows += 1;
         }
         record.finish();
@@ -364,8 +369,8 @@ fn rows_in_order(changed: &ChangedTable) -> SmallVec<[&(RowId, RowChange); 4]> {
 fn write_row(
     record: &mut RecordWriter<'_>,
     table: &Table,
-    row_id: RowId,
-    change: &RowChange,
+    (row_id, change): (RowId, &RowChange),
+    has_history: bool,
 ) -> Result<()> {
     let before = change.before.as_ref().map(Object::payload);
     let after = change.after.as_ref().map(Object::payload);
@@ -380,7 +385,7 @@ fn write_row(
         before,
         after,
     };
-    match before.zip(after) {
+    match before.zip(after).filter(|_| has_history) {
         Some((before, after)) if changed_key(table, before, after)?.is_some() => {
             record.moved_row(&row);
         }

@@ -204,6 +204,65 @@ fn trees_of_the_last_the_young_and_the_labelled_commits_are_kept() {
     });
 }
 
+/// While the trees of a commit are built from all objects, their first nodes are written, and no
+/// commit needs them yet.
+#[test]
+fn trees_whose_first_nodes_are_collected_meanwhile_are_built_anew() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = Workspace::builder(&path)
+            .versioned::<Other>()
+            .open()
+            .unwrap();
+        let fill = |note: &str| {
+            let filled = workspace.perform_changes_blocking([Other::TABLE], |tx| {
+                (0..130_000).try_for_each(|id| {
+                    let data = OtherData {
+                        id,
+                        note: Some(note.to_owned()),
+                    };
+                    tx.submit(OtherChangeRequest::upsert(data)).map(drop)
+                })
+            });
+            filled.unwrap();
+        };
+        fill("one");
+        workspace.history().commit("first").unwrap();
+        fill("two");
+        let before = count(&path, "dflat__chunks");
+        let committing = workspace.clone();
+        let commit = std::thread::spawn(move || committing.history().commit("second").unwrap());
+        while count(&path, "dflat__chunks") == before && !commit.is_finished() {
+            std::thread::yield_now();
+        }
+        // As a collection does that began before: the nodes are new, and no branch needs them.
+        let collect = format!(
+            "DELETE FROM dflat__chunks WHERE id > {before}; \
+             INSERT INTO dflat__refs (name, bytes) VALUES (x'{}', x'0100000000000000')",
+            "collections"
+                .bytes()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
+        );
+        let sql = sql(&path);
+        sql.busy_timeout(Duration::from_secs(20)).unwrap();
+        sql.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let commits = "SELECT count(*) FROM dflat__commits";
+        let commits: i64 = sql.query_row(commits, [], |row| row.get(0)).unwrap();
+        assert_eq!(
+            commits, 1,
+            "the commit was made before its nodes were deleted"
+        );
+        sql.execute_batch(&collect).unwrap();
+        sql.execute_batch("COMMIT").unwrap();
+        commit.join().unwrap();
+        let root = last(&workspace).tables[0].root;
+        assert_eq!(root, built::<Other>(&path));
+        let checked = chunks(&path).check(&root, &CheckLimits::NONE).unwrap();
+        assert_eq!(checked.entries, 130_000);
+    });
+}
+
 /// Whether a file has a text anywhere.
 fn has_text(path: &Path, text: &str) -> bool {
     let bytes = std::fs::read(path).unwrap();
