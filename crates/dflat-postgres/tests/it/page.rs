@@ -1,4 +1,4 @@
-//! The code of `docs/postgres.md` runs.
+//! The code of `docs/postgres.md` and of `docs/backends.md` runs.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -14,6 +14,7 @@ use crate::engines::is_skipped;
 use crate::server::{server, sql};
 
 const PAGE: &str = include_str!("../../../../docs/postgres.md");
+const BACKENDS: &str = include_str!("../../../../docs/backends.md");
 
 fn program(shown: Sender<usize>) -> Result<()> {
     let address = server().unwrap().address();
@@ -93,6 +94,31 @@ fn moved(directory: &Path, address: &str) -> Result<()> {
     Ok(())
 }
 
+fn backends(folder: &Path) -> Result<()> {
+    let memory = Workspace::in_memory();
+    let file = Workspace::open(folder.join("posts.db"))?;
+    for workspace in [&memory, &file] {
+        workspace.perform_changes_blocking([Post::TABLE], |tx| {
+            tx.submit(PostChangeRequest::upsert(PostData {
+                title: "first post".into(),
+                ..PostData::default()
+            }))
+        })?;
+    }
+    let pack = file.fetch::<Post>().pack(folder)?;
+    assert_eq!(
+        pack.get::<Post>("first post")?.map(|post| post.priority()),
+        Some(0)
+    );
+    Ok(())
+}
+
+#[test]
+fn objects_are_in_memory_in_a_file_and_in_a_pack() {
+    let directory = tempfile::tempdir().unwrap();
+    backends(directory.path()).unwrap();
+}
+
 #[test]
 fn objects_are_moved_to_a_server_and_back() {
     if is_skipped() {
@@ -138,9 +164,16 @@ fn programs_of_the_page_run() {
 
 #[test]
 fn every_block_of_the_page_is_in_this_file() {
-    let squeeze = |text: &str| text.split_whitespace().collect::<String>();
+    // Without the commas of values that are divided into lines.
+    let squeeze = |text: &str| {
+        let text = text.split_whitespace().collect::<String>();
+        text.replace(",)", ")").replace(",}", "}")
+    };
     let source = squeeze(include_str!("page.rs"));
-    let blocks = PAGE.split("```rust\n").skip(1);
+    let pages = [PAGE, BACKENDS];
+    let blocks = pages
+        .iter()
+        .flat_map(|page| page.split("```rust\n").skip(1));
     let blocks: Vec<&str> = blocks
         .map(|rest| rest.split("```").next().unwrap())
         .collect();
@@ -150,5 +183,5 @@ fn every_block_of_the_page_is_in_this_file() {
             "compiled nowhere:\n{block}"
         );
     }
-    assert_eq!(blocks.len(), 3);
+    assert_eq!(blocks.len(), 4);
 }
