@@ -49,7 +49,7 @@ impl Engine {
     }
 
     /// Visits the committed steps of the history as
-    /// [`Snapshot::steps`](crate::storage::Snapshot::steps) does, on a handler's thread too.
+    /// [`Snapshot::steps`] does, on a handler's thread too.
     ///
     /// # Errors
     /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise the errors of

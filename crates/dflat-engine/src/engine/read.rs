@@ -203,7 +203,7 @@ impl Engine {
     /// How old the state can be that reads see.
     ///
     /// # Errors
-    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise the errors of
+    /// [`ErrorKind::ShutDown`] after shutdown; otherwise the errors of
     /// reading.
     pub fn staleness(&self) -> Result<Staleness> {
         self.admit_read(format_args!("find out how old the state is"))?;

@@ -143,7 +143,8 @@ pub fn visit(
 /// The primary key of an object.
 ///
 /// # Errors
-/// [`ErrorKind::Corrupt`] if its bytes are malformed, which verified ones are not.
+/// [`ErrorKind::Corrupt`](crate::ErrorKind::Corrupt) if its bytes are malformed, which verified
+/// ones are not.
 pub fn key_of(table: &Table, object: &Object) -> Result<Vec<Value>> {
     let parts = table
         .primary_key

@@ -33,7 +33,8 @@ impl Version {
     /// The time to go back to.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] if there is no such commit; otherwise the errors of reading.
+    /// [`ErrorKind::NotFound`](dflat_engine::ErrorKind::NotFound) if there is no such commit;
+    /// otherwise the errors of reading.
     pub fn moment(self, engine: &Engine) -> Result<Moment> {
         Ok(match self {
             Self::Step(step) => Moment::Step(step),
