@@ -7,7 +7,7 @@ use dflat_history::commits::{branches, head};
 use dflat_history::steps::notice;
 
 use super::version::shown;
-use super::versioned;
+use super::{refuse_server, versioned};
 use crate::arguments::BranchArguments;
 use crate::display::Alignment;
 use crate::failure::{Found, Outcome};
@@ -41,6 +41,7 @@ pub(crate) fn branch(arguments: &BranchArguments, session: &Session) -> Outcome 
 
 fn list(arguments: &BranchArguments, session: &Session) -> Outcome {
     let file = session.read(&arguments.file)?;
+    refuse_server(&file)?;
     let engine = file.workspace.engine();
     let current = engine.read_history(head)?.branch;
     let mut out = session.out();

@@ -6,7 +6,7 @@ use dflat_history::commits::{self, Commit, CommitLog};
 use dflat_history::steps::{Author, Backwards, Note, Scope, Step, StepId, TableStep};
 use serde_json::json;
 
-use super::version;
+use super::{refuse_server, version};
 use crate::arguments::{Format, LogArguments};
 use crate::display::{Alignment, time};
 use crate::failure::{Found, Outcome};
@@ -17,6 +17,7 @@ use crate::session::{Reading, Session};
 /// Prints the steps, or the commits.
 pub(crate) fn log(arguments: &LogArguments, session: &Session) -> Outcome {
     let file = session.read(&arguments.file)?;
+    refuse_server(&file)?;
     if arguments.commits {
         return commits(arguments, session, file);
     }

@@ -22,8 +22,21 @@ use dflat_model::Table;
 use crate::failure::Failure;
 use crate::file::OpenFile;
 
+/// Refuses a server, which keeps no history.
+fn refuse_server(file: &OpenFile) -> Result<(), Failure> {
+    match &file.server {
+        None => Ok(()),
+        Some(_) => Err(Failure::usage(format!(
+            "{} is a server, which keeps no history\nhelp: `dflat copy` copies its objects into a \
+             file",
+            file.shown()
+        ))),
+    }
+}
+
 /// The versioned types of a file. A pack has none.
 fn versioned(file: &OpenFile) -> Result<Vec<Table>, Failure> {
+    refuse_server(file)?;
     let mut tables = Vec::new();
     for stored in file.workspace.stored_tables()? {
         if stored.is_versioned {

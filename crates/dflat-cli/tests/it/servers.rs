@@ -137,6 +137,13 @@ fn refuses(folder: &Path, tasks: &str) {
         &["salvage", tasks, "new.db"],
         &["set", tasks, "Task", "2", "title=x", "--dry-run"],
         &["query", tasks, "Taks"],
+        &["log", tasks],
+        &["show", tasks, "1"],
+        &["undo", tasks],
+        &["commit", tasks, "first"],
+        &["branch", tasks],
+        &["merge", tasks, "draft"],
+        &["diff", tasks, "--from", "1"],
     ] {
         let (code, message) = failed(folder, words);
         assert_eq!(code, 2, "{words:?}: {message}");

@@ -1,6 +1,7 @@
 //! Carries out one change inside a transaction.
 
 mod many;
+mod refusals;
 
 use dflat_model::{AutoKey, RowId, Table};
 
@@ -12,6 +13,8 @@ use super::row::{
 use super::stored_row::{
     insert_absent, insert_with_unused_id, named, prepare_newest, refused, write_over,
 };
+use refusals::{fit, gone, loses};
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
 use crate::object::{Knowledge, Object, changes_scalars_alone, equal, verify};
@@ -380,37 +383,4 @@ fn has_same_values(table: &Table, before: &[u8], payload: &[u8]) -> bool {
     let is_known = |bytes| knowledge.covers(&table.types, bytes).unwrap_or(false);
     before == payload
         || (has_equal_values(table, before, payload) && is_known(before) && is_known(payload))
-}
-
-/// Fails if bytes that fit the caller's schema do not fit the one that the table is stored with.
-fn fit(table: &Table, stored_as: &Table, payload: &[u8]) -> Result<()> {
-    if table.is_same(stored_as) || verify(&stored_as.types, payload).is_ok() {
-        return Ok(());
-    }
-    let message = format!(
-        "cannot restore {}: the object's bytes do not fit the schema of newer code, which has \
-         written to the table",
-        table.type_name
-    );
-    Err(Error::new(ErrorKind::NewerSchema, message))
-}
-
-fn gone(table: &Table, row_id: RowId) -> Error {
-    let message = format!(
-        "cannot update {}: the object with row id {row_id} was deleted",
-        table.type_name
-    );
-    Error::new(ErrorKind::NotFound, message)
-}
-
-/// Whether this error loses the transaction.
-fn loses(error: &Error) -> bool {
-    !matches!(
-        error.kind(),
-        ErrorKind::AlreadyExists
-            | ErrorKind::KeysExhausted
-            | ErrorKind::NotFound
-            | ErrorKind::NewerSchema
-            | ErrorKind::InvalidArgument
-    )
 }

@@ -29,7 +29,7 @@ pub(super) fn root(roots: &Roots, table: &str) -> Root {
     roots.get(table).copied().unwrap_or(Root::EMPTY)
 }
 
-/// Finds common bases. The nodes of virtual ones are made in `trees`, whose store nobody writes.
+/// Finds common bases. The nodes of virtual ones are made in `trees`, and are not stored.
 pub(super) struct Bases<'b> {
     pub(super) graph: &'b Graph,
     pub(super) trees: &'b Trees,

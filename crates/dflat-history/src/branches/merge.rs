@@ -123,7 +123,7 @@ struct Run<'r> {
     merge: &'r Merge,
     /// Our commit.
     ours: CommitId,
-    /// Trees for comparisons, whose new nodes nobody writes.
+    /// Trees for comparisons, whose new nodes are not stored.
     trees: Trees,
     /// The store of the new trees.
     store: Arc<FileStore>,

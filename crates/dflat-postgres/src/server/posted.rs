@@ -10,8 +10,8 @@ use super::wait::wait;
 type Posting = Pin<Box<dyn Future<Output = Answer<()>> + Send>>;
 
 /// The statements that a connection has sent, in order, as far as their answers have not come. The
-/// connection stops at an answer that nobody takes, so they are taken while a later one is waited
-/// for.
+/// connection stops at an answer that is not taken, so they are taken while the library waits for a
+/// later one.
 #[derive(Default)]
 pub(super) struct Posted {
     postings: Vec<Posting>,

@@ -4,6 +4,7 @@ mod bulk;
 mod commit;
 mod create;
 mod pending;
+mod reading;
 mod repair;
 mod row;
 mod statement;

@@ -1,10 +1,10 @@
 //! Writes that are sent together with later ones.
 //!
-//! A write that can't conflict has a known answer, so it needs no round trip of its own: an update
-//! that leaves the keys as they are, a deletion, both of rows that the engine has found, and an
-//! insertion under a key that it has looked up and not found. Such
-//! writes wait here until something else is asked of the server, or many of them are here. They are
-//! then sent by a few statements, whose answers nobody waits for before the next question.
+//! A write that can't conflict has a known answer, so it needs no round trip of its own. Such
+//! writes are an update that leaves the keys as they are, a deletion, both of rows that the engine
+//! has found, and an insertion under a key that the engine has looked up and not found. They wait
+//! here until something else is asked of the server, or many of them are here. They are then sent
+//! by a few statements; their answers are taken with that of the next question.
 
 use std::collections::{BTreeMap, BTreeSet};
 

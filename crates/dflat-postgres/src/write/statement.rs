@@ -213,7 +213,7 @@ pub(super) fn insert_rows(main: &str) -> String {
 }
 
 /// The statement that replaces the payloads of rows. It fails if one of them does not exist, so
-/// that the transaction is undone although nobody waits for the answer.
+/// that the transaction is undone although the library does not wait for the answer.
 pub(super) fn update_rows(main: &str) -> String {
     let update = format!(
         "UPDATE {main} m SET p = v.p FROM unnest($1::bigint[], $2::bytea[]) AS v(id, p) \

@@ -1,22 +1,19 @@
 //! A write transaction.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    BaseState, Conflict, IndexRepair, Indexes, Key, Records, Row, RowWrite, ScanPlan, Snapshot,
-    StateId, WriteError, WriteTransaction,
+    BaseState, Conflict, IndexRepair, Key, RowWrite, WriteError, WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::{RowId, Table, ValueRef};
+use dflat_model::{RowId, Table};
 
 use super::pending::Pending;
 use super::statement::Kind;
 use crate::database::{Database, Known, read_table};
 use crate::failure::{failed, is_removed_table, shut_down};
 use crate::layout::{State, StoredTable};
-use crate::read::{Access, find_many, records, scan, states, whole};
 use crate::server::Connection;
 
 /// Records of this many bytes are sent before the commit, so that few are in memory.
@@ -33,7 +30,7 @@ pub(crate) struct PostgresTransaction {
     /// The tables, as this transaction has left them.
     pub(super) tables: HashMap<String, StoredTable>,
     /// The indexes that were ready when it began, and those that it found to be ready.
-    known: Arc<Known>,
+    pub(super) known: Arc<Known>,
     /// Writes of rows that were not sent yet.
     pub(super) pending: Pending,
     /// Records that were not sent yet.
@@ -217,80 +214,6 @@ impl Drop for PostgresTransaction {
             connection.send("ROLLBACK");
         }
         self.database.ended_writing(connection);
-    }
-}
-
-impl Snapshot for PostgresTransaction {
-    fn scan(
-        &mut self,
-        plan: &ScanPlan<'_>,
-        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let Some(stored) = self.find(plan.table)? else {
-            return Ok(());
-        };
-        let stored = stored.clone();
-        let scanned = scan(self.connection()?, Access::Open, &stored, plan, visit);
-        self.settle()?;
-        scanned.map_err(|failure| {
-            self.is_lost |= failure.ends_transaction;
-            failure.error
-        })
-    }
-
-    fn find_many(
-        &mut self,
-        table: &Table,
-        keys: &[&[ValueRef<'_>]],
-        visit: &mut dyn FnMut(usize, Row<'_>) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let Some(stored) = self.find(table)? else {
-            return Ok(());
-        };
-        let stored = stored.clone();
-        let found = find_many(self.connection()?, (table, &stored), keys, visit);
-        self.settle()?;
-        found.map_err(|failure| {
-            self.is_lost |= failure.ends_transaction;
-            failure.error
-        })
-    }
-
-    fn pin(&mut self) -> Result<StateId> {
-        Ok(self.state.id())
-    }
-
-    fn is_overtaken(&self, since: StateId) -> bool {
-        self.database.is_overtaken(&self.state, since)
-    }
-
-    fn records(
-        &mut self,
-        since: StateId,
-        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Result<Records> {
-        let database = Arc::clone(&self.database);
-        let state = self.state;
-        let read = records(
-            self.connection()?,
-            database.control(),
-            (since, &state),
-            visit,
-        );
-        self.settle()?;
-        read.inspect_err(|_| self.is_lost = true)
-    }
-
-    fn indexes(&mut self, table: &Table) -> Result<Indexes> {
-        let Some(stored) = self.find(table)? else {
-            return Ok(Indexes::ready(table));
-        };
-        let stored = stored.clone();
-        let mut known = Arc::clone(&self.known);
-        let found = states(self.connection()?, &mut known, table, &stored);
-        self.settle()?;
-        self.known = known;
-        found.map(whole).inspect_err(|_| self.is_lost = true)
     }
 }
 

@@ -24,6 +24,10 @@ pub(crate) enum Cut {
 struct Shared {
     /// The messages that clients have sent so far.
     sent: AtomicU64,
+    /// The messages that a client has sent after it got an answer to an earlier one.
+    turns: AtomicU64,
+    /// Whether an answer went to a client after its latest message.
+    is_answered: AtomicBool,
     at: u64,
     cut: Cut,
     /// The time by which every answer is late.
@@ -71,6 +75,8 @@ impl Proxy {
         let sent = AtomicU64::new(0);
         let shared = Arc::new(Shared {
             sent,
+            turns: AtomicU64::new(0),
+            is_answered: AtomicBool::new(true),
             at,
             cut,
             delay,
@@ -104,6 +110,13 @@ impl Proxy {
         )
     }
 
+    /// The round trips so far: how often a client has waited for an answer before it sent more. The
+    /// proxy must have one client at a time, and be slow, so that messages which are sent without
+    /// waiting come before the answer to the first of them.
+    pub(crate) fn round_trips(&self) -> u64 {
+        self.shared.turns.load(Ordering::SeqCst)
+    }
+
     /// The messages that clients have sent so far.
     pub(crate) fn sent(&self) -> u64 {
         self.shared.sent.load(Ordering::SeqCst)
@@ -116,6 +129,7 @@ fn forward(client: TcpStream, server: UnixStream, shared: &Arc<Shared>) {
     let delay = shared.delay;
     // Parts of an answer do not wait for one another.
     to_client.set_nodelay(true).unwrap();
+    let answered = Arc::clone(shared);
     let (answers, arriving) = mpsc::channel::<(Instant, Vec<u8>)>();
     thread::spawn(move || {
         let mut buffer = vec![0; 1 << 16];
@@ -129,6 +143,7 @@ fn forward(client: TcpStream, server: UnixStream, shared: &Arc<Shared>) {
     thread::spawn(move || {
         for (at, bytes) in arriving {
             thread::sleep(at.saturating_duration_since(Instant::now()));
+            answered.is_answered.store(true, Ordering::SeqCst);
             if to_client.write_all(&bytes).is_err() {
                 break;
             }
@@ -159,6 +174,9 @@ fn forward_messages(
         client.read_exact(&mut body)?;
         is_startup = false;
         let number = shared.sent.fetch_add(1, Ordering::SeqCst) + 1;
+        if shared.is_answered.swap(false, Ordering::SeqCst) {
+            shared.turns.fetch_add(1, Ordering::SeqCst);
+        }
         let commits = shared.cut == Cut::AfterCommit && body.starts_with(b"COMMIT");
         let is_cut = number == shared.at || commits && !shared.is_cut.swap(true, Ordering::SeqCst);
         if number > shared.at && shared.cut == Cut::AfterAndAway {

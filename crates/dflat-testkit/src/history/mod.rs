@@ -44,7 +44,7 @@ pub struct Event {
     pub answered: u64,
     /// Whether it was committed.
     pub committed: bool,
-    /// Whether its caller was told that nobody knows whether it was committed.
+    /// Whether its caller was told that it is not known whether it was committed.
     pub in_doubt: bool,
     /// The lists that it read, each before its own append.
     pub reads: Vec<Reading>,

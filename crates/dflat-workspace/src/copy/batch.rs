@@ -27,10 +27,7 @@ pub(super) fn write(
         let added = to.perform_blocking([table.clone()], options, |context| {
             put(copy, table, &batch, &context)
         })?;
-        copied.inserted += added.inserted;
-        copied.replaced += added.replaced;
-        copied.unchanged += added.unchanged;
-        copied.kept += added.kept;
+        copied.add(added);
         done(batch.len())?;
     }
 }

@@ -29,10 +29,7 @@ pub(super) fn write(
                 }
                 Ok(added)
             })?;
-        copied.inserted += added.inserted;
-        copied.replaced += added.replaced;
-        copied.unchanged += added.unchanged;
-        copied.kept += added.kept;
+        copied.add(added);
         done(batch.len())?;
     }
 }

@@ -41,8 +41,18 @@ pub struct Copied {
     pub replaced: u64,
     /// Those that were equal to the ones with their keys, and were to replace them.
     pub unchanged: u64,
-    /// Those that were left out, because the target has their keys.
+    /// Those that were left out, because the target has their keys, or unique values of them.
     pub kept: u64,
+}
+
+impl Copied {
+    /// Adds the counts of a transaction.
+    fn add(&mut self, other: Self) {
+        self.inserted += other.inserted;
+        self.replaced += other.replaced;
+        self.unchanged += other.unchanged;
+        self.kept += other.kept;
+    }
 }
 
 /// The part of a copy that runs.

@@ -48,7 +48,7 @@ impl History<'_> {
     /// have one unique value, nothing is changed, and [`Merged::Conflicts`] has these objects.
     ///
     /// The merge is one transaction over all versioned types, and subscribers get the difference.
-    /// Whoever merges the same two commits without a conflict gets the same commit.
+    /// Each merge of the same two commits without a conflict makes the same commit.
     ///
     /// # Errors
     /// - [`NotFound`](crate::ErrorKind::NotFound) if there is no branch of this name.

@@ -20,7 +20,9 @@ mod outlet;
 mod recent;
 mod record;
 mod target;
+mod used_row_ids;
 mod watchdog;
+mod written;
 
 use dflat_model::{CommitSeq, Table};
 

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use dflat_model::{RowId, Table};
+use dflat_model::Table;
 
 use super::super::newest::NewestSchemas;
 use super::super::recording::Recording;
@@ -13,6 +13,7 @@ use super::super::write_set::{Mark, WriteSet};
 use super::member::{Member, WritingMember};
 use super::recent::RecentChanges;
 use super::record::Recorder;
+use super::used_row_ids::UsedRowIds;
 use crate::change_set::RowRange;
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::KeepHistory;
@@ -65,35 +66,6 @@ pub(in super::super) struct OpenGroup {
     pub(super) undelivered: bool,
     /// Whether the watchdog watches the group, so that its members do not wait for long.
     pub(super) watched: bool,
-}
-
-/// The largest row id, by table, of the objects that were inserted and never committed. A handler
-/// may have handed out such an object, so no other object may get its row id.
-#[derive(Default)]
-pub(in super::super) struct UsedRowIds(Vec<(String, RowId)>);
-
-impl UsedRowIds {
-    /// Notes the row ids of the objects that these changes inserted.
-    fn note_used(&mut self, changes: &WriteSet) {
-        for (table, row_id) in changes.largest_inserted() {
-            match self.0.iter_mut().find(|(name, _)| *name == table.name) {
-                Some((_, largest)) => *largest = row_id.max(*largest),
-                None => self.0.push((table.name.to_string(), row_id)),
-            }
-        }
-    }
-
-    /// Whether objects of a table were inserted and never committed.
-    pub(in super::super) fn has(&self, table: &Table) -> bool {
-        self.0.iter().any(|(name, _)| *name == table.name)
-    }
-
-    /// The row id to use instead of `row_id`; `None` if no object that was never committed can have
-    /// had `row_id`.
-    pub(in super::super) fn instead_of(&self, table: &Table, row_id: RowId) -> Option<RowId> {
-        let (_, largest) = self.0.iter().find(|(name, _)| *name == table.name)?;
-        (*largest >= row_id).then_some(RowId(largest.0 + 1))
-    }
 }
 
 /// The tables of a commit group whose changes were not committed, each with the error. A

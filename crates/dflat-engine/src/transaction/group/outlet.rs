@@ -17,7 +17,7 @@ pub trait Outlet: Send + Sync {
     /// something is to be delivered.
     fn catch_up(&self, writer: &mut dyn WriteTransaction, is_foreign: bool) -> bool;
 
-    /// Notes that nobody knows whether a commit was made, so that subscribers may not have its
+    /// Notes that it is not known whether a commit was made, so that subscribers may not have its
     /// changes.
     fn doubt(&self) {}
 

@@ -12,6 +12,7 @@ use super::super::recording::{Note, RecordOrigin, RecordPlace, Recording};
 use super::super::row::{Prepared, changed_key, key_parts, milliseconds, write_mended_record};
 use super::super::write_set::WriteSet;
 use super::target::Target;
+use super::written::Written;
 use crate::change_set::{RowChange, RowRange, record_engine};
 use crate::error::Result;
 use crate::fetch;
@@ -309,33 +310,6 @@ impl Recorder {
                 self.hashes.push((table.clone(), table.content_hash()));
             }
         }
-    }
-}
-
-/// How much of a transaction has been written in parts.
-struct Written<'h> {
-    target: Target<'h>,
-    parts: u32,
-    rows: u64,
-}
-
-impl<'h> Written<'h> {
-    const fn new(target: Target<'h>) -> Self {
-        Self {
-            target,
-            parts: 0,
-            rows: 0,
-        }
-    }
-
-    fn keys_only(&self, recording: &Recording) -> bool {
-        self.target.keys_only(recording)
-    }
-
-    fn next_part(&mut self) -> Part {
-        let number = self.parts;
-        self.parts += 1;
-        Part::Early { number }
     }
 }
 

@@ -13,7 +13,7 @@ use super::super::row::{
     Entries, KeyParts, auto_key_of, key_parts, present_entries, refuse_missing_key, with_auto_keys,
 };
 use super::super::stored_row::{insert_with_unused_id, refused};
-use super::fit;
+use super::refusals::fit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
 use crate::object::Object;

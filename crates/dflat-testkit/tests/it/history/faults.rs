@@ -2,28 +2,19 @@
 
 use std::path::Path;
 
-use dflat::{Durability, Reclaim, Result, Workspace};
+use dflat::{Durability, Result};
 use dflat_testkit::fault::{self, Action, Device, Failure, Operation, Outcome};
 use dflat_testkit::schema::Item;
 use rusqlite::params;
 
-use super::files::{leads_back, payload, put, sql, steps};
+use super::files::{leads_back, open_durable, payload, put, sql, steps};
 
 const FAILURES: [Action; 2] = [Action::Fail(Failure::Io), Action::Fail(Failure::NoSpace)];
-
-fn open(path: &Path) -> Result<Workspace> {
-    Workspace::builder(path)
-        .versioned::<Item>()
-        .durability(Durability::Full)
-        .log_bytes_max(u64::MAX)
-        .reclaim(Reclaim::Never)
-        .open()
-}
 
 /// Writes, undoes and redoes, with a stranger between. Returns how many operations succeeded that
 /// append a step each.
 fn work(path: &Path) -> Result<usize> {
-    let workspace = open(path)?;
+    let workspace = open_durable(path)?;
     let mut count = 0;
     for rank in 0..3 {
         let data = super::files::data("a", rank);
@@ -60,7 +51,7 @@ fn check(path: &Path, acknowledged: Option<usize>) -> Outcome {
     if !path.exists() {
         return Ok(());
     }
-    let workspace = open(path).map_err(|error| error.to_string())?;
+    let workspace = open_durable(path).map_err(|error| error.to_string())?;
     let log = workspace.history().log().collect::<Result<Vec<_>>>();
     let log = log.map_err(|error| error.to_string())?;
     leads_back(path)?;
@@ -95,7 +86,7 @@ fn failed_read_leaves_steps_and_objects_in_agreement() {
 fn loss_of_power_leaves_steps_and_objects_in_agreement() {
     let device = Device::new(Durability::Full);
     device.record();
-    let workspace = open(&device.path()).unwrap();
+    let workspace = open_durable(&device.path()).unwrap();
     for rank in 0..3 {
         put(&workspace, "a", rank);
     }

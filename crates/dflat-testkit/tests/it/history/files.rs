@@ -1,15 +1,18 @@
 //! The content of a file with a history, by plain SQL.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dflat::{Object, Workspace};
+use dflat::{Durability, Object, Reclaim, Result, Workspace};
 use dflat_engine::engine::EngineOptions;
 use dflat_history::steps::Keeper;
 use dflat_model::record::{Before, Change, ChangeRecord};
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
-use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
+use dflat_testkit::schema::{
+    Item, ItemChangeRequest, ItemData, Other, OtherChangeRequest, OtherData,
+};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -26,6 +29,29 @@ pub(crate) fn file() -> (TempDir, PathBuf) {
 /// A workspace with versioned items.
 pub(crate) fn open(path: &Path) -> Workspace {
     Workspace::builder(path).versioned::<Item>().open().unwrap()
+}
+
+/// A workspace with versioned items and others.
+pub(crate) fn open_both(path: &Path) -> Workspace {
+    let builder = Workspace::builder(path).versioned::<Item>();
+    builder.versioned::<Other>().open().unwrap()
+}
+
+/// A workspace with versioned others.
+pub(crate) fn open_others(path: &Path) -> Workspace {
+    let builder = Workspace::builder(path).versioned::<Other>();
+    builder.open().unwrap()
+}
+
+/// A workspace with versioned items on a device that may fail. Each commit waits for the device,
+/// and no upkeep runs.
+pub(crate) fn open_durable(path: &Path) -> Result<Workspace> {
+    Workspace::builder(path)
+        .versioned::<Item>()
+        .durability(Durability::Full)
+        .log_bytes_max(u64::MAX)
+        .reclaim(Reclaim::Never)
+        .open()
 }
 
 pub(crate) fn sql(path: &Path) -> Connection {
@@ -69,6 +95,18 @@ pub(crate) fn put(workspace: &Workspace, id: impl Into<String>, rank: i32) {
     stored.unwrap();
 }
 
+/// Stores others with a note in one transaction, whether they exist or not.
+pub(crate) fn note_others(workspace: &Workspace, ids: Range<i32>, note: &str) {
+    let noted = workspace.perform_changes_blocking([Other::TABLE], |tx| {
+        ids.clone().try_for_each(|id| {
+            let note = Some(note.to_owned());
+            let data = OtherData { id, note };
+            tx.submit(OtherChangeRequest::upsert(data)).map(drop)
+        })
+    });
+    noted.unwrap();
+}
+
 pub(crate) fn delete(workspace: &Workspace, id: &str) {
     let deleted = workspace.perform_changes_blocking([Item::TABLE], |tx| {
         let item = tx.get::<Item>(id)?.unwrap();
@@ -107,7 +145,7 @@ pub(crate) fn payload(id: &str, rank: i32) -> Vec<u8> {
 }
 
 /// Goes back over all steps, and checks that they lead from the stored items to none.
-pub(crate) fn leads_back(path: &Path) -> Result<(), String> {
+pub(crate) fn leads_back(path: &Path) -> std::result::Result<(), String> {
     let mut state = rows(path, "item");
     for (_, record) in steps(path).iter().rev() {
         let record = ChangeRecord::decode(record).map_err(|error| error.to_string())?;

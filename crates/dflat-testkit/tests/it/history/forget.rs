@@ -4,12 +4,11 @@ use dflat::{ErrorKind, Result, Workspace};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest, OtherData};
 
-use super::files::{data, file, put, rank, rows, sql, steps, without_history};
+use super::files::{data, file, open_both, put, rank, rows, sql, steps, without_history};
 
 /// A workspace with two versioned types, and steps of each and of both.
 fn filled(path: &std::path::Path) -> Workspace {
-    let builder = Workspace::builder(path).versioned::<Item>();
-    let workspace = builder.versioned::<Other>().open().unwrap();
+    let workspace = open_both(path);
     put(&workspace, "secret", 1);
     for id in 0..2 {
         let note = Some(format!("note {id}"));

@@ -10,8 +10,8 @@ use dflat_testkit::fixture::bounded;
 use dflat_testkit::random::Random;
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 
+use super::super::files::{data, file, open, put};
 use super::commits::{built, last};
-use super::files::{data, file, open, put};
 
 /// The values of an item that change.
 type Values = (i32, i32, Option<String>);

@@ -5,15 +5,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use dflat::history::{Change, CommitId, KeepTrees, Merged, Side};
-use dflat::{Durability, ErrorKind, Reclaim, Result, Workspace};
+use dflat::{ErrorKind, Result, Workspace};
 use dflat_history::tree::CheckLimits;
 use dflat_testkit::fault::{self, Action, Device, Failure, Operation, Outcome};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::random::Random;
-use dflat_testkit::schema::{Item, Other, OtherChangeRequest, OtherData};
+use dflat_testkit::schema::{Item, Other};
 
+use super::super::files::{
+    data, delete, file, note_others, open, open_both, open_durable, open_others, put, sql,
+};
 use super::commits::{built, chunks, last};
-use super::files::{file, open, put, sql};
 
 /// Only the trees that merges need.
 const NEEDED: KeepTrees = KeepTrees {
@@ -114,27 +116,14 @@ fn collection_keeps_every_state_and_each_tree_that_a_branch_needs() {
 fn commits_of_a_deleted_branch_and_their_nodes_are_deleted() {
     bounded(|| {
         let (_directory, path) = file();
-        let builder = Workspace::builder(&path).versioned::<Other>();
-        let workspace = builder.open().unwrap();
+        let workspace = open_others(&path);
         let history = workspace.history();
-        let fill = |from: i32, to: i32, note: &str| {
-            let filled = workspace.perform_changes_blocking([Other::TABLE], |tx| {
-                (from..to).try_for_each(|id| {
-                    let data = OtherData {
-                        id,
-                        note: Some(note.to_owned()),
-                    };
-                    tx.submit(OtherChangeRequest::upsert(data)).map(drop)
-                })
-            });
-            filled.unwrap();
-        };
-        fill(0, 20_000, "main");
+        note_others(&workspace, 0..20_000, "main");
         let first = history.commit("first").unwrap();
         let before = count(&path, "dflat__chunks");
         history.branch("draft").unwrap();
         history.checkout("draft").unwrap();
-        fill(0, 20_000, "draft");
+        note_others(&workspace, 0..20_000, "draft");
         let second = history.commit("second").unwrap();
         history.checkout("main").unwrap();
         assert!(count(&path, "dflat__chunks") > before + 100);
@@ -210,25 +199,10 @@ fn trees_of_the_last_the_young_and_the_labelled_commits_are_kept() {
 fn trees_whose_first_nodes_are_collected_meanwhile_are_built_anew() {
     bounded(|| {
         let (_directory, path) = file();
-        let workspace = Workspace::builder(&path)
-            .versioned::<Other>()
-            .open()
-            .unwrap();
-        let fill = |note: &str| {
-            let filled = workspace.perform_changes_blocking([Other::TABLE], |tx| {
-                (0..130_000).try_for_each(|id| {
-                    let data = OtherData {
-                        id,
-                        note: Some(note.to_owned()),
-                    };
-                    tx.submit(OtherChangeRequest::upsert(data)).map(drop)
-                })
-            });
-            filled.unwrap();
-        };
-        fill("one");
+        let workspace = open_others(&path);
+        note_others(&workspace, 0..130_000, "one");
         workspace.history().commit("first").unwrap();
-        fill("two");
+        note_others(&workspace, 0..130_000, "two");
         let before = count(&path, "dflat__chunks");
         let committing = workspace.clone();
         let commit = std::thread::spawn(move || committing.history().commit("second").unwrap());
@@ -276,19 +250,9 @@ fn has_text(path: &Path, text: &str) -> bool {
 fn keys_of_a_forgotten_type_are_in_no_tree_and_after_a_purge_nowhere() {
     bounded(|| {
         let (_directory, path) = file();
-        let builder = Workspace::builder(&path).versioned::<Item>();
-        let workspace = builder.versioned::<Other>().open().unwrap();
+        let workspace = open_both(&path);
         let history = workspace.history();
-        let note = |id: i32| {
-            let data = OtherData {
-                id,
-                note: Some("kept".to_owned()),
-            };
-            let request = OtherChangeRequest::upsert(data);
-            let stored =
-                workspace.perform_changes_blocking([Other::TABLE], |tx| tx.submit(request));
-            stored.unwrap();
-        };
+        let note = |id: i32| note_others(&workspace, id..id + 1, "kept");
         note(1);
         for rank in 0..3 {
             put(&workspace, "secret key", rank);
@@ -296,7 +260,7 @@ fn keys_of_a_forgotten_type_are_in_no_tree_and_after_a_purge_nowhere() {
             note(rank);
             history.commit("a").unwrap();
         }
-        super::files::delete(&workspace, "secret key");
+        delete(&workspace, "secret key");
         history.commit("without").unwrap();
         assert!(has_text(&path, "secret key") || has_text(&wal(&path), "secret key"));
         history.forget::<Item>().unwrap();
@@ -307,8 +271,7 @@ fn keys_of_a_forgotten_type_are_in_no_tree_and_after_a_purge_nowhere() {
         workspace.shutdown().unwrap();
         assert!(!has_text(&path, "secret key"));
         // The other type has its trees, and the first one can be versioned again.
-        let builder = Workspace::builder(&path).versioned::<Item>();
-        let workspace = builder.versioned::<Other>().open().unwrap();
+        let workspace = open_both(&path);
         put(&workspace, "new", 1);
         let commits = workspace
             .history()
@@ -344,23 +307,14 @@ fn wal(path: &Path) -> std::path::PathBuf {
     path.with_extension("db-wal")
 }
 
-fn open_with_faults(path: &Path) -> Result<Workspace> {
-    Workspace::builder(path)
-        .versioned::<Item>()
-        .durability(Durability::Full)
-        .log_bytes_max(u64::MAX)
-        .reclaim(Reclaim::Never)
-        .open()
-}
-
 fn workload(device: &Device) -> Outcome {
     let path = device.path();
     let text = |error: dflat::Error| error.to_string();
     {
-        let workspace = open_with_faults(&path).map_err(|error| format!("cannot open: {error}"))?;
+        let workspace = open_durable(&path).map_err(|error| format!("cannot open: {error}"))?;
         let history = workspace.history();
         for rank in 0..4 {
-            let data = super::files::data("a", rank);
+            let data = data("a", rank);
             let request = dflat_testkit::schema::ItemChangeRequest::upsert(data);
             let _ = workspace.perform_changes_blocking([Item::TABLE], |tx| tx.submit(request));
             let _ = history.commit("a");
@@ -369,7 +323,7 @@ fn workload(device: &Device) -> Outcome {
         let _ = workspace.shutdown();
     }
     device.heal();
-    let workspace = open_with_faults(&path).map_err(text)?;
+    let workspace = open_durable(&path).map_err(text)?;
     put(&workspace, "after", 1);
     workspace.history().commit("after").map_err(text)?;
     workspace.history().collect_garbage(&NEEDED).map_err(text)?;

@@ -13,7 +13,9 @@ use dflat_testkit::fixture::bounded;
 use dflat_testkit::random::Random;
 use dflat_testkit::schema::{Item, ItemChangeRequest, Level, Other, OtherChangeRequest, OtherData};
 
-use super::files::{data, delete, file, open, payload, put, rank, rows, sql};
+use super::super::files::{
+    data, delete, file, note_others, open, open_others, payload, put, rank, rows, sql,
+};
 
 /// The items of a file by their keys.
 type Items = BTreeMap<String, Vec<u8>>;
@@ -199,10 +201,7 @@ fn difference_of_objects_larger_than_a_batch_is_read_in_parts() {
 fn one_edit_in_many_objects_reads_at_most_eight_nodes() {
     bounded(|| {
         let (_directory, path) = file();
-        let workspace = Workspace::builder(&path)
-            .versioned::<Other>()
-            .open()
-            .unwrap();
+        let workspace = open_others(&path);
         let filled = workspace.perform_changes_blocking([Other::TABLE], |tx| {
             (0..100_000).try_for_each(|id| {
                 let data = OtherData { id, note: None };
@@ -212,14 +211,7 @@ fn one_edit_in_many_objects_reads_at_most_eight_nodes() {
         filled.unwrap();
         let mut versions = vec![workspace.history().commit("all").unwrap()];
         for id in [7, 50_000, 99_999] {
-            let data = OtherData {
-                id,
-                note: Some("changed".to_owned()),
-            };
-            let request = OtherChangeRequest::upsert(data);
-            let changed =
-                workspace.perform_changes_blocking([Other::TABLE], |tx| tx.submit(request));
-            changed.unwrap();
+            note_others(&workspace, id..id + 1, "changed");
             versions.push(workspace.history().commit("one").unwrap());
         }
         let backend = SqliteBackend::open(&path, SqliteOptions::default()).unwrap();

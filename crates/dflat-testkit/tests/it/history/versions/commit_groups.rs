@@ -9,8 +9,8 @@ use dflat_testkit::schema::{
     Item, Keyed, KeyedChangeRequest, KeyedData, Other, OtherChangeRequest, OtherData,
 };
 
+use super::super::files::{file, open, put};
 use super::commits::{built, last};
-use super::files::{file, open, put};
 
 /// A transaction that creates a table cannot be undone alone, so the finished transactions of its
 /// commit group are written again if it takes long. A commit has more to write than its objects.

@@ -10,8 +10,8 @@ use dflat_testkit::fixture::bounded;
 use dflat_testkit::random::Random;
 use dflat_testkit::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest, OtherData};
 
+use super::super::files::{data, delete, file, open, open_both, put, rank, rows, sql};
 use super::commits::{built, last};
-use super::files::{data, delete, file, open, put, rank, rows, sql};
 
 /// The payloads of all objects by their keys.
 type Content = BTreeMap<String, Vec<u8>>;
@@ -38,11 +38,6 @@ fn content_of(workspace: &Workspace) -> Content {
         .iter()
         .map(|other| (format!("other {}", other.id()), other.to_bytes()));
     items.chain(others).collect()
-}
-
-fn open_both(path: &Path) -> Workspace {
-    let builder = Workspace::builder(path).versioned::<Item>();
-    builder.versioned::<Other>().open().unwrap()
 }
 
 /// Changes some objects, with keys and unique values that move between them.

@@ -9,8 +9,8 @@ use dflat_testkit::schema::{
     Body, Level, Note, Photo, Point, Sample, SampleChangeRequest, SampleData,
 };
 
+use super::super::files::file;
 use super::commits::{built, last};
-use super::files::file;
 
 type Edit = fn(&mut SampleData);
 
@@ -174,7 +174,7 @@ fn whole_fields() -> Vec<Case> {
             Conflict(BOTH, &["point"]),
         ),
         (
-            "a struct, and a union",
+            "a struct on one side, a union on the other",
             true,
             Set(|d| d.point = None),
             Set(|d| d.body = Some(Body::Photo(photo("theirs")))),
@@ -379,7 +379,7 @@ fn every_case_of_a_merge_has_the_documented_outcome_on_both_sides() {
 /// The page has each case, in order.
 #[test]
 fn table_of_cases_in_the_guide_names_each_case() {
-    let page = include_str!("../../../../../docs/history.md");
+    let page = include_str!("../../../../../../docs/history.md");
     let mut rest = page;
     for (name, .., expected) in cases() {
         let outcome = match expected {

@@ -3,26 +3,17 @@
 use std::path::Path;
 
 use dflat::history::CommitId;
-use dflat::{Durability, Reclaim, Result, Workspace};
+use dflat::{Durability, Result};
 use dflat_history::tree::CheckLimits;
 use dflat_testkit::fault::{self, Action, Device, Failure, Operation, Outcome};
 use dflat_testkit::schema::{Item, ItemChangeRequest};
 
+use super::super::files::{data, open_durable, put};
 use super::commits::{built, chunks};
-use super::files::{data, put};
-
-fn open(path: &Path) -> Result<Workspace> {
-    Workspace::builder(path)
-        .versioned::<Item>()
-        .durability(Durability::Full)
-        .log_bytes_max(u64::MAX)
-        .reclaim(Reclaim::Never)
-        .open()
-}
 
 /// Writes and commits. Returns the last commit that was acknowledged.
 fn work(path: &Path) -> Result<Option<CommitId>> {
-    let workspace = open(path)?;
+    let workspace = open_durable(path)?;
     let mut last = None;
     for round in 0..3 {
         let stored = workspace.perform_changes_blocking([Item::TABLE], |tx| {
@@ -55,7 +46,7 @@ fn check(path: &Path, acknowledged: Option<CommitId>) -> Outcome {
     if !path.exists() {
         return Ok(());
     }
-    let workspace = open(path).map_err(|error| error.to_string())?;
+    let workspace = open_durable(path).map_err(|error| error.to_string())?;
     let commits = workspace.history().commits().collect::<Result<Vec<_>>>();
     let commits = commits.map_err(|error| error.to_string())?;
     if let Some(id) = acknowledged

@@ -5,8 +5,8 @@ use dflat::{ErrorKind, Object};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::{Item, ItemChangeRequest};
 
+use super::super::files::{data, delete, file, open, put, rank};
 use super::commits::{built, last};
-use super::files::{data, delete, file, open, put, rank};
 
 #[test]
 fn conflicts_are_resolved_by_requests_sides_and_deletions() {

@@ -17,7 +17,9 @@ use dflat_testkit::schema::{
     KeyedData, Other, OtherChangeRequest, OtherData,
 };
 
-use super::files::{Rows, another, data, delete, file, open, payload, put, rank, rows, sql};
+use super::super::files::{
+    Rows, another, data, delete, file, note_others, open, open_both, payload, put, rank, rows, sql,
+};
 
 /// The root of the tree that is built at once from the stored rows of a type.
 pub(crate) fn built<T: Object>(path: &Path) -> Root {
@@ -344,21 +346,11 @@ fn type_that_is_versioned_later_and_one_whose_history_was_forgotten_are_committe
             }
             workspace.shutdown().unwrap();
         }
-        let builder = Workspace::builder(&path).versioned::<Item>();
-        let workspace = builder.versioned::<Other>().open().unwrap();
+        let workspace = open_both(&path);
         put(&workspace, "a", 1);
         workspace.history().commit("items").unwrap();
         assert_eq!(last(&workspace).tables.len(), 1);
-        let touch = |id: i32| {
-            let data = OtherData {
-                id,
-                note: Some("new".to_owned()),
-            };
-            let request = OtherChangeRequest::upsert(data);
-            let stored =
-                workspace.perform_changes_blocking([Other::TABLE], |tx| tx.submit(request));
-            stored.unwrap();
-        };
+        let touch = |id: i32| note_others(&workspace, id..id + 1, "new");
         touch(7);
         workspace.history().commit("both").unwrap();
         let commit = last(&workspace);
@@ -372,15 +364,8 @@ fn type_that_is_versioned_later_and_one_whose_history_was_forgotten_are_committe
         workspace.history().forget::<Other>().unwrap();
         touch(8);
         workspace.shutdown().unwrap();
-        let builder = Workspace::builder(&path).versioned::<Item>();
-        let workspace = builder.versioned::<Other>().open().unwrap();
-        let data = OtherData {
-            id: 9,
-            note: Some("newest".to_owned()),
-        };
-        let request = OtherChangeRequest::upsert(data);
-        let stored = workspace.perform_changes_blocking([Other::TABLE], |tx| tx.submit(request));
-        stored.unwrap();
+        let workspace = open_both(&path);
+        note_others(&workspace, 9..10, "newest");
         workspace.history().commit("again").unwrap();
         let commit = last(&workspace);
         let roots = [built::<Item>(&path), built::<Other>(&path)];
@@ -388,97 +373,5 @@ fn type_that_is_versioned_later_and_one_whose_history_was_forgotten_are_committe
             commit.tables.iter().map(|t| t.root).collect::<Vec<_>>(),
             roots
         );
-    });
-}
-
-#[test]
-fn commit_of_many_changes_builds_the_tree_in_parts() {
-    bounded(|| {
-        let (_directory, path) = file();
-        let workspace = Workspace::builder(&path)
-            .versioned::<Other>()
-            .open()
-            .unwrap();
-        let fill = |from: i32, to: i32, note: &str| {
-            let filled = workspace.perform_changes_blocking([Other::TABLE], |tx| {
-                (from..to).try_for_each(|id| {
-                    let data = OtherData {
-                        id,
-                        note: Some(note.to_owned()),
-                    };
-                    tx.submit(OtherChangeRequest::upsert(data)).map(drop)
-                })
-            });
-            filled.unwrap();
-        };
-        // The nodes of the first tree take more than is written at once.
-        fill(0, 120_000, "one");
-        workspace.history().commit("first").unwrap();
-        assert_eq!(last(&workspace).tables[0].root, built::<Other>(&path));
-        fill(0, 60_000, "two");
-        fill(120_000, 120_010, "two");
-        workspace.history().commit("second").unwrap();
-        let commit = last(&workspace);
-        assert_eq!(commit.tables[0].root, built::<Other>(&path));
-        assert_eq!((commit.steps, commit.tables[0].objects), (2, 120_010));
-        let checked = chunks(&path).check(&commit.tables[0].root, &CheckLimits::NONE);
-        assert_eq!(checked.unwrap().entries, 120_010);
-    });
-}
-
-#[test]
-fn file_without_commits_has_none_of_their_tables() {
-    bounded(|| {
-        let (_directory, path) = file();
-        let workspace = open(&path);
-        put(&workspace, "a", 1);
-        assert_eq!(workspace.history().commits().count(), 0);
-        let count = "SELECT count(*) FROM sqlite_schema \
-                     WHERE name IN ('dflat__chunks', 'dflat__commits', 'dflat__refs')";
-        let tables = || {
-            sql(&path)
-                .query_row(count, [], |row| row.get::<_, i64>(0))
-                .unwrap()
-        };
-        assert_eq!(tables(), 0);
-        workspace.history().commit("first").unwrap();
-        assert_eq!(tables(), 3);
-    });
-}
-
-#[test]
-fn damaged_commits_and_chunks_are_reported() {
-    bounded(|| {
-        let (_directory, path) = file();
-        let workspace = open(&path);
-        put(&workspace, "a", 1);
-        let id = workspace.history().commit("first").unwrap();
-        put(&workspace, "b", 1);
-        let damage = |sql_text: &str| {
-            let sql = sql(&path);
-            sql.execute_batch(&format!("SAVEPOINT s; {sql_text}; RELEASE s"))
-                .unwrap();
-        };
-        let kinds = |workspace: &Workspace| {
-            let log = workspace.history().commits().next().unwrap();
-            let kind = |error: dflat::Error| error.kind();
-            let commit = workspace.history().commit("second");
-            (log.map_err(kind).err(), commit.map_err(kind).err())
-        };
-        damage("CREATE TABLE saved AS SELECT * FROM dflat__chunks");
-        damage("UPDATE dflat__chunks SET bytes = zeroblob(40)");
-        assert_eq!(kinds(&workspace), (None, Some(ErrorKind::Corrupt)));
-        damage("DELETE FROM dflat__chunks");
-        assert_eq!(kinds(&workspace), (None, Some(ErrorKind::Corrupt)));
-        damage("INSERT INTO dflat__chunks SELECT * FROM saved");
-        damage("UPDATE dflat__commits SET bytes = bytes || x'00'");
-        let corrupt = Some(ErrorKind::Corrupt);
-        assert_eq!(kinds(&workspace), (corrupt, corrupt));
-        assert_eq!(workspace.at(id).unwrap_err().kind(), ErrorKind::Corrupt);
-        damage("DELETE FROM dflat__commits");
-        assert_eq!(kinds(&workspace), (corrupt, Some(ErrorKind::NotFound)));
-        assert_eq!(workspace.at(id).unwrap_err().kind(), ErrorKind::NotFound);
-        damage("UPDATE dflat__refs SET bytes = x'00'");
-        assert_eq!(kinds(&workspace), (corrupt, corrupt));
     });
 }

@@ -1,0 +1,12 @@
+//! States with names: commits, branches, merges, and their trees.
+
+mod branches;
+mod commit_faults;
+mod commit_groups;
+mod commit_storage;
+mod commits;
+mod diff;
+mod garbage;
+mod merge_cases;
+mod merges;
+mod random_merges;
