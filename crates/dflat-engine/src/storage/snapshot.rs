@@ -111,8 +111,8 @@ pub trait Snapshot: Send {
     }
 
     /// Calls `visit` with each row of a versioned table that another program has changed since
-    /// [`forget_notes`](WriteTransaction::forget_notes), by ascending row id, and with the payload
-    /// of the row before, if there was the row.
+    /// [`forget_notes`](super::WriteTransaction::forget_notes), by ascending row id, and with the
+    /// payload of the row before, if there was the row.
     ///
     /// # Errors
     /// The errors of reading the file.

@@ -82,7 +82,7 @@ pub trait WriteTransaction: Snapshot {
     }
 
     /// Replaces a row. If `row` has no key, the key stays. Of the index entries only the given ones
-    /// change; an entry that is [absent](EntryValues::Absent) is removed.
+    /// change; an entry that is [absent](super::EntryValues::Absent) is removed.
     ///
     /// The engine has found the row before. So a backend whose calls are costly may write together
     /// with later calls what cannot conflict; a failure is then the error of a later call, or of
@@ -126,9 +126,9 @@ pub trait WriteTransaction: Snapshot {
     /// Writes index entries of rows that exist already: fills a new index, or mends an index after
     /// a foreign write.
     ///
-    /// First deletes all index entries of each row that is [foreign](RowRepair::is_foreign), and
-    /// clears its mark. Then puts the given entries, each in place of the row's entry in its index.
-    /// If two rows have the same value of a unique index, the index keeps both from then on;
+    /// First deletes all index entries of each row that is [foreign](super::RowRepair::is_foreign),
+    /// and clears its mark. Then puts the given entries, each in place of the row's entry in its
+    /// index. If two rows have the same value of a unique index, the index keeps both from then on;
     /// [`insert`](Self::insert) and [`update`](Self::update) still refuse another equal value.
     /// Finally notes how far the indexes of [`filled`](IndexRepair::filled) are built.
     ///
