@@ -20,7 +20,9 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod branches;
+mod bytes;
 pub mod chunk;
+mod commit_id;
 pub mod commits;
 pub mod compare;
 pub mod garbage;

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use dflat_engine::storage::StepId;
 use dflat_engine::{Error, ErrorKind, Result};
 
-use super::bytes::{Input, put_bytes, put_count};
+use crate::bytes::{Input, put_bytes, put_count};
 use crate::chunk::Address;
 use crate::steps::CommitId;
 use crate::tree::Root;

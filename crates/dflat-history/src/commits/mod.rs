@@ -6,7 +6,6 @@
 //! transactions.
 
 mod advance;
-mod bytes;
 mod commit;
 mod content;
 mod grow;

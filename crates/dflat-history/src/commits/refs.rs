@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use dflat_engine::storage::{NamedTable, Snapshot, StepId, WriteTransaction};
 use dflat_engine::{Error, ErrorKind, Result};
 
-use super::bytes::Input;
+use crate::bytes::Input;
 use crate::past::Place;
 use crate::steps::CommitId;
 

@@ -7,7 +7,6 @@ mod apply;
 mod backwards;
 mod blame;
 mod changes;
-mod commit_id;
 mod find;
 mod forget;
 mod keeper;
@@ -18,11 +17,12 @@ mod step;
 mod strangers;
 mod undo;
 
+pub use crate::commit_id::CommitId;
 pub(crate) use apply::{RowToSet, apply};
 pub use backwards::{Backwards, StepSource, StoredStep};
 pub use blame::{Blame, BlameChange, blame};
 pub use changes::{StepChange, changes};
-pub use commit_id::CommitId;
+
 pub use dflat_engine::storage::StepId;
 pub use forget::forget;
 pub(crate) use forget::take_gap;

@@ -2,7 +2,7 @@
 
 use dflat_engine::storage::StepId;
 
-use super::CommitId;
+use crate::commit_id::CommitId;
 
 /// How a step came about. `docs/storage-format.md` has the bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
