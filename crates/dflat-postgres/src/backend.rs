@@ -61,13 +61,13 @@ impl Backend for PostgresBackend {
         Ok(Box::new(PostgresSnapshot::new(database, view)?))
     }
 
-    fn begin(self: Arc<Self>, _durability: Durability) -> Result<Box<dyn WriteTransaction>> {
+    fn begin(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>> {
         let database = Arc::clone(&self.database);
-        Ok(Box::new(PostgresTransaction::begin(database)?))
+        Ok(Box::new(PostgresTransaction::begin(database, durability)?))
     }
 
     fn durability(&self) -> Durability {
-        Durability::Full
+        self.database.durability()
     }
 
     fn batch_max(&self) -> usize {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use dflat_engine::storage::Durability;
+
 /// Options of a [`PostgresBackend`](crate::PostgresBackend).
 #[derive(Clone, Debug)]
 pub struct PostgresOptions {
@@ -30,10 +32,11 @@ pub struct PostgresOptions {
     /// The bytes of change records above which the oldest ones are deleted until half of the bytes
     /// are left. Defaults to 16 MiB.
     pub log_bytes_max: u64,
-    /// Whether a commit may return before the server has stored it, as `synchronous_commit = off`
-    /// says. Defaults to no: if the server is configured so, the library turns it on for its own
-    /// connections.
-    pub asynchronous_commit: bool,
+    /// The durability of a commit that asks for none. [`Full`](Durability::Full): it survives a
+    /// crash of the server, so the library turns `synchronous_commit` on for its connections, if it
+    /// is off. [`Normal`](Durability::Normal): it may return before the server has stored it.
+    /// Defaults to the server's setting: if it is off, connecting fails.
+    pub durability: Option<Durability>,
 }
 
 /// A password, which is never shown.
@@ -63,7 +66,7 @@ impl Default for PostgresOptions {
             connect_timeout: Duration::from_secs(10),
             root_certificates: None,
             log_bytes_max: 16 << 20,
-            asynchronous_commit: false,
+            durability: None,
         }
     }
 }

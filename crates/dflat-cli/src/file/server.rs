@@ -4,6 +4,7 @@ use std::env;
 use std::path::Path;
 use std::time::Duration;
 
+use dflat_engine::storage::Durability;
 use dflat_postgres::PostgresOptions;
 
 /// The beginnings of addresses.
@@ -77,6 +78,7 @@ pub(super) fn options(wait: Option<Duration>) -> PostgresOptions {
         password: env::var(PASSWORD).ok().map(Into::into),
         // One for the snapshot of a command, one for its other reads.
         readers_max: 2,
+        durability: Some(Durability::Full),
         ..defaults
     }
 }

@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use dflat_engine::storage::StateId;
+use dflat_engine::storage::{Durability, StateId};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
@@ -101,6 +101,11 @@ impl Database {
 
     pub(crate) const fn options(&self) -> &PostgresOptions {
         &self.options
+    }
+
+    /// The durability of a commit that asks for none, which the settings of a session give it.
+    pub(crate) fn durability(&self) -> Durability {
+        self.options.durability.unwrap_or(Durability::Full)
     }
 
     pub(crate) const fn engine(&self) -> i64 {

@@ -87,24 +87,34 @@ impl Connection {
             is_replica: false,
         };
         let opened = connection.begin_session(&server.session);
-        let is_replica = opened.map_err(|error| failed("connect to the server", error))?;
+        let [is_replica, is_asynchronous] =
+            opened.map_err(|error| failed("connect to the server", error))?;
         if is_replica && !server.may_be_replica {
             let message = "cannot connect to the server: it is a replica, whose state may be older \
                            than that of its primary; choose it with the option `replica`";
             return Err(Error::new(ErrorKind::ReadOnly, message));
         }
+        if is_asynchronous && server.durability.is_none() {
+            let message = "cannot connect to the server: its setting `synchronous_commit` is off, \
+                           so that a crash of the server may undo commits; choose the option \
+                           `durability` (`Full` turns the setting on for the connections of this \
+                           program, `Normal` leaves it off), or turn it on for the role, the \
+                           database or the server";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
         connection.is_replica = is_replica;
         Ok(connection)
     }
 
-    /// Executes the settings of a session, and returns whether the server is a replica.
-    fn begin_session(&mut self, settings: &str) -> Answer<bool> {
+    /// Executes the settings of a session, and returns whether the server is a replica, and whether
+    /// commits may return before they are stored.
+    fn begin_session(&mut self, settings: &str) -> Answer<[bool; 2]> {
         let messages = self.posted.wait(self.client.simple_query(settings))?;
         let last = messages.iter().rev().find_map(|message| match message {
-            SimpleQueryMessage::Row(row) => row.get(0),
+            SimpleQueryMessage::Row(row) => Some([0, 1].map(|at| row.get(at) == Some("t"))),
             _ => None,
         });
-        Ok(last == Some("t"))
+        Ok(last.unwrap_or_default())
     }
 
     /// Whether the server was a replica when the connection was opened.

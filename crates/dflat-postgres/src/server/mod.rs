@@ -10,6 +10,7 @@ mod wait;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use dflat_engine::storage::Durability;
 use dflat_engine::{Error, ErrorKind, Result};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Config;
@@ -29,6 +30,8 @@ pub(crate) struct Server {
     session: String,
     /// Whether the server may be a replica.
     may_be_replica: bool,
+    /// The durability that was chosen.
+    durability: Option<Durability>,
     root_certificates: Option<Vec<u8>>,
     /// Made for the first connection over a network.
     connector: OnceLock<Result<MakeRustlsConnect>>,
@@ -67,6 +70,7 @@ impl Server {
             runtime: Some(runtime),
             session: session(options),
             may_be_replica: options.replica,
+            durability: options.durability,
             root_certificates: options.root_certificates.clone(),
             connector: OnceLock::new(),
         })
@@ -94,9 +98,9 @@ impl Drop for Server {
 /// After this time without a byte, the system asks whether the server is still there.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(30);
 
-/// The settings of a connection, and at last the question whether the server is a replica. Every
-/// scan is by the order of an index, so the planner is kept
-/// from sorting what it could read in order.
+/// The settings of a connection, and at last the questions whether the server is a replica, and
+/// whether commits may return before they are stored. Every scan is by the order of an index, so
+/// the planner is kept from sorting what it could read in order.
 fn session(options: &PostgresOptions) -> String {
     let mut session = "SET jit = off; SET enable_seqscan = off; SET enable_sort = off; \
          SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
@@ -104,13 +108,14 @@ fn session(options: &PostgresOptions) -> String {
          SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; \
          SET client_min_messages = warning; SET dflat.writing = 'on';"
         .to_owned();
-    session.push_str(match options.asynchronous_commit {
-        true => "SET synchronous_commit = off",
-        false => {
+    session.push_str(match options.durability {
+        Some(Durability::Normal) => "SET synchronous_commit = off;",
+        Some(Durability::Full) => {
             "SELECT set_config('synchronous_commit', 'on', false) \
-             WHERE current_setting('synchronous_commit') = 'off'"
+             WHERE current_setting('synchronous_commit') = 'off';"
         }
+        None => "",
     });
-    session.push_str("; SELECT pg_is_in_recovery()");
+    session.push_str("SELECT pg_is_in_recovery(), current_setting('synchronous_commit') = 'off'");
     session
 }

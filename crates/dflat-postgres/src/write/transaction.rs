@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    BaseState, Conflict, IndexRepair, Key, RowWrite, WriteError, WriteTransaction,
+    BaseState, Conflict, Durability, IndexRepair, Key, RowWrite, WriteError, WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
@@ -22,6 +22,7 @@ const RECORD_BYTES_MAX: usize = 1 << 20;
 /// A write transaction. It is the only one among all engines on the schema.
 pub(crate) struct PostgresTransaction {
     pub(super) database: Arc<Database>,
+    durability: Durability,
     /// `None` only after the end.
     pub(super) connection: Option<Connection>,
     /// The state on which it began.
@@ -58,10 +59,11 @@ fn state_query(state: &str) -> String {
 
 impl PostgresTransaction {
     /// Begins a transaction. If the connection of the previous one has ended, opens a new one.
-    pub(crate) fn begin(database: Arc<Database>) -> Result<Self> {
+    pub(crate) fn begin(database: Arc<Database>, durability: Durability) -> Result<Self> {
         let kept = database.begin_write()?;
         let mut transaction = Self {
             database,
+            durability,
             connection: None,
             state: State::default(),
             is_own: false,
@@ -103,6 +105,7 @@ impl PostgresTransaction {
     /// Waits for the other writers, and reads the state.
     fn open(&mut self) -> Result<()> {
         let database = Arc::clone(&self.database);
+        let asked = self.durability;
         let connection = self.connection()?;
         database.create_own_tables(connection)?;
         let control = database.control();
@@ -111,9 +114,15 @@ impl PostgresTransaction {
             .busy_timeout
             .as_millis()
             .clamp(1, 1 << 30);
+        let durability = match asked {
+            same if same == database.durability() => "",
+            Durability::Normal => "SET LOCAL synchronous_commit = off; ",
+            Durability::Full => "SET LOCAL synchronous_commit = on; ",
+        };
         // Order: the lock comes before the first query, which takes the snapshot.
         let batch = format!(
-            "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL lock_timeout = {timeout}; {}",
+            "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL lock_timeout = {timeout}; \
+             {durability}{}",
             control.lock
         );
         let query = state_query(&control.state);

@@ -9,10 +9,10 @@
 )]
 
 mod administration;
+mod commits;
 mod copies;
 mod cuts;
 mod disturbed;
-mod doubts;
 mod engines;
 mod full;
 mod page;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use dflat_engine::engine::EngineOptions;
 use dflat_postgres::{PostgresBackend, PostgresOptions};
 
-use crate::{Result, Workspace};
+use crate::{Durability, Result, Workspace};
 
 /// Options of a workspace on a server; [`Workspace::server`] makes one with the defaults.
 #[derive(Clone)]
@@ -33,14 +33,17 @@ impl Workspace {
     /// # Guarantees
     /// One transaction writes at a time, among all programs on the schema. A transaction that reads
     /// before it writes sees no change of others in between, or is run again or fails, as on a
-    /// file. A commit is acknowledged when the server has stored it. Reads see the last commit, and
-    /// wait for no writer.
+    /// file. A commit is acknowledged when the server has stored it, unless
+    /// [`ServerBuilder::durability`] or the transaction says otherwise. Reads see the last commit,
+    /// and wait for no writer.
     ///
     /// # Errors
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the address is invalid.
     /// - Reads and transactions fail with [`Io`](crate::ErrorKind::Io) if the server cannot be
-    ///   reached or ends the connection, and with [`ReadOnly`](crate::ErrorKind::ReadOnly) if it is
-    ///   a replica and [`ServerBuilder::replica`] was not chosen.
+    ///   reached or ends the connection, with [`ReadOnly`](crate::ErrorKind::ReadOnly) if it is a
+    ///   replica and [`ServerBuilder::replica`] was not chosen, and with
+    ///   [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if its setting `synchronous_commit`
+    ///   is off and [`ServerBuilder::durability`] was not chosen.
     /// - Transactions fail with [`Busy`](crate::ErrorKind::Busy) if another program writes for
     ///   longer than the busy timeout, with [`ReadOnly`](crate::ErrorKind::ReadOnly) if the role
     ///   may not write or the server is a replica, and with
@@ -151,12 +154,21 @@ impl ServerBuilder {
         self
     }
 
-    /// Whether a commit may return before the server has stored it, as the server's setting
-    /// `synchronous_commit = off` says: after a crash of the server, the last commits may be lost.
-    /// Defaults to no. If the server is set so, the library turns the setting on for its own
-    /// connections.
-    pub fn asynchronous_commit(mut self, asynchronous: bool) -> Self {
-        self.options.asynchronous_commit = asynchronous;
+    /// The events that a commit survives, unless its transaction chooses otherwise with
+    /// [`TransactionContext::set_durability`](crate::TransactionContext::set_durability). Every
+    /// commit survives the end of the program.
+    ///
+    /// - [`Full`](Durability::Full): it also survives a crash of the server. If the setting
+    ///   `synchronous_commit` is off, the library turns it on for its connections.
+    /// - [`Normal`](Durability::Normal): it may return before the server has stored it. After a
+    ///   crash of the server the last commits may be lost: each of them whole, and no commit
+    ///   without the commits after it. The library turns the setting off for its connections.
+    ///
+    /// Defaults to the setting of the server, the database or the role. If it is off, nothing can
+    /// be read or written before one of the two is chosen: calls fail with
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.options.durability = Some(durability);
         self
     }
 

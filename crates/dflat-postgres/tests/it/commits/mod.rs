@@ -1,0 +1,4 @@
+//! The durability of commits, and the outcome of a commit whose answer was lost.
+
+mod doubts;
+mod durability;
