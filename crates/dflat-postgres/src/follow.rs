@@ -39,10 +39,12 @@ impl Follower {
         let (wake, woken) = mpsc::channel::<()>();
         let is_ended = Arc::clone(&ended);
         let run = move || {
-            let mut looked: Option<(i64, Instant)> = None;
+            let mut looked: Option<((u16, i64), Instant)> = None;
             while !is_ended.load(Ordering::Acquire) {
                 // Order: asked before the look, so that a commit in between is asked for again.
-                let others = database.last_of_others();
+                let others = database
+                    .state()
+                    .map(|state| (state.generation, database.last_of_others(&state)));
                 let is_known = others.as_ref().is_ok_and(|others| {
                     looked.is_some_and(|(seen, at)| seen == *others && at.elapsed() < LOOK_AFTER)
                 });

@@ -15,6 +15,7 @@ mod describe;
 mod failure;
 mod follow;
 mod layout;
+mod lineage;
 mod options;
 mod read;
 mod server;

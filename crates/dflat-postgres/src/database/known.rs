@@ -12,6 +12,8 @@ use crate::layout::StoredTable;
 /// that were known when it began.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
+    /// The generation of the servers for which they hold.
+    pub(crate) generation: u16,
     /// Whether the library's own tables exist.
     pub(crate) exists: bool,
     /// The tables, by the name of the type's storage.
@@ -21,6 +23,14 @@ pub(crate) struct Known {
 }
 
 impl Known {
+    /// Nothing is known of the servers of a generation.
+    pub(crate) fn of(generation: u16) -> Self {
+        Self {
+            generation,
+            ..Self::default()
+        }
+    }
+
     /// The states of a table's indexes, if all are known to be ready.
     pub(crate) fn ready_states(&self, table: &Table) -> Option<IndexStates> {
         let stored = self.tables.get(table.name.as_ref())?;

@@ -4,21 +4,25 @@ mod known;
 mod tables;
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use dflat_engine::storage::{Durability, StateId};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
+use tokio_postgres::Row;
 
 use crate::failure::{failed, shut_down};
 use crate::layout::{Control, Schema, State, StoredTable};
+use crate::lineage::Lineage;
 use crate::options::PostgresOptions;
-use crate::server::{self, Connection, Pool, Server};
+use crate::server::{self, Connection, Pool, Server, random_number};
 
 pub(crate) use known::Known;
 pub(crate) use tables::{read_created, read_table};
+
+/// Of this many connections that have written, the numbers are known.
+const ENGINES_MAX: usize = 64;
 
 /// A schema of a server's database.
 pub(crate) struct Database {
@@ -27,14 +31,16 @@ pub(crate) struct Database {
     options: PostgresOptions,
     schema: Schema,
     control: Control,
-    /// Identifies this engine among all that write to the database.
-    engine: i64,
     shared: Mutex<Shared>,
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct Shared {
+    /// The generation of the servers for which the following holds.
+    generation: u16,
+    /// The numbers of the last connections by which this engine has written.
+    engines: Vec<i64>,
     /// The connection that writes, while no transaction uses it.
     writer: Option<Connection>,
     /// Whether a write transaction is open.
@@ -49,6 +55,8 @@ struct Shared {
 /// The tables as this engine's last transaction left them.
 #[derive(Clone, Default)]
 pub(crate) struct Own {
+    /// The generation of the server.
+    pub(crate) generation: u16,
     /// The state on which the transaction of the last commit began.
     pub(crate) base: i64,
     /// The state that the last commit made. The tables are as described as long as this is the
@@ -64,17 +72,18 @@ impl Database {
         if let Some(schema) = schema {
             options.schema = schema;
         }
-        let server = Arc::new(Server::new(&address, &options)?);
         let schema = Schema::new(&options.schema);
+        let control = Control::new(&schema);
+        let lineage = Lineage::new(&schema.relation("dflat__log"));
+        let server = Arc::new(Server::new(&address, &options, lineage)?);
         Ok(Arc::new(Self {
             pool: Pool::new(
                 Arc::clone(&server),
                 options.readers_max,
                 options.busy_timeout,
             ),
-            control: Control::new(&schema),
+            control,
             schema,
-            engine: random_number(),
             shared: Mutex::default(),
             changed: Condvar::new(),
             server,
@@ -84,7 +93,26 @@ impl Database {
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
         // No code that can panic runs under the lock.
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let generation = self.server.lineage().generation();
+        if shared.generation != generation {
+            shared.generation = generation;
+            shared.known = Arc::new(Known::of(generation));
+            shared.own = Own::default();
+        }
+        shared
+    }
+
+    /// The present generation of servers.
+    pub(crate) fn generation(&self) -> u16 {
+        self.server.lineage().generation()
+    }
+
+    /// The state in a row that a connection has read, from a column on. Notes that it was seen.
+    pub(crate) fn read_state(&self, row: &Row, first: usize, generation: u16) -> Result<State> {
+        let state = State::read(row, first, generation)?;
+        self.server.lineage().note(state.record());
+        Ok(state)
     }
 
     pub(crate) const fn pool(&self) -> &Arc<Pool> {
@@ -108,19 +136,24 @@ impl Database {
         self.options.durability.unwrap_or(Durability::Full)
     }
 
-    pub(crate) const fn engine(&self) -> i64 {
-        self.engine
-    }
-
     /// The facts that are known of the tables.
     pub(crate) fn known(&self) -> Arc<Known> {
         Arc::clone(&self.lock().known)
     }
 
+    /// The facts that are known of the tables of a server.
+    pub(crate) fn known_of(&self, generation: u16) -> Arc<Known> {
+        let known = self.known();
+        match known.generation == generation {
+            true => known,
+            false => Arc::new(Known::of(generation)),
+        }
+    }
+
     /// Adds what was found.
     pub(crate) fn learn(&self, found: &Arc<Known>) {
         let mut shared = self.lock();
-        if Arc::ptr_eq(found, &shared.known) {
+        if Arc::ptr_eq(found, &shared.known) || found.generation != shared.generation {
             return;
         }
         let known = Arc::make_mut(&mut shared.known);
@@ -134,36 +167,64 @@ impl Database {
 
     /// Forgets everything, because a table was removed.
     pub(crate) fn forget(&self) {
-        self.lock().known = Arc::default();
+        let mut shared = self.lock();
+        shared.known = Arc::new(Known::of(shared.generation));
     }
 
     /// Whether the library's own tables exist.
     pub(crate) fn find_own_tables(&self) -> Result<bool> {
         let mut connection = self.pool.take()?;
-        let found = connection
-            .get()?
-            .query(&self.control.exists, &[&self.schema.name()]);
+        let connection = connection.get()?;
+        let found = connection.query(&self.control.exists, &[&self.schema.name()]);
         let found = found.and_then(|rows| match rows.first() {
             Some(row) => row.try_get::<_, bool>(0),
             None => Ok(false),
         });
         let exists = found.map_err(|error| failed("read", error))?;
         if exists {
-            Arc::make_mut(&mut self.lock().known).exists = true;
+            self.note_own_tables(connection.generation());
         }
         Ok(exists)
     }
 
-    /// The number of the last record of another engine, which one round trip finds out.
-    pub(crate) fn last_of_others(&self) -> Result<i64> {
+    fn note_own_tables(&self, generation: u16) {
+        let mut shared = self.lock();
+        if shared.generation == generation {
+            Arc::make_mut(&mut shared.known).exists = true;
+        }
+    }
+
+    /// The state, which one round trip finds out.
+    pub(crate) fn state(&self) -> Result<State> {
         if !self.known().exists && !self.find_own_tables()? {
-            return Ok(0);
+            return Ok(State::empty(self.generation()));
         }
         let mut connection = self.pool.take()?;
-        let rows = connection.get()?.query(&self.control.state, &[]);
+        let connection = connection.get()?;
+        let generation = connection.generation();
+        let rows = connection.query(&self.control.state, &[]);
         let rows = rows.map_err(|error| failed("look for commits", error))?;
-        let state = rows.first().map(|row| State::read(row, 0)).transpose()?;
-        Ok(state.unwrap_or_default().last_of_others(self.engine))
+        match rows.first() {
+            Some(row) => self.read_state(row, 0, generation),
+            None => Ok(State::empty(generation)),
+        }
+    }
+
+    /// The number of the last record of another engine.
+    pub(crate) fn last_of_others(&self, state: &State) -> i64 {
+        state.last_of_others(|engine| self.lock().engines.contains(&engine))
+    }
+
+    /// Notes the number of a connection by which this engine writes. An older one counts as another
+    /// engine's, whose commits are known.
+    pub(crate) fn note_engine(&self, engine: i64) {
+        let engines = &mut self.lock().engines;
+        if engines.last() != Some(&engine) {
+            if engines.len() >= ENGINES_MAX {
+                engines.remove(0);
+            }
+            engines.push(engine);
+        }
     }
 
     /// The description of a table, which is read if it is not known.
@@ -185,10 +246,11 @@ impl Database {
         Ok(stored)
     }
 
-    /// Whether another engine has committed after the state `since` and up to `state`.
+    /// Whether another engine has committed after the state `since` and up to `state`, or a commit
+    /// before `since` is not in `state`.
     pub(crate) fn is_overtaken(&self, state: &State, since: StateId) -> bool {
-        let since = i64::try_from(since.0).ok();
-        since.is_none_or(|since| state.last_of_others(self.engine) > since)
+        let since = state.last_of(since);
+        since.is_none_or(|since| self.last_of_others(state) > since || state.last < since)
     }
 
     /// Counts a snapshot that begins.
@@ -221,7 +283,8 @@ impl Database {
         }
         shared.writing = true;
         shared.open += 1;
-        Ok(shared.writer.take())
+        let writer = shared.writer.take();
+        Ok(writer.filter(|writer| self.pool.is_current(writer)))
     }
 
     /// Refuses everything from now on.
@@ -242,7 +305,7 @@ impl Database {
         let waited = self.changed.wait_while(shared, open);
         let mut shared = waited.unwrap_or_else(PoisonError::into_inner);
         shared.writer = None;
-        shared.known = Arc::default();
+        shared.known = Arc::new(Known::of(shared.generation));
         shared.own = Own::default();
         drop(shared);
         self.pool.clear();
@@ -270,9 +333,13 @@ impl Database {
     }
 
     /// Notes the tables as a commit has left them, whose transaction began on the state `base`.
-    pub(crate) fn note_own(&self, (base, last): (i64, i64), tables: HashMap<String, StoredTable>) {
+    pub(crate) fn note_own(&self, base: &State, last: i64, tables: HashMap<String, StoredTable>) {
         let mut shared = self.lock();
-        shared.own.base = base;
+        if shared.generation != base.generation {
+            return;
+        }
+        shared.own.generation = base.generation;
+        shared.own.base = base.last;
         let known = Arc::make_mut(&mut shared.known);
         known.exists = true;
         let created = tables.iter().filter(|(_, table)| table.is_created());
@@ -290,7 +357,8 @@ impl Database {
 
     /// Creates the library's own tables if they are missing.
     pub(crate) fn create_own_tables(&self, connection: &mut Connection) -> Result<()> {
-        if self.known().exists || self.find_own_tables()? {
+        let generation = connection.generation();
+        if self.known_of(generation).exists || self.find_own_tables()? {
             return Ok(());
         }
         let created = connection.batch(&self.control.create);
@@ -301,14 +369,9 @@ impl Database {
                 error,
             )
         })?;
-        Arc::make_mut(&mut self.lock().known).exists = true;
+        self.note_own_tables(generation);
         Ok(())
     }
-}
-
-/// A random number, from the keys that the standard library takes from the system.
-fn random_number() -> i64 {
-    RandomState::new().build_hasher().finish().cast_signed()
 }
 
 /// Random bytes.

@@ -20,7 +20,7 @@ pub(crate) fn records(
     (since, state): (StateId, &State),
     visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<Records> {
-    let since = i64::try_from(since.0).ok();
+    let since = state.last_of(since);
     let Some(since) = since.filter(|since| *since >= state.pruned && *since <= state.last) else {
         return Ok(Records::Broken);
     };

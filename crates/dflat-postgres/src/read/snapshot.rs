@@ -6,20 +6,22 @@ use std::sync::Arc;
 use dflat_engine::storage::{
     IndexStates, Indexes, Records, Row, ScanPlan, Snapshot, StateId, View,
 };
-use dflat_engine::{Error, Result};
+use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{Table, ValueRef};
 
 use super::scan::{Access, BEGIN_READ, scan};
 use super::{find_many, records, states};
 use crate::database::{Database, Known, read_created};
 use crate::failure::{failed, is_disconnected, shut_down};
-use crate::layout::{State, StoredTable};
+use crate::layout::State;
 use crate::server::Pooled;
 
 /// A snapshot.
 pub(crate) struct PostgresSnapshot {
     database: Arc<Database>,
     view: View,
+    /// The generation of the server for which the indexes of a table were known.
+    generation: Option<u16>,
     /// The transaction of a pinned snapshot.
     pinned: Option<Pinned>,
 }
@@ -49,6 +51,7 @@ impl PostgresSnapshot {
         Ok(Self {
             database,
             view,
+            generation: None,
             pinned: None,
         })
     }
@@ -67,7 +70,7 @@ impl PostgresSnapshot {
         if !known.exists && !self.database.find_own_tables()? {
             return Ok(Pinned {
                 connection: None,
-                state: State::default(),
+                state: State::empty(known.generation),
                 known,
                 lost: None,
             });
@@ -75,16 +78,19 @@ impl PostgresSnapshot {
         loop {
             let mut connection = self.database.pool().take()?;
             let control = self.database.control();
-            let begun = connection
-                .get()?
-                .batch_and_query(BEGIN_READ, &control.state, &[]);
-            match begun {
+            let open = connection.get()?;
+            let generation = open.generation();
+            match open.batch_and_query(BEGIN_READ, &control.state, &[]) {
                 Ok(rows) => {
-                    let state = rows.first().map(|row| State::read(row, 0)).transpose()?;
+                    let state = match rows.first() {
+                        Some(row) => self.database.read_state(row, 0, generation)?,
+                        None => State::empty(generation),
+                    };
                     return Ok(Pinned {
                         connection: Some(connection),
-                        state: state.unwrap_or_default(),
-                        known,
+                        state,
+                        // Another server may have taken the place of the one that was known.
+                        known: self.database.known_of(generation),
                         lost: None,
                     });
                 }
@@ -132,27 +138,28 @@ impl PostgresSnapshot {
         }
     }
 
-    /// The known description of a table, for a scan outside of a transaction.
-    fn known_table(&self, table: &Table) -> Option<Arc<StoredTable>> {
-        self.database
-            .known()
-            .tables
-            .get(table.name.as_ref())
-            .cloned()
-    }
-
-    /// Scans on a connection of its own.
+    /// Scans on a connection of its own, if the table is known there. Returns whether it is.
     fn scan_latest(
         &self,
-        stored: &StoredTable,
         plan: &ScanPlan<'_>,
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         loop {
             let mut connection = self.database.pool().take()?;
-            let scanned = scan(connection.get()?, Access::Closed, stored, plan, visit);
+            let open = connection.get()?;
+            let known = self.database.known_of(open.generation());
+            if self
+                .generation
+                .is_some_and(|known| known != open.generation())
+            {
+                return Err(replaced());
+            }
+            let Some(stored) = known.tables.get(plan.table.name.as_ref()) else {
+                return Ok(false);
+            };
+            let scanned = scan(open, Access::Closed, stored, plan, visit);
             let Err(failure) = scanned else {
-                return Ok(());
+                return Ok(true);
             };
             if failure.is_removed {
                 self.database.forget();
@@ -165,6 +172,13 @@ impl PostgresSnapshot {
     }
 }
 
+/// The error of a read that has begun on another server, which need not have had the same indexes.
+#[cold]
+fn replaced() -> Error {
+    let message = "cannot read: another server has taken the place of the first one";
+    Error::new(ErrorKind::Io, message)
+}
+
 impl Snapshot for PostgresSnapshot {
     fn scan(
         &mut self,
@@ -172,9 +186,14 @@ impl Snapshot for PostgresSnapshot {
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         if self.view == View::Latest
-            && let Some(stored) = self.known_table(plan.table)
+            && self
+                .database
+                .known()
+                .tables
+                .contains_key(plan.table.name.as_ref())
+            && self.scan_latest(plan, visit)?
         {
-            return self.scan_latest(&stored, plan, visit);
+            return Ok(());
         }
         self.in_transaction(
             |database, connection, known| {
@@ -246,10 +265,11 @@ impl Snapshot for PostgresSnapshot {
     }
 
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {
-        let known = self.database.known().ready_states(table);
+        let known = self.database.known();
         if self.view == View::Latest
-            && let Some(states) = known
+            && let Some(states) = known.ready_states(table)
         {
+            self.generation = Some(known.generation);
             return Ok(whole(states));
         }
         self.in_transaction(

@@ -8,10 +8,11 @@ use futures_util::future::join;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row, SimpleQueryMessage, Statement};
 
-use super::Server;
 use super::posted::Posted;
 use super::wait::{in_order, send, wait};
-use crate::failure::{failed, not_connected, shut_down};
+use super::{Server, random_number};
+use crate::failure::{failed, is_refused, not_connected, shut_down};
+use crate::lineage::Lineage;
 
 /// The parameters of a statement.
 pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -50,6 +51,10 @@ pub(crate) struct Connection {
     /// Statements whose answers were not waited for.
     posted: Posted,
     is_replica: bool,
+    /// The generation of the server.
+    generation: u16,
+    /// A random number, which is in the records of the commits that the connection makes.
+    engine: i64,
 }
 
 impl Connection {
@@ -85,6 +90,8 @@ impl Connection {
             statements: HashMap::new(),
             posted: Posted::default(),
             is_replica: false,
+            generation: 0,
+            engine: random_number(),
         };
         let opened = connection.begin_session(&server.session);
         let [is_replica, is_asynchronous] =
@@ -103,7 +110,39 @@ impl Connection {
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         connection.is_replica = is_replica;
+        connection.generation = connection.find_generation(&server.lineage)?;
         Ok(connection)
+    }
+
+    /// Finds out whether the server has the commits that were seen before.
+    fn find_generation(&mut self, lineage: &Lineage) -> Result<u16> {
+        loop {
+            let (asked, question) = lineage.question();
+            let has = match question {
+                None => true,
+                Some(question) => match self.posted.wait(self.client.simple_query(&question)) {
+                    Ok(rows) => rows
+                        .iter()
+                        .any(|row| matches!(row, SimpleQueryMessage::Row(_))),
+                    // Without the table, or the right to read it, nothing is known.
+                    Err(error) if is_refused(&error) => false,
+                    Err(error) => return Err(failed("connect to the server", error)),
+                },
+            };
+            if let Some(generation) = lineage.answer(asked, has) {
+                return Ok(generation);
+            }
+        }
+    }
+
+    /// The generation of the server.
+    pub(crate) const fn generation(&self) -> u16 {
+        self.generation
+    }
+
+    /// The number of the connection in change records.
+    pub(crate) const fn engine(&self) -> i64 {
+        self.engine
     }
 
     /// Executes the settings of a session, and returns whether the server is a replica, and whether

@@ -7,6 +7,7 @@ mod posted;
 mod tls;
 mod wait;
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ pub(crate) use address::split;
 pub(crate) use connection::{Connection, FETCHES, OwnedParam};
 pub(crate) use pool::{Pool, Pooled};
 
+use crate::lineage::Lineage;
 use crate::options::PostgresOptions;
 
 /// A server that is connected to when it is needed.
@@ -32,6 +34,7 @@ pub(crate) struct Server {
     may_be_replica: bool,
     /// The durability that was chosen.
     durability: Option<Durability>,
+    lineage: Lineage,
     root_certificates: Option<Vec<u8>>,
     /// Made for the first connection over a network.
     connector: OnceLock<Result<MakeRustlsConnect>>,
@@ -39,7 +42,7 @@ pub(crate) struct Server {
 
 impl Server {
     /// The server at an address. Nothing is connected to yet.
-    pub(crate) fn new(address: &str, options: &PostgresOptions) -> Result<Self> {
+    pub(crate) fn new(address: &str, options: &PostgresOptions, lineage: Lineage) -> Result<Self> {
         let mut config: Config = address.parse().map_err(|error| {
             // The source says which part is wrong, and no password.
             let message = "cannot connect to the server: its address is invalid";
@@ -71,9 +74,15 @@ impl Server {
             session: session(options),
             may_be_replica: options.replica,
             durability: options.durability,
+            lineage,
             root_certificates: options.root_certificates.clone(),
             connector: OnceLock::new(),
         })
+    }
+
+    /// The servers that had the latest commit which was seen.
+    pub(crate) const fn lineage(&self) -> &Lineage {
+        &self.lineage
     }
 
     /// Makes encrypted connections; `None` if no connection is encrypted.
@@ -118,4 +127,9 @@ fn session(options: &PostgresOptions) -> String {
     });
     session.push_str("SELECT pg_is_in_recovery(), current_setting('synchronous_commit') = 'off'");
     session
+}
+
+/// A random number, from the keys that the standard library takes from the system.
+pub(crate) fn random_number() -> i64 {
+    RandomState::new().build_hasher().finish().cast_signed()
 }

@@ -46,7 +46,7 @@ impl Pool {
         let mut state = self.lock();
         loop {
             while let Some(connection) = state.idle.pop() {
-                if !connection.is_closed() {
+                if !connection.is_closed() && self.is_current(&connection) {
                     return Ok(self.pooled(Some(connection)));
                 }
                 state.open -= 1;
@@ -72,6 +72,11 @@ impl Pool {
             let waited = self.returned.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    /// Whether a connection is to a server that has the commits which were seen.
+    pub(crate) fn is_current(&self, connection: &Connection) -> bool {
+        connection.generation() == self.server.lineage().generation()
     }
 
     fn pooled(self: &Arc<Self>, connection: Option<Connection>) -> Pooled {

@@ -39,7 +39,7 @@ impl PostgresTransaction {
             .iter()
             .map(|(name, table)| (name.as_str(), table.last_row_id))
             .unzip();
-        let (control, engine) = (database.control(), database.engine());
+        let (control, engine) = (database.control(), self.engine);
         let state = self.state;
         let connection = self.connection.as_mut().ok_or_else(shut_down)?;
         let answers = connection.query_and_batch(
@@ -67,10 +67,11 @@ impl PostgresTransaction {
                 return Err(failed("commit", error));
             }
             self.connection = None;
-            outcome(&database, &self.number, state.last + count, error)?;
+            let record = state.last + count;
+            outcome(&database, &self.number, (record, engine), error)?;
         }
         let tables = std::mem::take(&mut self.tables);
-        database.note_own((state.last, state.last + count), tables);
+        database.note_own(&state, state.last + count, tables);
         Ok(())
     }
 
@@ -79,10 +80,10 @@ impl PostgresTransaction {
         let database = Arc::clone(&self.database);
         let records = std::mem::take(&mut self.records);
         let (sent, sent_bytes) = self.sent;
-        let after = self.state.last + sent;
+        let (after, engine) = (self.state.last + sent, self.engine);
         self.run("write change records", |connection| {
             let append = &database.control().append;
-            connection.query(append, &[&after, &database.engine(), &records])
+            connection.query(append, &[&after, &engine, &records])
         })?;
         self.sent = (sent + records.len() as i64, sent_bytes + bytes_of(&records));
         Ok(())
@@ -127,13 +128,13 @@ fn bytes_of(records: &[Option<Vec<u8>>]) -> i64 {
 
 /// Finds out the outcome of a commit whose answer was lost.
 ///
-/// The record of the commit, which has the engine's number, shows that the commit was made. The
+/// The record of the commit, which has the connection's number, shows that the commit was made. The
 /// number of the transaction shows that it was not; it does not show the contrary, because a server
 /// that has taken the place of another one may have given the number to another transaction.
 fn outcome(
     database: &Database,
     number: &str,
-    record: i64,
+    (record, engine): (i64, i64),
     lost: tokio_postgres::Error,
 ) -> Result<()> {
     let began = Instant::now();
@@ -141,7 +142,7 @@ fn outcome(
     loop {
         let asked = database.connect().and_then(|mut connection| {
             let question = &database.control().outcome;
-            let rows = connection.query(question, &[&number, &record, &database.engine()]);
+            let rows = connection.query(question, &[&number, &record, &engine]);
             let read = rows.and_then(|rows| match rows.first() {
                 Some(row) => Ok((row.try_get::<_, Option<String>>(0)?, row.try_get(1)?)),
                 None => Ok((None, false)),

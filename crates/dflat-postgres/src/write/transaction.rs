@@ -25,6 +25,8 @@ pub(crate) struct PostgresTransaction {
     durability: Durability,
     /// `None` only after the end.
     pub(super) connection: Option<Connection>,
+    /// The number of the connection, which is in its records.
+    pub(super) engine: i64,
     /// The state on which it began.
     pub(super) state: State,
     is_own: bool,
@@ -65,6 +67,7 @@ impl PostgresTransaction {
             database,
             durability,
             connection: None,
+            engine: 0,
             state: State::default(),
             is_own: false,
             tables: HashMap::new(),
@@ -138,17 +141,20 @@ impl PostgresTransaction {
             let message = "cannot begin to write: the library's own tables are empty";
             Error::new(ErrorKind::Corrupt, message)
         })?;
+        let (generation, engine) = (connection.generation(), connection.engine());
         self.number = row
             .try_get(0)
             .map_err(|error| failed("begin to write", error))?;
-        self.state = State::read(row, 1)?;
+        self.state = database.read_state(row, 1, generation)?;
+        self.engine = engine;
+        database.note_engine(engine);
         let own = database.own();
-        let others = self.state.last_of_others(database.engine());
-        self.is_own = others <= own.base;
-        if own.last == self.state.last {
+        let is_same = own.generation == generation;
+        self.is_own = is_same && database.last_of_others(&self.state) <= own.base;
+        if is_same && own.last == self.state.last {
             self.tables = own.tables;
         }
-        self.known = database.known();
+        self.known = database.known_of(generation);
         Ok(())
     }
 

@@ -14,12 +14,12 @@ mod copies;
 mod cuts;
 mod disturbed;
 mod engines;
+mod following;
 mod full;
 mod page;
 mod pooler;
 mod process;
 mod proxy;
-mod replica;
 mod round_trips;
 mod server;
 

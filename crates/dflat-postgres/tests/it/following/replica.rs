@@ -13,7 +13,7 @@ use crate::engines::is_skipped;
 use crate::process::{Process, make_data, programs, start_on};
 use crate::server::{Server, new_server, sql_at};
 
-fn create(workspace: &Workspace, rank: i32) -> dflat::Result<()> {
+pub(super) fn create(workspace: &Workspace, rank: i32) -> dflat::Result<()> {
     workspace.perform_changes_blocking([Item::TABLE], |tx| {
         let data = ItemData {
             id: format!("item {rank}"),
@@ -25,7 +25,12 @@ fn create(workspace: &Workspace, rank: i32) -> dflat::Result<()> {
 }
 
 /// Starts a replica of a server.
-fn replica_of(primary: &Server) -> Process {
+pub(super) fn replica_of(primary: &Server) -> Process {
+    copy_of(primary, &["-R"])
+}
+
+/// Starts a server on a copy of the files of another one, made with these options.
+pub(super) fn copy_of(primary: &Server, options: &[&str]) -> Process {
     let programs = programs().unwrap();
     let socket = primary.socket();
     let directory = socket.parent().unwrap().display().to_string();
@@ -33,13 +38,13 @@ fn replica_of(primary: &Server) -> Process {
     let copy = |data: &Path, is_root| {
         let program = programs.join("pg_basebackup");
         let of_primary = ["-h", &directory, "-p", &port, "-U", "dflat"];
-        let arguments = [&of_primary[..], &["-R", "-X", "stream", "-c", "fast"]].concat();
+        let arguments = [&of_primary[..], options, &["-X", "stream", "-c", "fast"]].concat();
         make_data(&program, &arguments, (data, is_root));
     };
     start_on(&programs, copy, |_, _| Vec::new())
 }
 
-fn address(replica: &Process) -> String {
+pub(super) fn address(replica: &Process) -> String {
     let directory = replica.directory.display();
     format!(
         "host={directory} port={} user=dflat dbname=postgres",
@@ -102,13 +107,19 @@ fn is_followed(writer: &Workspace, replica: &Process) {
     assert_eq!(reader.fetch::<Item>().count().unwrap(), 3);
 
     // A replica that becomes a primary is one.
+    promote(replica);
+    assert_eq!(reader.staleness().unwrap(), Staleness::Current);
+    create(&reader, 3).unwrap();
+    drop(subscription);
+}
+
+/// Makes a primary of a replica.
+pub(super) fn promote(replica: &Process) {
+    let control = |statement: &str| sql_at(&address(replica), statement).unwrap();
     control("SELECT pg_promote()");
     while control("SELECT pg_is_in_recovery()") != [["f"]] {
         thread::sleep(Duration::from_millis(10));
     }
-    assert_eq!(reader.staleness().unwrap(), Staleness::Current);
-    create(&reader, 3).unwrap();
-    drop(subscription);
 }
 
 /// Without the choice, nothing is read.

@@ -1,0 +1,167 @@
+//! Finds out whether the server of a new connection has the commits that were seen before.
+
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The latest commit that this engine has seen, and the servers that had it.
+///
+/// Each connection that writes has a random number, which is in the change records of its commits.
+/// A connection ends with the process of its server, so no two servers have different records of
+/// one connection with the same number. A server that has the latest record that was seen, with the
+/// number of the same connection, therefore has every commit up to it. Another server may have
+/// other commits in their place: a restored copy, or a promoted replica that lacked the last ones.
+///
+/// Servers that have all commits seen so far are of one generation, which is counted from 0.
+pub(crate) struct Lineage {
+    /// Asks for a record.
+    question: String,
+    seen: Mutex<Record>,
+    generation: AtomicU16,
+}
+
+/// A change record, as it is known among all servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) generation: u16,
+    /// Its number; 0 if there is none.
+    pub(crate) id: i64,
+    /// The number of the connection that has written it.
+    pub(crate) engine: i64,
+}
+
+impl Lineage {
+    /// `log` is the table of records, quoted.
+    pub(crate) fn new(log: &str) -> Self {
+        Self {
+            question: format!("SELECT 1 FROM {log} WHERE"),
+            seen: Mutex::default(),
+            generation: AtomicU16::new(0),
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Record> {
+        // No code that can panic runs under the lock.
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The present generation. A connection of another one must not be used any more.
+    pub(crate) fn generation(&self) -> u16 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// The latest record that was seen, and the question whether a server has it, which is answered
+    /// by a row if it does. There is no question before a record was seen.
+    pub(crate) fn question(&self) -> (Record, Option<String>) {
+        let seen = *self.seen();
+        let question = || {
+            format!(
+                "{} id = {} AND engine = {}",
+                self.question, seen.id, seen.engine
+            )
+        };
+        (seen, (seen.id > 0).then(question))
+    }
+
+    /// Takes the answer to a question: whether the server has the record. Returns the generation of
+    /// the server; `None` if another question must be asked.
+    pub(crate) fn answer(&self, asked: Record, has: bool) -> Option<u16> {
+        let mut seen = self.seen();
+        if seen.generation != asked.generation {
+            return None;
+        }
+        if !has {
+            self.begin(&mut seen);
+        }
+        Some(seen.generation)
+    }
+
+    /// Begins another generation.
+    fn begin(&self, seen: &mut Record) {
+        *seen = Record {
+            generation: seen.generation.wrapping_add(1),
+            ..Record::default()
+        };
+        self.generation.store(seen.generation, Ordering::Release);
+    }
+
+    /// Notes the latest record of a state.
+    pub(crate) fn note(&self, record: Record) {
+        let mut seen = self.seen();
+        if record.generation != seen.generation {
+            return;
+        }
+        if record.id > seen.id {
+            *seen = record;
+        } else if record.id == seen.id && record.engine != seen.engine {
+            // Two servers, or another program has removed the tables and they were made again.
+            self.begin(&mut seen);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The generation that a server gets which has these records, the first one first.
+    fn connect(lineage: &Lineage, engines: &[i64]) -> u16 {
+        let (asked, question) = lineage.question();
+        let has = question.is_none() || engines.get(asked.id as usize - 1) == Some(&asked.engine);
+        lineage.answer(asked, has).unwrap()
+    }
+
+    fn note(lineage: &Lineage, generation: u16, id: i64, engine: i64) {
+        lineage.note(Record {
+            generation,
+            id,
+            engine,
+        });
+    }
+
+    #[test]
+    fn server_without_the_latest_commit_begins_a_generation() {
+        let lineage = Lineage::new("log");
+        assert_eq!(connect(&lineage, &[]), 0);
+        note(&lineage, 0, 2, 7);
+        let (_, question) = lineage.question();
+        assert_eq!(
+            question.unwrap(),
+            "SELECT 1 FROM log WHERE id = 2 AND engine = 7"
+        );
+        // The same server, and a replica that has more.
+        assert_eq!(connect(&lineage, &[5, 7]), 0);
+        assert_eq!(connect(&lineage, &[5, 7, 8]), 0);
+        // A copy that has less, and one that has gone on from there.
+        assert_eq!(connect(&lineage, &[5]), 1);
+        assert_eq!(lineage.generation(), 1);
+        note(&lineage, 1, 1, 5);
+        assert_eq!(connect(&lineage, &[5, 9]), 1);
+        // A late answer of the first server.
+        note(&lineage, 0, 3, 8);
+        assert_eq!(lineage.question().0.id, 1);
+        // An earlier state is read later.
+        note(&lineage, 1, 4, 9);
+        note(&lineage, 1, 3, 5);
+        assert_eq!(connect(&lineage, &[5, 9, 5, 9]), 1);
+        assert_eq!(connect(&lineage, &[5, 9, 5, 8]), 2);
+    }
+
+    #[test]
+    fn two_records_of_one_number_begin_a_generation() {
+        let lineage = Lineage::new("log");
+        note(&lineage, 0, 2, 7);
+        note(&lineage, 0, 2, 7);
+        assert_eq!(lineage.generation(), 0);
+        note(&lineage, 0, 2, 8);
+        assert_eq!(lineage.generation(), 1);
+    }
+
+    #[test]
+    fn answer_is_asked_for_again_if_the_generation_has_changed() {
+        let lineage = Lineage::new("log");
+        note(&lineage, 0, 2, 7);
+        let (asked, _) = lineage.question();
+        assert_eq!(lineage.answer(asked, false), Some(1));
+        assert_eq!(lineage.answer(asked, true), None);
+    }
+}
