@@ -1,4 +1,4 @@
-//! The parts of a commit's bytes.
+//! Lengths, numbers and texts in bytes: the parts of commits and of received changes.
 
 /// Appends a length and bytes.
 pub(crate) fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {

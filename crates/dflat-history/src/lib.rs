@@ -15,7 +15,8 @@
 //! need no tree. Going back over them gives the states of the [past]. [Commits](commits) name
 //! states, and have their trees; [compare] has the differences of two states, and
 //! [branches] gives the tables the objects of a commit.
-//! [garbage] deletes what no branch needs.
+//! [garbage] deletes what no branch needs. [received] has the changes of commits that another file
+//! has made.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -28,6 +29,7 @@ pub mod compare;
 pub mod garbage;
 pub mod node;
 pub mod past;
+pub mod received;
 pub mod steps;
 pub mod tree;
 

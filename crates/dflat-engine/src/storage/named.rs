@@ -9,6 +9,8 @@ pub enum NamedTable {
     Commits,
     /// The branches and what else changes under one name.
     Refs,
+    /// The changes of commits that another file has made, in parts, by the ids of the commits.
+    Received,
 }
 
 /// A row of such a table, lent until the visitor returns.

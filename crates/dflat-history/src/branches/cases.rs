@@ -10,7 +10,7 @@ use super::base::{Bases, Roots, root};
 use super::conflict::{ConflictReason, ObjectConflict};
 use super::object::{MergedObject, Three, merge_object};
 use super::payloads;
-use super::set::ObjectToSet;
+use super::set::{ObjectToSet, row_of};
 use crate::chunk::Address;
 use crate::commits::{CommitId, Content};
 use crate::compare::KeyedStates;
@@ -165,7 +165,7 @@ type Row = (RowId, Vec<u8>);
 impl Merger<'_> {
     /// Our row and their payload.
     fn states(&self, entry: &Entry) -> Result<(Option<Row>, Option<Vec<u8>>)> {
-        let current = self.present.get(&entry.key).cloned();
+        let current = row_of(self.present.get(&entry.key).cloned());
         let their = self
             .of_theirs
             .get(&entry.key)
@@ -209,7 +209,10 @@ impl Merger<'_> {
                 key: entry.key.clone().into(),
                 payload: hash,
             });
-            let of_theirs = self.of_theirs.get(&entry.key).map(|(row_id, _)| *row_id);
+            let of_theirs = self
+                .of_theirs
+                .get(&entry.key)
+                .and_then(|(row_id, _)| *row_id);
             let target = target.map(|payload| (of_theirs, payload));
             merge.objects.push(ObjectToSet { current, target });
         }

@@ -10,9 +10,9 @@ use dflat_engine::transaction::Transaction;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
-use super::names::tip_of;
+use super::names::missing;
 use super::payloads::misfit;
-use super::set::{ObjectToSet, TableToSet, set_all, with_taken};
+use super::set::{ObjectToSet, TableToSet, row_of, set_all, with_taken};
 use crate::chunk::ChunkStore;
 use crate::commits::{
     self, CommitId, FileStore, Head, closed, head, latest, load, place, put_head, tip,
@@ -42,13 +42,14 @@ pub struct Checkout {
 ///
 /// # Errors
 /// - [`ErrorKind::NotFound`] if there is no branch of this name.
-/// - [`ErrorKind::InvalidArgument`] if a type of the commit is versioned no more.
+/// - [`ErrorKind::InvalidArgument`] if it is a branch of a remote, or if a type of the commit is
+///   versioned no more.
 /// - [`ErrorKind::AlreadyExists`] if an object that is in no commit has a unique value of one to
 ///   set.
 /// - [`ErrorKind::Busy`] if others change objects again and again.
 /// - Otherwise those of [`commit`](commits::commit).
 pub fn checkout(engine: &Engine, tables: &[Table], name: &str) -> Result<Checkout> {
-    tip_of(engine, name)?;
+    engine.read_history(|snapshot| own_tip(snapshot, name))?;
     for _ in 0..TRIES {
         let before = commits::commit(engine, tables, None)?;
         let store = FileStore::new(engine);
@@ -63,6 +64,24 @@ pub fn checkout(engine: &Engine, tables: &[Table], name: &str) -> Result<Checkou
     }
     let message = format!("cannot check out {name}: others change objects again and again");
     Err(Error::new(ErrorKind::Busy, message))
+}
+
+/// The last commit of a branch of this file.
+///
+/// # Errors
+/// [`ErrorKind::NotFound`] if there is none; [`ErrorKind::InvalidArgument`] if it is a branch of a
+/// remote; otherwise the errors of reading.
+fn own_tip(snapshot: &mut dyn Snapshot, name: &str) -> Result<CommitId> {
+    if let Some(commit) = tip(snapshot, name)? {
+        return Ok(commit);
+    }
+    if commits::remote_tip(snapshot, name)?.is_some() {
+        let message = format!(
+            "cannot check out {name}: it is a branch of another file; make a branch from it"
+        );
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    }
+    Err(missing(name))
 }
 
 /// Checks out in a transaction; `None` if there are changes since the commit `before`.
@@ -82,10 +101,7 @@ fn run(
         if !is_committed {
             return Ok(None);
         }
-        let Some(commit) = tip(snapshot, name)? else {
-            let message = format!("there is no branch {name} in the history");
-            return Err(Error::new(ErrorKind::NotFound, message));
-        };
+        let commit = own_tip(snapshot, name)?;
         let to_set = differences(snapshot, tables, trees, (before, commit))?;
         Ok(Some((
             commit,
@@ -140,20 +156,19 @@ pub(super) fn differences<'t>(
         }
         let keys: BTreeSet<Vec<u8>> = entries.iter().map(|entry| entry.key.to_vec()).collect();
         let now = Moment::Commit(Place::PRESENT);
-        let states = states_at(snapshot, table, &keys, &[now, place])?;
+        let states = states_at(snapshot, table, &[(now, &keys), (place.clone(), &keys)])?;
         let Ok([mut current, mut target]) = <[_; 2]>::try_from(states) else {
             continue;
         };
         let mut objects = Vec::new();
         for entry in entries {
             let key = entry.key.to_vec();
-            let (current, target) = (current.remove(&key), target.remove(&key));
+            let (current, target) = (row_of(current.remove(&key)), target.remove(&key));
             if (entry.before.is_some(), entry.after.is_some())
                 != (current.is_some(), target.is_some())
             {
                 return Err(misfit(table));
             }
-            let target = target.map(|(row_id, payload)| (Some(row_id), payload));
             objects.push(ObjectToSet { current, target });
         }
         to_set.push((table, objects));

@@ -62,6 +62,11 @@ impl Graph {
         found
     }
 
+    /// All commits.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = CommitId> {
+        self.commits.keys().copied()
+    }
+
     fn parents(&self, id: CommitId) -> &[CommitId] {
         self.commits.get(&id).map_or(&[], |node| &node.parents)
     }

@@ -16,7 +16,7 @@ use super::cases::{Decisions, Sides, conflict, merge_table};
 use super::checkout::differences;
 use super::conflict::{ConflictReason, ObjectConflict};
 use super::graph::Graph;
-use super::names::tip_of;
+use super::names::{any_tip, tip_of};
 use super::object::Three;
 use super::set::{TableToSet, ToSet, set, with_taken};
 use crate::chunk::{Address, ChunkStore};
@@ -193,7 +193,7 @@ impl<'r> Run<'r> {
         let ours = self.ours;
         let head = head(snapshot)?;
         let is_committed = head.commit == Some(ours) && closed(snapshot, &head.place())?.0 == 0;
-        let theirs = commits::tip(snapshot, &self.merge.branch)?;
+        let theirs = any_tip(snapshot, &self.merge.branch)?;
         let (true, Some(theirs)) = (is_committed, theirs) else {
             return Ok(Plan::Again);
         };

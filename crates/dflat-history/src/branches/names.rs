@@ -3,12 +3,12 @@
 use std::rc::Rc;
 
 use dflat_engine::engine::{Engine, PerformOptions};
-use dflat_engine::storage::WriteTransaction;
+use dflat_engine::storage::{Snapshot, WriteTransaction};
 use dflat_engine::transaction::Transaction;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
-use crate::commits::{self, CommitId, delete_branch, put_branch, tip};
+use crate::commits::{self, CommitId, delete_branch, put_branch, remote_tip, tip};
 
 /// The maximum number of bytes of a name.
 const NAME_BYTES_MAX: usize = 255;
@@ -57,16 +57,29 @@ pub fn delete(engine: &Engine, tables: &[Table], name: &str) -> Result<()> {
     })
 }
 
-/// The last commit of a branch.
+/// The last commit of a branch, or of a branch of a remote, such as `laptop/main`. A branch of this
+/// file with the name comes first.
 ///
 /// # Errors
 /// [`ErrorKind::NotFound`] if there is no branch of this name; otherwise the errors of reading.
 pub fn tip_of(engine: &Engine, name: &str) -> Result<CommitId> {
-    let tip = engine.read_history(|snapshot| tip(snapshot, name))?;
-    tip.ok_or_else(|| missing(name))
+    engine
+        .read_history(|snapshot| any_tip(snapshot, name))?
+        .ok_or_else(|| missing(name))
 }
 
-fn missing(name: &str) -> Error {
+/// As [`tip_of`]; `None` if there is no branch of this name.
+///
+/// # Errors
+/// The errors of reading.
+pub(super) fn any_tip(snapshot: &mut dyn Snapshot, name: &str) -> Result<Option<CommitId>> {
+    match tip(snapshot, name)? {
+        Some(tip) => Ok(Some(tip)),
+        None => remote_tip(snapshot, name),
+    }
+}
+
+pub(super) fn missing(name: &str) -> Error {
     let message = format!("there is no branch {name} in the history");
     Error::new(ErrorKind::NotFound, message)
 }

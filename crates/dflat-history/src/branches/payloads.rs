@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use dflat_engine::storage::Snapshot;
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::Table;
+use dflat_model::{RowId, Table};
 
 use crate::chunk::Address;
 use crate::commits::{CommitId, Content, place};
@@ -28,15 +28,16 @@ pub(super) fn read(
     keys: &BTreeSet<Vec<u8>>,
     commits: &[CommitId],
 ) -> Result<(Vec<KeyedStates>, Payloads)> {
-    let mut moments = vec![Moment::Commit(Place::PRESENT)];
+    let mut wanted = vec![(Moment::Commit(Place::PRESENT), keys)];
     for commit in commits {
-        moments.push(Moment::Commit(place(snapshot, *commit)?));
+        wanted.push((Moment::Commit(place(snapshot, *commit)?), keys));
     }
-    let states = states_at(snapshot, table, keys, &moments)?;
+    let states = states_at(snapshot, table, &wanted)?;
     let content = Content::of(table);
     let mut payloads = Payloads::default();
     for (row_id, payload) in states.iter().flat_map(KeyedStates::values) {
-        let hash = Address::of(&content.bytes(*row_id, payload)?);
+        let row_id = row_id.unwrap_or(RowId(0));
+        let hash = Address::of(&content.bytes(row_id, payload)?);
         payloads.by_hash.insert(hash, payload.clone());
     }
     Ok((states, payloads))

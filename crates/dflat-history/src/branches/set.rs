@@ -19,6 +19,12 @@ pub(super) struct ObjectToSet {
     pub(super) target: Option<(Option<RowId>, Vec<u8>)>,
 }
 
+/// The row of an object of the present state, in which all objects have rows.
+pub(super) fn row_of(state: Option<(Option<RowId>, Vec<u8>)>) -> Option<(RowId, Vec<u8>)> {
+    let (row_id, payload) = state?;
+    Some((row_id?, payload))
+}
+
 /// The objects of a table to set.
 pub(super) type TableToSet<'t> = (&'t Table, Vec<ObjectToSet>);
 

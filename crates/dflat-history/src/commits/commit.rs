@@ -75,7 +75,7 @@ impl Commit {
 
     /// The bytes of the commit: equal in every file.
     #[must_use]
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = vec![VERSION, if self.is_merge() { MERGE } else { ORDINARY }];
         put_parents(&self.parents, &mut out);
         put_count(self.tables.len(), &mut out);
@@ -96,6 +96,17 @@ impl Commit {
                 .for_each(|text| put_bytes(text.as_bytes(), &mut out));
         }
         out
+    }
+
+    /// The commit of bytes that another file gave.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Corrupt`] if they are malformed.
+    pub(crate) fn from_wire(bytes: &[u8]) -> Result<Self> {
+        decode(&mut Input(bytes)).ok_or_else(|| {
+            let message = "cannot read a commit of another file: its bytes are malformed";
+            Error::new(ErrorKind::Corrupt, message)
+        })
     }
 
     /// The row of the commit in the file: the last step, which only this file has, and the bytes.
@@ -126,6 +137,14 @@ impl Commit {
             }
         }
     }
+}
+
+/// The commit of bytes that another file gave.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] if they are malformed.
+pub fn from_wire(bytes: &[u8]) -> Result<Commit> {
+    Commit::from_wire(bytes)
 }
 
 fn decode(input: &mut Input<'_>) -> Option<Commit> {

@@ -5,11 +5,12 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use dflat_engine::engine::Engine;
-use dflat_engine::storage::{NamedTable, Snapshot};
+use dflat_engine::storage::{NamedTable, Snapshot, WriteTransaction};
 use dflat_engine::{Error, ErrorKind, Result};
 
 use super::commit::Commit;
 use crate::past::Place;
+use crate::received::has_part;
 use crate::steps::CommitId;
 
 /// The commit with an id.
@@ -29,15 +30,57 @@ pub fn load(snapshot: &mut dyn Snapshot, id: CommitId) -> Result<Commit> {
     })
 }
 
-/// The place of a commit among the steps of the file.
+/// Whether the file has each of these commits.
+///
+/// # Errors
+/// The errors of reading.
+pub fn has(snapshot: &mut dyn Snapshot, ids: &[CommitId]) -> Result<Vec<bool>> {
+    let names: Vec<&[u8]> = ids.iter().map(|id| &id.as_bytes()[..]).collect();
+    let mut found = BTreeSet::new();
+    snapshot.named(NamedTable::Commits, &names, &mut |row| {
+        found.insert(row.name.to_vec());
+        ControlFlow::Continue(())
+    })?;
+    Ok(names.into_iter().map(|name| found.contains(name)).collect())
+}
+
+/// Stores a commit of another file, after its parents. Its
+/// [parts](crate::received::put_part) have to be there, the last one from this transaction.
+///
+/// # Errors
+/// The errors of writing.
+pub fn store_commit(writer: &mut dyn WriteTransaction, commit: &Commit) -> Result<()> {
+    let row = Commit {
+        last_step: None,
+        ..commit.clone()
+    };
+    writer.put_named(NamedTable::Commits, commit.id.as_bytes(), &row.to_row())
+}
+
+/// The place of a commit among the steps of the file. From a commit of another file, this follows
+/// the first parents to one that has a place.
 ///
 /// # Errors
 /// As [`load`].
 pub fn place(snapshot: &mut dyn Snapshot, id: CommitId) -> Result<Place> {
-    let commit = load(snapshot, id)?;
+    let mut received = Vec::new();
+    let mut next = Some(id);
+    while let Some(id) = next {
+        let commit = load(snapshot, id)?;
+        if commit.last_step.is_some() || !has_part(snapshot, id, 0)? {
+            return Ok(Place {
+                step: commit.last_step,
+                commit: Some(id),
+                received,
+            });
+        }
+        received.push(id);
+        next = commit.parents.first().copied();
+    }
     Ok(Place {
-        step: commit.last_step,
-        commit: Some(id),
+        step: None,
+        commit: None,
+        received,
     })
 }
 

@@ -148,6 +148,7 @@ fn build(engine: &Engine, tables: &[Table], (store, trees): (&FileStore, &Trees)
     let place = Place {
         step: Some(step),
         commit: None,
+        received: Vec::new(),
     };
     Ok(Base {
         place,
@@ -269,7 +270,7 @@ impl Made<'_> {
         if let Some(base) = self.base.or(of_parent.as_ref()) {
             let mut known = base.roots.clone();
             known.retain(|name, _| !gaps.contains(name));
-            let moment = Moment::Commit(base.place);
+            let moment = Moment::Commit(base.place.clone());
             roots = advance(trees, writer, self.tables, (moment, &known))?;
         }
         for table in self.tables {

@@ -12,15 +12,20 @@ mod grow;
 mod log;
 mod make;
 mod refs;
+mod remotes;
 mod store;
 
-pub use commit::{Commit, CommitTable};
+pub use commit::{Commit, CommitTable, from_wire};
 pub use content::Content;
-pub use log::{CommitLog, find, load, place};
+pub use log::{CommitLog, find, has, load, place, store_commit};
 pub use make::commit;
 pub(crate) use make::{closed, latest};
 pub use refs::{Branch, Head, MAIN, branches, head};
 pub(crate) use refs::{count_collection, delete_branch, put_branch, put_head, tip};
+pub use remotes::{
+    delete_incoming, delete_remote, incoming, put_incoming, put_remote, remote_name, remote_tip,
+    remotes,
+};
 pub use store::FileStore;
 
 pub use crate::steps::CommitId;

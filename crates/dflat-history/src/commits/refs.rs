@@ -35,6 +35,7 @@ impl Head {
         Place {
             step: Some(self.step),
             commit: self.commit,
+            received: Vec::new(),
         }
     }
 }
@@ -53,7 +54,7 @@ pub struct Branch {
 ///
 /// # Errors
 /// The errors of reading.
-fn read(snapshot: &mut dyn Snapshot, name: &[u8]) -> Result<Option<Vec<u8>>> {
+pub(super) fn read(snapshot: &mut dyn Snapshot, name: &[u8]) -> Result<Option<Vec<u8>>> {
     let mut found = None;
     snapshot.named(NamedTable::Refs, &[name], &mut |row| {
         found = Some(row.bytes.to_vec());
@@ -131,10 +132,18 @@ pub(crate) fn delete_branch(writer: &mut dyn WriteTransaction, branch: &str) -> 
 /// # Errors
 /// As [`head`].
 pub fn branches(snapshot: &mut dyn Snapshot) -> Result<Vec<Branch>> {
+    all(snapshot, BRANCH)
+}
+
+/// The branches whose names in the file begin with this, without it.
+///
+/// # Errors
+/// As [`head`].
+pub(super) fn all(snapshot: &mut dyn Snapshot, prefix: &str) -> Result<Vec<Branch>> {
     let (mut found, mut failed) = (Vec::new(), None);
     snapshot.all_named(NamedTable::Refs, None, &mut |row| {
         let name = str::from_utf8(row.name).ok();
-        let Some(name) = name.and_then(|name| name.strip_prefix(BRANCH)) else {
+        let Some(name) = name.and_then(|name| name.strip_prefix(prefix)) else {
             return ControlFlow::Continue(());
         };
         match commit_of(row.bytes) {
@@ -174,7 +183,7 @@ fn branch_name(branch: &str) -> String {
     format!("{BRANCH}{branch}")
 }
 
-fn commit_of(bytes: &[u8]) -> Result<CommitId> {
+pub(super) fn commit_of(bytes: &[u8]) -> Result<CommitId> {
     let bytes = bytes.try_into().map_err(|_| damaged())?;
     Ok(CommitId::from_bytes(bytes))
 }

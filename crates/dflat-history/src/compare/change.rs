@@ -2,7 +2,8 @@
 
 use dflat_model::RowId;
 
-/// A change of one object between two states.
+/// A change of one object between two states. An object that a received commit has changed may have
+/// the row id 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectChange {
     /// The key.

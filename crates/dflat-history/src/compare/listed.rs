@@ -1,6 +1,6 @@
 //! The objects that differ between two moments, from the steps alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use dflat_engine::Result;
@@ -9,7 +9,7 @@ use dflat_model::{RowId, Table};
 
 use super::change::ObjectChange;
 use crate::commits::Content;
-use crate::past::{Moment, Overlay};
+use crate::past::{Moment, Overlay, PastTable};
 
 /// An object in one of the states.
 type State = Option<(RowId, Vec<u8>)>;
@@ -31,29 +31,18 @@ pub(super) fn listed(
         Overlay::build(snapshot, tables, to)?,
     ];
     let [from, to] = overlays.each_ref().map(|overlay| overlay.table(table));
-    let mut row_ids: Vec<RowId> = [from, to]
-        .into_iter()
-        .flatten()
-        .flat_map(|t| t.row_ids())
-        .collect();
-    row_ids.sort_unstable();
-    row_ids.dedup();
-    let mut present: BTreeMap<RowId, Vec<u8>> = BTreeMap::new();
-    let plan = ScanPlan {
-        table,
-        source: Source::RowIds(&row_ids),
-        payload: true,
-    };
-    snapshot.scan(&plan, &mut |row| {
-        present.insert(row.row_id, row.payload.to_vec());
-        ControlFlow::Continue(())
-    })?;
+    let pasts = [from, to].into_iter().flatten();
+    let mut row_ids: BTreeSet<RowId> = pasts.flat_map(PastTable::row_ids).collect();
+    let is_whole = |past: Option<&PastTable>| past.is_some_and(PastTable::is_whole);
+    let present = present(snapshot, table, &row_ids, is_whole(from) != is_whole(to))?;
+    row_ids.extend(present.keys());
     let mut changes: BTreeMap<Vec<u8>, (State, State)> = BTreeMap::new();
     for row_id in row_ids {
         let [from, to] =
             [from, to].map(
                 |past| match past.and_then(|past| past.rows().get(&row_id)) {
                     Some(state) => state.clone(),
+                    None if is_whole(past) => None,
                     None => present.get(&row_id).cloned(),
                 },
             );
@@ -80,4 +69,28 @@ pub(super) fn listed(
         listed.push(ObjectChange { key, before, after });
     }
     Ok(listed)
+}
+
+/// The present rows with these ids, or all.
+fn present(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    row_ids: &BTreeSet<RowId>,
+    all: bool,
+) -> Result<BTreeMap<RowId, Vec<u8>>> {
+    let row_ids: Vec<RowId> = row_ids.iter().copied().collect();
+    let mut present = BTreeMap::new();
+    let plan = ScanPlan {
+        table,
+        source: match all {
+            true => Source::Rows,
+            false => Source::RowIds(&row_ids),
+        },
+        payload: true,
+    };
+    snapshot.scan(&plan, &mut |row| {
+        present.insert(row.row_id, row.payload.to_vec());
+        ControlFlow::Continue(())
+    })?;
+    Ok(present)
 }

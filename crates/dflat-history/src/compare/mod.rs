@@ -8,5 +8,5 @@ mod version;
 
 pub use change::ObjectChange;
 pub use objects::ObjectDiff;
-pub use states::{KeyedStates, states_at};
+pub use states::{KeyedStates, Wanted, objects_at, states_at};
 pub use version::Version;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dflat_engine::engine::{Engine, EngineSnapshot};
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::Table;
+use dflat_model::{RowId, Table};
 
 use super::change::ObjectChange;
 use super::listed::listed;
@@ -83,7 +83,7 @@ impl ObjectDiff {
         let (keys, batch) = match kept {
             Some([from, to]) => (Some(trees.diff(&from, &to)?), VecDeque::new()),
             None => {
-                let [from, to] = moments;
+                let [from, to] = moments.clone();
                 let listed = snapshot.read(table, |snapshot, _| {
                     listed(snapshot, tables, table, (from, to))
                 })?;
@@ -163,7 +163,11 @@ impl ObjectDiff {
         let table = &self.table;
         let keys: BTreeSet<Vec<u8>> = entries.iter().map(|entry| entry.key.to_vec()).collect();
         let states = self.snapshot.read(table, |snapshot, _| {
-            states_at(snapshot, table, &keys, &self.moments)
+            let wanted = self
+                .moments
+                .each_ref()
+                .map(|moment| (moment.clone(), &keys));
+            states_at(snapshot, table, &wanted)
         })?;
         let Ok([mut before, mut after]) = <[_; 2]>::try_from(states) else {
             return Err(self.misfit());
@@ -174,6 +178,9 @@ impl ObjectDiff {
         let changes = entries.into_iter().map(|entry| {
             let key = entry.key.into_vec();
             let (before, after) = (before.remove(&key), after.remove(&key));
+            let with_row_id =
+                |(row_id, payload): (Option<RowId>, _)| (row_id.unwrap_or(RowId(0)), payload);
+            let (before, after) = (before.map(with_row_id), after.map(with_row_id));
             match (entry.before.is_some(), entry.after.is_some())
                 == (before.is_some(), after.is_some())
             {

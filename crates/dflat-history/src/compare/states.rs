@@ -1,111 +1,161 @@
 //! The states of some objects at earlier moments, by their keys.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 
-use dflat_engine::storage::{ScanPlan, Snapshot, Source};
-use dflat_engine::{Error, ErrorKind, Result};
+use dflat_engine::Result;
+use dflat_engine::storage::Snapshot;
 use dflat_model::record::{Before, Change, RowRecord};
-use dflat_model::{RowId, Table, Value, ValueRef, key};
+use dflat_model::{RowId, Table};
 
-use crate::commits::Content;
-use crate::past::{Moment, is_reached, missing, unplaced};
+use crate::commits::{CommitId, Content, place};
+use crate::past::{Moment, is_before_all, is_reached, rows_with_keys};
+use crate::received::each_change;
 use crate::steps::{Backwards, StoredStep, each_row, misfit, state_before};
 
-/// Rows by their keys: the row id and the payload of each.
-pub type KeyedStates = BTreeMap<Vec<u8>, (RowId, Vec<u8>)>;
+/// Objects by their keys: the row id and the payload of each. An object that a received commit has
+/// changed has no row id.
+pub type KeyedStates = BTreeMap<Vec<u8>, (Option<RowId>, Vec<u8>)>;
+
+/// A moment, and the keys of objects that are wanted as they were then.
+pub type Wanted<'k> = (Moment, &'k BTreeSet<Vec<u8>>);
 
 /// The rows that have some keys, at a moment between the present and the earliest step.
 struct Walk<'w> {
     table: &'w Table,
     content: Content<'w>,
-    keys: &'w BTreeSet<Vec<u8>>,
+    keys: BTreeSet<&'w Vec<u8>>,
     rows: BTreeMap<RowId, Vec<u8>>,
 }
 
-/// The objects with some keys, as they were at each of these moments. The memory is in proportion
-/// to the keys, and all steps back to the earliest moment are read.
+/// The objects with some keys, as they were in each of these commits, which this file may have made
+/// or received.
 ///
 /// # Errors
-/// [`ErrorKind::NotFound`] if the history has no such step; [`ErrorKind::Corrupt`] if a step does
-/// not fit the objects; otherwise the errors of reading.
+/// As [`states_at`]; [`ErrorKind::NotFound`](dflat_engine::ErrorKind::NotFound) if there is no such
+/// commit.
+pub fn objects_at(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    wanted: &[(CommitId, BTreeSet<Vec<u8>>)],
+) -> Result<Vec<KeyedStates>> {
+    let wanted = wanted
+        .iter()
+        .map(|(id, keys)| Ok((Moment::Commit(place(snapshot, *id)?), keys)));
+    let wanted = wanted.collect::<Result<Vec<_>>>()?;
+    states_at(snapshot, table, &wanted)
+}
+
+/// The objects with some keys, as they were at each of these moments. The memory is in proportion
+/// to the keys, all steps back to the earliest moment are read once, and so are the changes of the
+/// received commits that lead from there to the moments.
+///
+/// # Errors
+/// [`ErrorKind::NotFound`](dflat_engine::ErrorKind::NotFound) if the history has no such step;
+/// [`ErrorKind::Corrupt`](dflat_engine::ErrorKind::Corrupt) if a step does not fit the objects;
+/// otherwise the errors of reading.
 pub fn states_at(
     snapshot: &mut dyn Snapshot,
     table: &Table,
-    keys: &BTreeSet<Vec<u8>>,
-    moments: &[Moment],
+    wanted: &[Wanted<'_>],
 ) -> Result<Vec<KeyedStates>> {
+    let keys: BTreeSet<&Vec<u8>> = wanted.iter().flat_map(|(_, keys)| *keys).collect();
     let mut walk = Walk {
         table,
         content: Content::of(table),
+        rows: rows_with_keys(snapshot, table, keys.iter().copied())?,
         keys,
-        rows: present(snapshot, table, keys)?,
     };
-    let mut found: Vec<Option<KeyedStates>> = vec![None; moments.len()];
+    let mut found: Vec<Option<(KeyedStates, usize)>> = vec![None; wanted.len()];
     let mut steps = Backwards::below(None);
     loop {
         let step = steps.next(snapshot)?;
-        for (moment, found) in moments.iter().zip(&mut found) {
-            let is_here = match &step {
-                Some(step) => is_reached(step, *moment)?,
-                None => is_before_all(*moment)?,
-            };
-            if is_here && found.is_none() {
-                *found = Some(walk.by_key());
+        for ((moment, keys), found) in wanted.iter().zip(&mut found) {
+            if found.is_some() {
+                continue;
             }
+            let reached = match &step {
+                Some(step) => is_reached(step, moment)?,
+                None => Some(is_before_all(moment)?),
+            };
+            *found = reached.map(|reached| match reached.is_empty {
+                true => (KeyedStates::new(), reached.received),
+                false => (walk.by_key(keys), reached.received),
+            });
         }
         match step {
             Some(step) if found.iter().any(Option::is_none) => walk.go_back(&step)?,
-            _ => return Ok(found.into_iter().flatten().collect()),
+            _ => break,
         }
     }
-}
-
-/// Whether the state before the first step is that of a moment.
-fn is_before_all(moment: Moment) -> Result<bool> {
-    match moment {
-        Moment::Step(id) => Err(missing(id)),
-        Moment::Commit(place) if place.step.is_none() => Err(unplaced()),
-        Moment::Commit(_) | Moment::Time(_) => Ok(true),
+    let (mut states, mut received) = (Vec::new(), Vec::new());
+    for ((moment, _), (of_moment, after)) in wanted.iter().zip(found.into_iter().flatten()) {
+        states.push(of_moment);
+        received.push(match moment {
+            Moment::Commit(place) => place.received.get(..after).unwrap_or_default(),
+            Moment::Step(_) | Moment::Time(_) => &[],
+        });
     }
+    go_forward(snapshot, table, (wanted, &received), &mut states)?;
+    Ok(states)
 }
 
-/// The present rows that have these keys.
-fn present(
+/// The latest changes of objects, by key, and how many commits come after each.
+type Latest = BTreeMap<Vec<u8>, (usize, Option<Vec<u8>>)>;
+
+/// Goes forward over the changes of received commits: those of each wanted moment, the last one
+/// first. The changes of each commit are read once.
+fn go_forward(
     snapshot: &mut dyn Snapshot,
     table: &Table,
-    keys: &BTreeSet<Vec<u8>>,
-) -> Result<BTreeMap<RowId, Vec<u8>>> {
-    let columns: Vec<_> = table
-        .primary_key
-        .iter()
-        .map(|field| field.column_type())
-        .collect();
-    let mut rows = BTreeMap::new();
-    for bytes in keys {
-        let values = key::decode(bytes, &columns).map_err(|_| {
-            let message = format!("a key of {} in the history is malformed", table.type_name);
-            Error::new(ErrorKind::Corrupt, message)
-        })?;
-        let parts: Vec<ValueRef<'_>> = values.iter().map(Value::as_ref).collect();
-        let plan = ScanPlan {
-            table,
-            source: Source::PrimaryKey(&parts),
-            payload: true,
-        };
-        snapshot.scan(&plan, &mut |row| {
-            rows.insert(row.row_id, row.payload.to_vec());
-            ControlFlow::Continue(())
+    (wanted, received): (&[Wanted<'_>], &[&[CommitId]]),
+    states: &mut [KeyedStates],
+) -> Result<()> {
+    // The moments that need a commit: their numbers, and how many commits come after it.
+    let mut needs: BTreeMap<CommitId, Vec<(usize, usize)>> = BTreeMap::new();
+    for (number, commits) in received.iter().enumerate() {
+        for (after, commit) in commits.iter().enumerate() {
+            needs.entry(*commit).or_default().push((number, after));
+        }
+    }
+    let mut latest: Vec<Latest> = vec![Latest::new(); wanted.len()];
+    for (commit, needs) in needs {
+        each_change(snapshot, commit, &mut |(name, key, payload)| {
+            if name != &*table.name {
+                return Ok(());
+            }
+            for (number, after) in &needs {
+                let is_wanted = wanted
+                    .get(*number)
+                    .is_some_and(|(_, keys)| keys.contains(key));
+                let Some(latest) = latest.get_mut(*number).filter(|_| is_wanted) else {
+                    continue;
+                };
+                if latest.get(key).is_none_or(|(known, _)| known > after) {
+                    let change = (*after, payload.map(<[u8]>::to_vec));
+                    latest.insert(key.to_vec(), change);
+                }
+            }
+            Ok(())
         })?;
     }
-    Ok(rows)
+    for (latest, states) in latest.into_iter().zip(states) {
+        for (key, (_, payload)) in latest {
+            match payload {
+                Some(payload) => drop(states.insert(key, (None, payload))),
+                None => drop(states.remove(&key)),
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Walk<'_> {
-    fn by_key(&self) -> KeyedStates {
+    fn by_key(&self, keys: &BTreeSet<Vec<u8>>) -> KeyedStates {
         let rows = self.rows.iter();
         let keyed = rows.filter_map(|(row_id, payload)| {
-            Some((self.content.key(payload)?, (*row_id, payload.clone())))
+            let key = self.content.key(payload)?;
+            let is_wanted = keys.contains(&key);
+            is_wanted.then(|| (key, (Some(*row_id), payload.clone())))
         });
         keyed.collect()
     }

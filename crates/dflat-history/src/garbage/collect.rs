@@ -13,6 +13,7 @@ use dflat_model::Table;
 use super::mark::{KeepTrees, Marked, mark, tips};
 use crate::chunk::{Address, ChunkStore};
 use crate::commits::{CommitId, FileStore, count_collection};
+use crate::received::commit_of;
 use crate::tree::Trees;
 
 /// The rows that one transaction looks at, and so the most that it deletes.
@@ -29,7 +30,7 @@ pub struct Collected {
     pub commits: u64,
     /// The number of deleted nodes.
     pub nodes: u64,
-    /// The bytes of these nodes.
+    /// The bytes of these nodes, and of the changes of received commits.
     pub bytes: u64,
 }
 
@@ -70,7 +71,7 @@ pub fn collect_through(
             marked: &marked,
             collected: &mut collected,
         };
-        if sweep.commits()? && sweep.nodes()? {
+        if sweep.commits()? && sweep.parts()? && sweep.nodes()? {
             return Ok(collected);
         }
     }
@@ -102,6 +103,26 @@ impl Sweep<'_> {
                 return Ok(false);
             }
             self.collected.commits += garbage.len() as u64;
+        }
+    }
+
+    /// Deletes the changes of received commits that are not there. The latest parts go first, so
+    /// all parts before a part are always there. False if the branches have changed.
+    fn parts(&mut self) -> Result<bool> {
+        let mut below = None;
+        loop {
+            let is_needed = |name: &[u8]| {
+                let commit = commit_of(name);
+                commit.is_some_and(|commit| self.marked.needs_parts(commit))
+            };
+            let pass = self.pass(NamedTable::Received, &mut below, &is_needed)?;
+            let Some(garbage) = pass else {
+                return Ok(true);
+            };
+            if !self.delete(NamedTable::Received, &garbage)? {
+                return Ok(false);
+            }
+            self.collected.bytes += garbage.iter().map(|(_, bytes)| bytes).sum::<u64>();
         }
     }
 

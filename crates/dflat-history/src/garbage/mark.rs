@@ -52,16 +52,31 @@ pub(super) struct Marked {
     pub(super) tips: Vec<(String, CommitId)>,
     pub(super) commits: BTreeSet<CommitId>,
     pub(super) nodes: HashSet<Address>,
+    /// The stored commits that are not needed.
+    garbage: BTreeSet<CommitId>,
+    /// Whether a pull is unfinished.
+    is_pulling: bool,
 }
 
-/// The branches and their last commits.
+impl Marked {
+    /// Whether the changes of a received commit are needed. A pull stores the changes of a commit
+    /// before the commit, so changes without a commit are kept until all pulls are finished.
+    pub(super) fn needs_parts(&self, commit: CommitId) -> bool {
+        self.commits.contains(&commit) || self.is_pulling && !self.garbage.contains(&commit)
+    }
+}
+
+/// The branches, those of remotes, and the last commits that unfinished pulls have received.
 ///
 /// # Errors
 /// The errors of reading.
 pub(super) fn tips(
     snapshot: &mut dyn dflat_engine::storage::Snapshot,
 ) -> Result<Vec<(String, CommitId)>> {
-    let branches = commits::branches(snapshot)?.into_iter();
+    let mut branches = commits::branches(snapshot)?;
+    branches.append(&mut commits::remotes(snapshot)?);
+    branches.append(&mut commits::incoming(snapshot)?);
+    let branches = branches.into_iter();
     Ok(branches
         .map(|branch| (branch.name, branch.commit))
         .collect())
@@ -79,10 +94,13 @@ pub(super) fn mark(
     tables: &[Table],
     keep: &KeepTrees,
 ) -> Result<Marked> {
-    let (tips, graph) =
-        engine.read_history(|snapshot| Ok((tips(snapshot)?, Graph::read(snapshot)?)))?;
+    let (tips, graph, is_pulling) = engine.read_history(|snapshot| {
+        let is_pulling = !commits::incoming(snapshot)?.is_empty();
+        Ok((tips(snapshot)?, Graph::read(snapshot)?, is_pulling))
+    })?;
     let of_tips: BTreeSet<CommitId> = tips.iter().map(|(_, commit)| *commit).collect();
     let commits = graph.ancestors(of_tips.iter().copied());
+    let garbage = graph.ids().filter(|id| !commits.contains(id)).collect();
     let merged = with_bases(&graph, of_tips.clone());
     let youngest = SystemTime::now().checked_sub(keep.age);
     let mut nodes = HashSet::new();
@@ -107,6 +125,8 @@ pub(super) fn mark(
         tips,
         commits,
         nodes,
+        garbage,
+        is_pulling,
     })
 }
 

@@ -1,6 +1,9 @@
 //! Earlier states: a snapshot of the present state under an overlay of reversed steps.
 
+mod build;
+mod forward;
 mod overlay;
+mod place;
 mod ranges;
 mod scan;
 
@@ -16,8 +19,11 @@ use dflat_engine::storage::{
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
 
-pub use overlay::{Moment, Place};
-pub(crate) use overlay::{Overlay, is_reached, missing, unplaced};
+pub(crate) use forward::rows_with_keys;
+pub(crate) use overlay::{Overlay, PastTable};
+use place::missing;
+pub use place::{Moment, Place};
+pub(crate) use place::{is_before_all, is_reached};
 
 /// The most rows of a table that an overlay may change for the indexes of the table to be used.
 /// These rows are examined one by one, as the rows are that other programs have written.
@@ -102,6 +108,7 @@ impl Snapshot for PastSnapshot {
         self.backend.check_versioned(plan.table)?;
         let past = self.backend.overlay.table(plan.table);
         self.backend.head.read(plan.table, |head, _| match past {
+            Some(past) if past.is_whole() => scan::scan(past, &mut NoRows, plan, visit),
             Some(past) => scan::scan(past, head, plan, visit),
             None => head.scan(plan, visit),
         })
@@ -127,5 +134,22 @@ impl Snapshot for PastSnapshot {
         found.foreign = foreign;
         found.is_noted = false;
         Ok(found)
+    }
+}
+
+/// The present rows beside a state that has all of its rows in the overlay.
+struct NoRows;
+
+impl Snapshot for NoRows {
+    fn scan(
+        &mut self,
+        _plan: &ScanPlan<'_>,
+        _visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        Ok(())
+    }
+
+    fn indexes(&mut self, _table: &Table) -> Result<Indexes> {
+        Ok(Indexes::default())
     }
 }

@@ -2,50 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use dflat_engine::Result;
 use dflat_engine::object::field_value;
-use dflat_engine::storage::{ScanPlan, Snapshot, Source, StepId};
-use dflat_engine::{Error, ErrorKind, Result};
+use dflat_engine::storage::{ScanPlan, Snapshot, Source};
 use dflat_model::{RowId, Table, ValueRef, key};
 
-use crate::steps::{Backwards, CommitId, State, States, StoredStep, go_back, rows_of};
-
-/// The time to go back to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
-    /// After a step.
-    Step(StepId),
-    /// After the last step of this time or before.
-    Time(SystemTime),
-    /// Of a commit.
-    Commit(Place),
-}
-
-/// The place of a commit among the steps: after the latest step that is not later than `step`, or
-/// that has set the objects to those of the commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The last step that the commit closes, if it was made by this file.
-    pub step: Option<StepId>,
-    /// The commit.
-    pub commit: Option<CommitId>,
-}
-
-impl Place {
-    /// The place of the present state.
-    pub const PRESENT: Self = Self {
-        step: Some(StepId(i64::MAX)),
-        commit: None,
-    };
-
-    /// Whether a step and those before it led to the commit.
-    #[must_use]
-    pub fn is_at(&self, step: &StoredStep) -> bool {
-        let is_named = self.commit.is_some() && step.note.commit() == self.commit;
-        is_named || self.step.is_some_and(|last| step.id <= last)
-    }
-}
+use crate::steps::{State, States, StoredStep, go_back, rows_of};
 
 /// The rows of each table that differ from the present state.
 #[derive(Default)]
@@ -60,6 +23,8 @@ pub(crate) struct PastTable {
     rows: BTreeMap<RowId, State>,
     /// The encoded keys of the rows, in their order.
     keys: BTreeSet<(Vec<u8>, RowId)>,
+    /// Whether no present row is a row of the earlier state.
+    is_whole: bool,
 }
 
 impl PastTable {
@@ -75,9 +40,33 @@ impl PastTable {
         &self.keys
     }
 
+    /// Whether no present row is a row of the earlier state.
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
     /// Whether the present row of this id is not that of the earlier state.
     pub(super) fn hides(&self, row_id: RowId) -> bool {
-        self.rows.contains_key(&row_id)
+        self.is_whole || self.rows.contains_key(&row_id)
+    }
+
+    /// Sets the state of a row.
+    pub(super) fn set(&mut self, table: &Table, row_id: RowId, state: State) {
+        if let Some(Some(before)) = self.rows.get(&row_id) {
+            self.keys.remove(&(key_of(table, before), row_id));
+        }
+        if let Some(payload) = &state {
+            self.keys.insert((key_of(table, payload), row_id));
+        }
+        self.rows.insert(row_id, state);
+    }
+
+    /// The row of an encoded key, if the overlay has it.
+    pub(super) fn row_with_key(&self, key: &[u8]) -> Option<RowId> {
+        let mut rows = self.keys.range((key.to_vec(), RowId(i64::MIN))..);
+        rows.next()
+            .filter(|(found, _)| found == key)
+            .map(|(_, row_id)| *row_id)
     }
 
     pub(super) fn payload(&self, row_id: RowId) -> Option<&[u8]> {
@@ -98,37 +87,27 @@ impl States for Overlay {
 }
 
 impl Overlay {
+    /// The table with a name, which the overlay has from now on.
+    pub(super) fn table_mut(&mut self, name: &str) -> &mut PastTable {
+        self.tables.entry(name.to_owned()).or_default()
+    }
+
     pub(crate) fn table(&self, table: &Table) -> Option<&PastTable> {
         self.tables.get(table.name.as_ref())
     }
 
-    /// Goes back over all steps after a moment.
-    ///
-    /// # Errors
-    /// See [`PastBackend::open`](super::PastBackend::open).
-    pub(crate) fn build(
-        snapshot: &mut dyn Snapshot,
-        tables: &[Table],
-        moment: Moment,
-    ) -> Result<Self> {
-        let mut overlay = Self::default();
-        let mut steps = Backwards::below(None);
-        let mut reached = None;
-        while let Some(step) = steps.next(snapshot)? {
-            if is_reached(&step, moment)? {
-                reached = Some(step.id);
-                break;
-            }
-            overlay.reverse(snapshot, tables, &step)?;
+    /// Makes the earlier state one without objects.
+    pub(super) fn empty(&mut self, tables: &[Table]) {
+        self.tables.clear();
+        for table in tables {
+            let past = self.tables.entry(table.name.to_string()).or_default();
+            past.is_whole = true;
         }
-        match moment {
-            Moment::Step(id) if reached != Some(id) => return Err(missing(id)),
-            Moment::Commit(place) if place.step.is_none() && reached.is_none() => {
-                return Err(unplaced());
-            }
-            Moment::Step(_) | Moment::Time(_) | Moment::Commit(_) => {}
-        }
-        for (name, past) in &mut overlay.tables {
+    }
+
+    /// Finds the keys of the rows.
+    pub(super) fn index(&mut self, tables: &[Table]) {
+        for (name, past) in &mut self.tables {
             let Some(table) = tables.iter().find(|table| table.name == *name) else {
                 continue;
             };
@@ -139,10 +118,14 @@ impl Overlay {
             });
             past.keys = keys.collect();
         }
-        Ok(overlay)
     }
 
-    fn reverse(
+    /// Goes back over a step.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Corrupt`](dflat_engine::ErrorKind::Corrupt) if the step cannot be read, or does
+    /// not fit; otherwise the errors of reading.
+    pub(super) fn reverse(
         &mut self,
         snapshot: &mut dyn Snapshot,
         tables: &[Table],
@@ -182,26 +165,4 @@ impl Overlay {
             ControlFlow::Continue(())
         })
     }
-}
-
-/// Whether a step belongs to the state at a moment.
-pub(crate) fn is_reached(step: &StoredStep, moment: Moment) -> Result<bool> {
-    Ok(match moment {
-        Moment::Step(id) => step.id <= id,
-        Moment::Time(time) => {
-            let of_step = Duration::from_millis(step.time()?);
-            UNIX_EPOCH + of_step <= time
-        }
-        Moment::Commit(place) => place.is_at(step),
-    })
-}
-
-pub(crate) fn unplaced() -> Error {
-    let message = "cannot go back to a commit: the objects of this file never were those of it";
-    Error::new(ErrorKind::NotFound, message)
-}
-
-pub(crate) fn missing(id: StepId) -> Error {
-    let message = format!("there is no step {} in the history", id.0);
-    Error::new(ErrorKind::NotFound, message)
 }

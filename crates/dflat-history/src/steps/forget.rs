@@ -8,11 +8,13 @@ use dflat_engine::storage::{NamedTable, Snapshot, StepId, WriteTransaction};
 use dflat_engine::transaction::Transaction;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
-use dflat_model::record::without_table;
+use dflat_model::record;
 
 use super::backwards::unreadable;
+use crate::received::without_table;
 
-/// Ends the history of a table, and deletes its changes from all steps. `tables` are all versioned
+/// Ends the history of a table, and deletes its changes from all steps and from the received
+/// changes. `tables` are all versioned
 /// tables.
 ///
 /// # Errors
@@ -33,6 +35,7 @@ pub fn forget(engine: &Engine, tables: &[Table], table: &Table) -> Result<()> {
     let handler = |transaction: &Rc<Transaction>| {
         transaction.write_history(stored, |writer| {
             delete(writer, &stored.name)?;
+            without_table(writer, &stored.name)?;
             put_gap(writer, &stored.name)?;
             writer.forget_notes(stored, true)
         })
@@ -52,7 +55,8 @@ fn delete(writer: &mut dyn WriteTransaction, name: &str) -> Result<()> {
     let mut is_latest = true;
     while let Some((id, record)) = next(writer, below)? {
         below = Some(id);
-        let shorter = without_table(&record, name).map_err(|error| unreadable(id, &error))?;
+        let shorter =
+            record::without_table(&record, name).map_err(|error| unreadable(id, &error))?;
         if let Some((shorter, has_rows)) = shorter {
             let kept = (has_rows || is_latest || is_of_parts(&shorter)).then_some(&shorter[..]);
             writer.replace_step(id, kept)?;

@@ -22,7 +22,6 @@ pub(crate) use apply::{RowToSet, apply};
 pub use backwards::{Backwards, StepSource, StoredStep};
 pub use blame::{Blame, BlameChange, blame};
 pub use changes::{StepChange, changes};
-
 pub use dflat_engine::storage::StepId;
 pub use forget::forget;
 pub(crate) use forget::take_gap;

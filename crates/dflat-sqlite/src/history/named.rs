@@ -1,4 +1,5 @@
-//! The tables of named bytes: the chunks, the commits and the branches of a history.
+//! The tables of named bytes: the chunks, the commits, the branches and the received changes of a
+//! history.
 
 use std::ops::ControlFlow;
 

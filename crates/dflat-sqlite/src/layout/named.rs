@@ -22,7 +22,7 @@ impl NamedStatement {
 }
 
 /// The number of tables.
-pub(crate) const TABLES: usize = NamedTable::Refs as usize + 1;
+pub(crate) const TABLES: usize = NamedTable::Received as usize + 1;
 
 /// The name of a table in the file.
 pub(crate) const fn name(table: NamedTable) -> &'static str {
@@ -30,6 +30,7 @@ pub(crate) const fn name(table: NamedTable) -> &'static str {
         NamedTable::Chunks => "dflat__chunks",
         NamedTable::Commits => "dflat__commits",
         NamedTable::Refs => "dflat__refs",
+        NamedTable::Received => "dflat__received",
     }
 }
 

@@ -36,7 +36,8 @@ fn file_without_commits_has_none_of_their_tables() {
         put(&workspace, "a", 1);
         assert_eq!(workspace.history().commits().count(), 0);
         let count = "SELECT count(*) FROM sqlite_schema \
-                     WHERE name IN ('dflat__chunks', 'dflat__commits', 'dflat__refs')";
+                     WHERE name IN ('dflat__chunks', 'dflat__commits', 'dflat__received', \
+                     'dflat__refs')";
         let tables = || {
             sql(&path)
                 .query_row(count, [], |row| row.get::<_, i64>(0))

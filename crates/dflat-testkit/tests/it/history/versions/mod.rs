@@ -10,3 +10,4 @@ mod garbage;
 mod merge_cases;
 mod merges;
 mod random_merges;
+mod received;

@@ -1,0 +1,11 @@
+//! The changes of commits that another file has made.
+//!
+//! The steps of a file lead to the commits that it has made itself. A commit of another file has no
+//! place among them: the file keeps its changes from its first parent, in [parts](Part).
+
+mod part;
+mod store;
+
+pub use part::{Change, Changes, Part, PartWriter};
+pub(crate) use store::{commit_of, has_part, without_table};
+pub use store::{delete_parts, each_change, put_part};

@@ -1,0 +1,4 @@
+//! Commits that another file has made.
+
+mod copying;
+mod reading;
