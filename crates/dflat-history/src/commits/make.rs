@@ -1,12 +1,13 @@
 //! Makes commits.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use dflat_engine::engine::{Engine, PerformOptions};
-use dflat_engine::storage::{NamedTable, Snapshot, StepId, WriteTransaction};
+use dflat_engine::storage::{NamedTable, ScanPlan, Snapshot, Source, StepId, WriteTransaction};
 use dflat_engine::transaction::Transaction;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
@@ -26,10 +27,10 @@ use crate::tree::{Root, Trees};
 const ROWS_MAX: usize = 50_000;
 
 /// How often the trees are built because others have deleted nodes meanwhile.
-const TRIES: u32 = 10;
+pub(super) const TRIES: u32 = 10;
 
 /// The bytes of new nodes that are written in one transaction while a tree is built.
-const NODE_BYTES: usize = 4 << 20;
+pub(super) const NODE_BYTES: usize = 4 << 20;
 
 /// The trees of an earlier state of the file.
 struct Base {
@@ -115,7 +116,11 @@ fn needs_all(engine: &Engine, tables: &[Table]) -> Result<bool> {
         return Ok(true);
     };
     if !Base::of(&commit, &head).has(tables) {
-        return Ok(true);
+        // Without a change, no commit is made.
+        let is_same = engine.read_history(|snapshot| {
+            Ok(closed(snapshot, &head.place())?.0 == 0 && is_of(snapshot, tables, &commit)?)
+        })?;
+        return Ok(!is_same);
     }
     let mut rows = 0;
     let mut steps = Backwards::below(None);
@@ -126,6 +131,35 @@ fn needs_all(engine: &Engine, tables: &[Table]) -> Result<bool> {
         rows += rows_of(&step)?.values().map(Vec::len).sum::<usize>();
     }
     Ok(rows > ROWS_MAX)
+}
+
+/// Whether a commit without steps since has the types that are versioned now. A type without
+/// objects may be missing from it.
+///
+/// # Errors
+/// The errors of reading.
+fn is_of(snapshot: &mut dyn Snapshot, tables: &[Table], commit: &Commit) -> Result<bool> {
+    let mut known = 0;
+    for table in tables {
+        if commit.tables.iter().any(|of| of.name == *table.name) {
+            known += 1;
+            continue;
+        }
+        let mut has_objects = false;
+        let plan = ScanPlan {
+            table,
+            source: Source::Rows,
+            payload: false,
+        };
+        snapshot.scan(&plan, &mut |_| {
+            has_objects = true;
+            ControlFlow::Break(())
+        })?;
+        if has_objects {
+            return Ok(false);
+        }
+    }
+    Ok(known == commit.tables.len())
 }
 
 /// Builds the trees of all tables from a snapshot, beside writers. The nodes are written in
@@ -158,7 +192,10 @@ fn build(engine: &Engine, tables: &[Table], (store, trees): (&FileStore, &Trees)
 }
 
 /// Writes the new nodes so far.
-fn write_nodes(engine: &Engine, table: &Table, store: &FileStore) -> Result<()> {
+///
+/// # Errors
+/// Those of [`Engine::perform_here`].
+pub(super) fn write_nodes(engine: &Engine, table: &Table, store: &FileStore) -> Result<()> {
     let options = PerformOptions { write_first: true };
     let handler = |transaction: &Rc<Transaction>| {
         transaction.write_history(table, |writer| store.write(writer))
@@ -221,8 +258,7 @@ impl Made<'_> {
         let (steps, steps_hash) = closed(writer, &head.place())?;
         if let Some(parent) = &parent
             && steps == 0
-            && parent.tables.len() == self.tables.len()
-            && Base::of(parent, &head).has(self.tables)
+            && is_of(writer, self.tables, parent)?
         {
             return Ok(parent.id);
         }
