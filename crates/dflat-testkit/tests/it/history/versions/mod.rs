@@ -8,6 +8,7 @@ mod commits;
 mod diff;
 mod garbage;
 mod merge_cases;
+mod merge_model;
 mod merges;
 mod random_merges;
 mod received;
