@@ -10,20 +10,19 @@ use dflat_engine::transaction::Transaction;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
+use super::attempt::{Attempt, attempts};
 use super::names::missing;
 use super::payloads::misfit;
-use super::set::{ObjectToSet, TableToSet, row_of, set_all, with_taken};
+use super::set::{ObjectToSet, TableToSet, ToSet, row_of, set_all, with_taken};
+use super::start::is_there;
 use crate::chunk::ChunkStore;
 use crate::commits::{
-    self, CommitId, FileStore, Head, closed, head, latest, load, place, put_head, tip,
+    self, CommitId, FileStore, Head, latest, load, place, put_head, tip, without_trees,
 };
 use crate::compare::states_at;
 use crate::past::{Moment, Place};
 use crate::steps::{Note, prepare};
-use crate::tree::Trees;
-
-/// How often a checkout begins anew because others have changed objects meanwhile.
-const TRIES: u32 = 100;
+use crate::tree::{Root, Trees};
 
 /// A checkout that was committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,20 +49,15 @@ pub struct Checkout {
 /// - Otherwise those of [`commit`](commits::commit).
 pub fn checkout(engine: &Engine, tables: &[Table], name: &str) -> Result<Checkout> {
     engine.read_history(|snapshot| own_tip(snapshot, name))?;
-    for _ in 0..TRIES {
+    attempts(engine, tables, &format!("check out {name}"), || {
         let before = commits::commit(engine, tables, None)?;
         let store = FileStore::new(engine);
         let trees = Trees::new(store as Arc<dyn ChunkStore>);
         let options = PerformOptions { write_first: true };
         let handler =
             |transaction: &Rc<Transaction>| run(transaction, tables, &trees, (name, before));
-        let run = engine.perform_here(tables.iter().cloned(), options, handler, |_| ())?;
-        if let Some(done) = run {
-            return Ok(done);
-        }
-    }
-    let message = format!("cannot check out {name}: others change objects again and again");
-    Err(Error::new(ErrorKind::Busy, message))
+        engine.perform_here(tables.iter().cloned(), options, handler, |_| ())
+    })
 }
 
 /// The last commit of a branch of this file.
@@ -84,50 +78,66 @@ fn own_tip(snapshot: &mut dyn Snapshot, name: &str) -> Result<CommitId> {
     Err(missing(name))
 }
 
-/// Checks out in a transaction; `None` if there are changes since the commit `before`.
+/// Checks out in a transaction, if there are no changes since the commit `before`.
 fn run(
     transaction: &Transaction,
     tables: &[Table],
     trees: &Trees,
     (name, before): (&str, CommitId),
-) -> Result<Option<Checkout>> {
+) -> Result<Attempt<Checkout>> {
     prepare(transaction, tables)?;
     let Some(first) = tables.first() else {
-        return Ok(None);
+        return Ok(Attempt::Again);
     };
     let found = transaction.read_to_write(first, |snapshot| {
-        let head = head(snapshot)?;
-        let is_committed = head.commit == Some(before) && closed(snapshot, &head.place())?.0 == 0;
-        if !is_committed {
-            return Ok(None);
+        if !is_there(snapshot, tables, Some(before))? {
+            return Ok(Attempt::Again);
         }
         let commit = own_tip(snapshot, name)?;
-        let to_set = differences(snapshot, tables, trees, (before, commit))?;
-        Ok(Some((
-            commit,
-            latest(snapshot)?,
-            with_taken(snapshot, to_set)?,
-        )))
+        let lost = without_trees(snapshot, tables, [before, commit])?;
+        if !lost.is_empty() {
+            return Ok(Attempt::Restore(lost));
+        }
+        let to_set = differences(snapshot, tables, trees, (Some(before), commit))?;
+        let to_set = with_taken(snapshot, to_set)?;
+        Ok(Attempt::Done((commit, latest(snapshot)?, to_set)))
     })?;
-    let Some((commit, step, to_set)) = found else {
-        return Ok(None);
+    let (commit, step, to_set) = match found {
+        Attempt::Again => return Ok(Attempt::Again),
+        Attempt::Restore(ids) => return Ok(Attempt::Restore(ids)),
+        Attempt::Done(found) => found,
     };
-    transaction.set_history_note(&Note::Checkout(commit).to_bytes());
-    let changed = set_all(transaction, &to_set)?;
     let head = Head {
         branch: name.to_owned(),
         commit: Some(commit),
         step,
     };
-    transaction.write_history(first, |writer| put_head(writer, &head))?;
-    Ok(Some(Checkout {
+    let changed = set_to(transaction, first, &to_set, (&head, commit))?;
+    Ok(Attempt::Done(Checkout {
         before,
         commit,
         changed,
     }))
 }
 
-/// The objects that differ between two commits, of which the tables have the first.
+/// Gives the tables the objects of a commit, and makes it that of the head. Returns how many
+/// objects were changed.
+///
+/// # Errors
+/// As [`set_all`].
+pub(super) fn set_to(
+    transaction: &Transaction,
+    first: &Table,
+    to_set: &ToSet<'_>,
+    (head, commit): (&Head, CommitId),
+) -> Result<u64> {
+    transaction.set_history_note(&Note::Checkout(commit).to_bytes());
+    let changed = set_all(transaction, to_set)?;
+    transaction.write_history(first, |writer| put_head(writer, head))?;
+    Ok(changed)
+}
+
+/// The objects that differ between two commits, of which the tables have the first, or no objects.
 ///
 /// # Errors
 /// [`ErrorKind::Corrupt`] if the history does not fit the objects; otherwise the errors of reading.
@@ -135,10 +145,11 @@ pub(super) fn differences<'t>(
     snapshot: &mut dyn Snapshot,
     tables: &'t [Table],
     trees: &Trees,
-    (from, to): (CommitId, CommitId),
+    (from, to): (Option<CommitId>, CommitId),
 ) -> Result<Vec<TableToSet<'t>>> {
     let place = Moment::Commit(place(snapshot, to)?);
-    let (from, to) = (load(snapshot, from)?, load(snapshot, to)?);
+    let from = from.map(|id| load(snapshot, id)).transpose()?;
+    let to = load(snapshot, to)?;
     if let Some(of) = to
         .tables
         .iter()
@@ -149,7 +160,10 @@ pub(super) fn differences<'t>(
     }
     let mut to_set = Vec::new();
     for table in tables {
-        let diff = trees.diff(&from.root(&table.name), &to.root(&table.name))?;
+        let from = from
+            .as_ref()
+            .map_or(Root::EMPTY, |from| from.root(&table.name));
+        let diff = trees.diff(&from, &to.root(&table.name))?;
         let entries = diff.collect::<Result<Vec<_>>>()?;
         if entries.is_empty() {
             continue;

@@ -92,6 +92,22 @@ impl Graph {
         best
     }
 
+    /// Some commits, and all that their merges are based on.
+    pub(crate) fn with_bases(&self, mut of: BTreeSet<CommitId>) -> BTreeSet<CommitId> {
+        let mut new: Vec<CommitId> = of.iter().copied().collect();
+        while let Some(one) = new.pop() {
+            let of_one = self.ancestors([one]);
+            for other in of.clone() {
+                for base in self.bases(&of_one, &self.ancestors([other])) {
+                    if of.insert(base) {
+                        new.push(base);
+                    }
+                }
+            }
+        }
+        of
+    }
+
     /// The commits of a set that are no merges.
     pub(super) fn ordinary<'g>(
         &'g self,

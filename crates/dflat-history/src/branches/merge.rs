@@ -11,6 +11,7 @@ use dflat_engine::transaction::Transaction;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
+use super::attempt::{Attempt, attempts};
 use super::base::{Bases, Roots, root, roots_of};
 use super::cases::{Decisions, Sides, conflict, merge_table};
 use super::checkout::differences;
@@ -19,15 +20,13 @@ use super::graph::Graph;
 use super::names::{any_tip, tip_of};
 use super::object::Three;
 use super::set::{TableToSet, ToSet, set, with_taken};
+use super::start::{is_there, start};
 use crate::chunk::{Address, ChunkStore};
 use crate::commits::{
-    self, Commit, CommitId, CommitTable, Content, FileStore, Head, closed, head, latest, put_head,
+    Commit, CommitId, CommitTable, Content, FileStore, Head, head, latest, put_head, without_trees,
 };
 use crate::steps::{Note, prepare};
 use crate::tree::{Edit, Trees};
-
-/// How often a merge begins anew because others have changed objects meanwhile.
-const TRIES: u32 = 100;
 
 /// The outcome of a merge.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,16 +85,15 @@ impl Merge {
     /// - [`ErrorKind::InvalidArgument`] if a type of the branch is versioned no more.
     /// - [`ErrorKind::Corrupt`] if the history does not fit the objects.
     /// - [`ErrorKind::Busy`] if others change objects again and again.
-    /// - Otherwise those of [`commit`](commits::commit).
+    /// - Otherwise those of [`commit`](crate::commits::commit).
     pub fn perform(&self, engine: &Engine, tables: &[Table]) -> Result<Merged> {
         tip_of(engine, &self.branch)?;
-        for _ in 0..TRIES {
-            let ours = commits::commit(engine, tables, None)?;
+        attempts(engine, tables, &format!("merge {}", self.branch), || {
             let run = Run {
                 engine,
                 tables,
                 merge: self,
-                ours,
+                ours: start(engine, tables)?,
                 trees: Trees::new(FileStore::new(engine) as Arc<dyn ChunkStore>),
                 store: FileStore::new(engine),
             };
@@ -103,16 +101,11 @@ impl Merge {
             let options = PerformOptions { write_first: true };
             let handler = |transaction: &Rc<Transaction>| run.run(transaction, &mut refused);
             let done = engine.perform_here(tables.iter().cloned(), options, handler, |_| ());
-            if !refused.is_empty() {
-                return Ok(Merged::Conflicts(refused));
+            match refused.is_empty() {
+                true => done,
+                false => Ok(Attempt::Done(Merged::Conflicts(refused))),
             }
-            if let Some(merged) = done? {
-                return Ok(merged);
-            }
-        }
-        let branch = &self.branch;
-        let message = format!("cannot merge {branch}: others change objects again and again");
-        Err(Error::new(ErrorKind::Busy, message))
+        })
     }
 }
 
@@ -121,8 +114,8 @@ struct Run<'r> {
     engine: &'r Engine,
     tables: &'r [Table],
     merge: &'r Merge,
-    /// Our commit.
-    ours: CommitId,
+    /// Our commit; none in a file without objects.
+    ours: Option<CommitId>,
     /// Trees for comparisons, whose new nodes are not stored.
     trees: Trees,
     /// The store of the new trees.
@@ -131,9 +124,7 @@ struct Run<'r> {
 
 /// The work that a merge has found.
 enum Plan<'r> {
-    /// Others have changed objects.
-    Again,
-    UpToDate,
+    UpToDate(CommitId),
     Forward(CommitId, StepId, ToSet<'r>),
     Merge(Box<Planned<'r>>),
     Conflicts(Vec<ObjectConflict>),
@@ -151,56 +142,61 @@ impl<'r> Run<'r> {
         &self,
         transaction: &Transaction,
         refused: &mut Vec<ObjectConflict>,
-    ) -> Result<Option<Merged>> {
+    ) -> Result<Attempt<Merged>> {
         prepare(transaction, self.tables)?;
         let Some(first) = self.tables.first() else {
-            return Ok(None);
+            return Ok(Attempt::Again);
         };
-        Ok(Some(
-            match transaction.read_to_write(first, |snapshot| self.plan(snapshot))? {
-                Plan::Again => return Ok(None),
-                Plan::UpToDate => Merged::UpToDate(self.ours),
-                Plan::Conflicts(conflicts) => Merged::Conflicts(conflicts),
-                Plan::Forward(commit, step, to_set) => {
-                    transaction.set_history_note(&Note::Checkout(commit).to_bytes());
-                    let changed = self.set(transaction, &to_set, refused)?;
-                    transaction.write_history(first, |writer| {
-                        let head = Head {
-                            commit: Some(commit),
-                            step,
-                            ..head(writer)?
-                        };
-                        put_head(writer, &head)
-                    })?;
-                    Merged::Forward { commit, changed }
+        let plan = match transaction.read_to_write(first, |snapshot| self.plan(snapshot))? {
+            Attempt::Again => return Ok(Attempt::Again),
+            Attempt::Restore(ids) => return Ok(Attempt::Restore(ids)),
+            Attempt::Done(plan) => plan,
+        };
+        Ok(Attempt::Done(match plan {
+            Plan::UpToDate(commit) => Merged::UpToDate(commit),
+            Plan::Conflicts(conflicts) => Merged::Conflicts(conflicts),
+            Plan::Forward(commit, step, to_set) => {
+                transaction.set_history_note(&Note::Checkout(commit).to_bytes());
+                let changed = self.set(transaction, &to_set, refused)?;
+                transaction.write_history(first, |writer| {
+                    let head = Head {
+                        commit: Some(commit),
+                        step,
+                        ..head(writer)?
+                    };
+                    put_head(writer, &head)
+                })?;
+                Merged::Forward { commit, changed }
+            }
+            Plan::Merge(planned) => {
+                let id = planned.commit.id;
+                transaction.set_history_note(&Note::Merge(id).to_bytes());
+                let changed = self.set(transaction, &planned.to_set, refused)?;
+                transaction.write_history(first, |writer| self.write(writer, &planned, changed))?;
+                Merged::Commit {
+                    commit: id,
+                    changed,
                 }
-                Plan::Merge(planned) => {
-                    let id = planned.commit.id;
-                    transaction.set_history_note(&Note::Merge(id).to_bytes());
-                    let changed = self.set(transaction, &planned.to_set, refused)?;
-                    transaction
-                        .write_history(first, |writer| self.write(writer, &planned, changed))?;
-                    Merged::Commit {
-                        commit: id,
-                        changed,
-                    }
-                }
-            },
-        ))
+            }
+        }))
     }
 
-    fn plan(&self, snapshot: &mut dyn Snapshot) -> Result<Plan<'r>> {
-        let ours = self.ours;
-        let head = head(snapshot)?;
-        let is_committed = head.commit == Some(ours) && closed(snapshot, &head.place())?.0 == 0;
+    fn plan(&self, snapshot: &mut dyn Snapshot) -> Result<Attempt<Plan<'r>>> {
         let theirs = any_tip(snapshot, &self.merge.branch)?;
-        let (true, Some(theirs)) = (is_committed, theirs) else {
-            return Ok(Plan::Again);
+        let (true, Some(theirs)) = (is_there(snapshot, self.tables, self.ours)?, theirs) else {
+            return Ok(Attempt::Again);
+        };
+        let head = head(snapshot)?;
+        if head.commit == Some(theirs) {
+            return Ok(Attempt::Done(Plan::UpToDate(theirs)));
+        }
+        let Some(ours) = self.ours else {
+            return self.forward(snapshot, theirs);
         };
         let graph = Graph::read(snapshot)?;
         let (of_ours, of_theirs) = (graph.ancestors([ours]), graph.ancestors([theirs]));
         if of_ours.contains(&theirs) {
-            return Ok(Plan::UpToDate);
+            return Ok(Attempt::Done(Plan::UpToDate(ours)));
         }
         let (our_roots, their_roots) = (roots_of(snapshot, ours)?, roots_of(snapshot, theirs)?);
         let has_no_own = of_theirs.contains(&ours);
@@ -208,12 +204,15 @@ impl<'r> Run<'r> {
         let is_same =
             our_roots == their_roots && graph.ordinary(&of_ours).eq(graph.ordinary(&of_theirs));
         if is_same && !has_no_own && ours < theirs {
-            return Ok(Plan::UpToDate);
+            return Ok(Attempt::Done(Plan::UpToDate(ours)));
         }
-        let step = latest(snapshot)?;
         if has_no_own || is_same {
-            let to_set = differences(snapshot, self.tables, &self.trees, (ours, theirs))?;
-            return Ok(Plan::Forward(theirs, step, with_taken(snapshot, to_set)?));
+            return self.forward(snapshot, theirs);
+        }
+        let needed = graph.with_bases(BTreeSet::from([ours, theirs]));
+        let lost = without_trees(snapshot, self.tables, needed)?;
+        if !lost.is_empty() {
+            return Ok(Attempt::Restore(lost));
         }
         let mut bases = Bases {
             graph: &graph,
@@ -239,16 +238,29 @@ impl<'r> Run<'r> {
             to_set.push((table, merged.objects));
         }
         if !conflicts.is_empty() {
-            return Ok(Plan::Conflicts(conflicts));
+            return Ok(Attempt::Done(Plan::Conflicts(conflicts)));
         }
+        let step = latest(snapshot)?;
         let commit = self.commit((ours, theirs), &our_roots, edits)?;
         let to_set = with_taken(snapshot, to_set)?;
-        Ok(Plan::Merge(Box::new(Planned {
+        Ok(Attempt::Done(Plan::Merge(Box::new(Planned {
             head,
             commit,
             step,
             to_set,
-        })))
+        }))))
+    }
+
+    /// The plan to take their commit.
+    fn forward(&self, snapshot: &mut dyn Snapshot, theirs: CommitId) -> Result<Attempt<Plan<'r>>> {
+        let lost = without_trees(snapshot, self.tables, self.ours.into_iter().chain([theirs]))?;
+        if !lost.is_empty() {
+            return Ok(Attempt::Restore(lost));
+        }
+        let step = latest(snapshot)?;
+        let to_set = differences(snapshot, self.tables, &self.trees, (self.ours, theirs))?;
+        let to_set = with_taken(snapshot, to_set)?;
+        Ok(Attempt::Done(Plan::Forward(theirs, step, to_set)))
     }
 
     fn check_types(&self, theirs: &Roots) -> Result<()> {

@@ -8,7 +8,10 @@ use dflat_engine::transaction::Transaction;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
-use crate::commits::{self, CommitId, delete_branch, put_branch, remote_tip, tip};
+use super::attempt::{Attempt, attempts};
+use crate::commits::{
+    self, CommitId, delete_branch, delete_remote, put_branch, remote_tip, tip, without_trees,
+};
 
 /// The maximum number of bytes of a name.
 const NAME_BYTES_MAX: usize = 255;
@@ -24,29 +27,56 @@ pub fn create(engine: &Engine, tables: &[Table], name: &str) -> Result<CommitId>
     check_name(name)?;
     let commit = commits::commit(engine, tables, None)?;
     write(engine, tables, |writer| {
-        if tip(writer, name)?.is_some() {
-            let message = format!("cannot create the branch {name}: it exists");
-            return Err(Error::new(ErrorKind::AlreadyExists, message));
-        }
+        check_absent(writer, name)?;
         put_branch(writer, name, commit)
     })?;
     Ok(commit)
 }
 
-/// Deletes a branch. Its commits stay.
+/// Creates a branch at a commit. `tables` are all versioned tables.
+///
+/// # Errors
+/// - [`ErrorKind::NotFound`] if there is no such commit.
+/// - [`ErrorKind::AlreadyExists`] if there is a branch of this name.
+/// - [`ErrorKind::InvalidArgument`] for a name that is empty, too long or has control characters.
+/// - [`ErrorKind::Corrupt`] if the trees of the commit were collected as garbage, and cannot be
+///   built anew.
+/// - Otherwise those of [`Engine::perform_here`].
+pub fn create_at(engine: &Engine, tables: &[Table], name: &str, commit: CommitId) -> Result<()> {
+    check_name(name)?;
+    attempts(engine, tables, &format!("create the branch {name}"), || {
+        write(engine, tables, |writer| {
+            check_absent(writer, name)?;
+            let lost = without_trees(writer, tables, [commit])?;
+            if !lost.is_empty() {
+                return Ok(Attempt::Restore(lost));
+            }
+            put_branch(writer, name, commit).map(Attempt::Done)
+        })
+    })
+}
+
+fn check_absent(snapshot: &mut dyn Snapshot, name: &str) -> Result<()> {
+    if tip(snapshot, name)?.is_none() {
+        return Ok(());
+    }
+    let message = format!("cannot create the branch {name}: it exists");
+    Err(Error::new(ErrorKind::AlreadyExists, message))
+}
+
+/// Deletes a branch. Its commits stay. A branch of a remote, such as `laptop/main`, is forgotten
+/// until the next pull.
 ///
 /// # Errors
 /// - [`ErrorKind::NotFound`] if there is no branch of this name.
 /// - [`ErrorKind::InvalidArgument`] if the tables have its objects.
 /// - Otherwise those of [`Engine::perform_here`].
 pub fn delete(engine: &Engine, tables: &[Table], name: &str) -> Result<()> {
-    let is_missing = engine
-        .read_history(|snapshot| tip(snapshot, name))?
-        .is_none();
-    if is_missing {
-        return Err(missing(name));
-    }
+    tip_of(engine, name)?;
     write(engine, tables, |writer| {
+        if tip(writer, name)?.is_none() {
+            return delete_remote(writer, name);
+        }
         if commits::head(writer)?.branch == name {
             let message = format!(
                 "cannot delete the branch {name}: the file has its objects; check out another one"
@@ -84,11 +114,16 @@ pub(super) fn missing(name: &str) -> Error {
     Error::new(ErrorKind::NotFound, message)
 }
 
-fn write(
+/// Writes to the history in a transaction.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`] without a table; otherwise those of `write` and of
+/// [`Engine::perform_here`].
+pub(super) fn write<R>(
     engine: &Engine,
     tables: &[Table],
-    write: impl FnOnce(&mut dyn WriteTransaction) -> Result<()>,
-) -> Result<()> {
+    write: impl FnOnce(&mut dyn WriteTransaction) -> Result<R>,
+) -> Result<R> {
     let Some(first) = tables.first() else {
         let message = "cannot change a branch: no type is versioned";
         return Err(Error::new(ErrorKind::InvalidArgument, message));
@@ -98,7 +133,11 @@ fn write(
     engine.perform_here([first.clone()], options, handler, |_| ())
 }
 
-fn check_name(name: &str) -> Result<()> {
+/// Checks the name of a branch.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`] if it is empty, too long or has control characters.
+pub(super) fn check_name(name: &str) -> Result<()> {
     let why = match name {
         "" => "a name has at least one character",
         _ if name.len() > NAME_BYTES_MAX => "a name has at most 255 bytes",

@@ -13,6 +13,7 @@ mod log;
 mod make;
 mod refs;
 mod remotes;
+mod restore;
 mod store;
 
 pub use commit::{Commit, CommitTable, from_wire};
@@ -26,6 +27,9 @@ pub use remotes::{
     delete_incoming, delete_remote, incoming, put_incoming, put_remote, remote_name, remote_tip,
     remotes,
 };
+pub use restore::ensure_trees;
+pub(crate) use restore::without_trees;
 pub use store::FileStore;
+pub(crate) use store::has_trees;
 
 pub use crate::steps::CommitId;

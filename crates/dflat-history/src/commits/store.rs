@@ -1,6 +1,6 @@
 //! The chunks of a file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,6 +10,7 @@ use dflat_engine::storage::{NamedTable, Snapshot, WriteTransaction};
 use dflat_model::Table;
 
 use crate::chunk::{Address, Chunk, ChunkStore};
+use crate::tree::Root;
 
 /// The chunks of a file, and new ones that a transaction is to write.
 pub struct FileStore {
@@ -157,4 +158,26 @@ impl std::fmt::Debug for FileStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("FileStore").finish_non_exhaustive()
     }
+}
+
+/// Whether the file has the nodes of these trees. A root is never there without them.
+///
+/// # Errors
+/// The errors of reading.
+pub(crate) fn has_trees(
+    snapshot: &mut dyn Snapshot,
+    roots: impl IntoIterator<Item = Root>,
+) -> Result<bool> {
+    let roots = roots.into_iter().filter(|root| *root != Root::EMPTY);
+    let addresses: HashSet<Address> = roots.map(|root| root.address()).collect();
+    let names: Vec<&[u8]> = addresses
+        .iter()
+        .map(|address| &address.as_bytes()[..])
+        .collect();
+    let mut found = 0;
+    snapshot.named(NamedTable::Chunks, &names, &mut |_| {
+        found += 1;
+        ControlFlow::Continue(())
+    })?;
+    Ok(found == names.len())
 }

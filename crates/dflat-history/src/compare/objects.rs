@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use dflat_engine::engine::{Engine, EngineSnapshot};
+use dflat_engine::storage::Snapshot;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
 
@@ -13,7 +14,7 @@ use super::states::states_at;
 use super::version::Version;
 use crate::chunk::ChunkStore;
 use crate::commits::{CommitId, FileStore, load};
-use crate::past::Moment;
+use crate::past::{Moment, Place};
 use crate::tree::{Diff, EntryChange, Root, Trees};
 
 /// The bytes of objects that a batch is to have, and the limits of its number of objects.
@@ -32,8 +33,40 @@ pub struct ObjectDiff {
     keys: Option<Diff>,
     batch: VecDeque<ObjectChange>,
     batch_objects: usize,
-    /// Whether the first state has no objects.
-    is_whole: bool,
+}
+
+/// One of the states.
+struct Side {
+    moment: Moment,
+    content: SideContent,
+}
+
+/// The content of a state, as far as it is known.
+enum SideContent {
+    Unknown,
+    NoObjects,
+    OfCommit(CommitId),
+}
+
+impl Side {
+    fn of(engine: &Engine, version: Version) -> Result<Self> {
+        Ok(Self {
+            moment: version.moment(engine)?,
+            content: match version {
+                Version::Step(_) => SideContent::Unknown,
+                Version::Commit(id) => SideContent::OfCommit(id),
+            },
+        })
+    }
+
+    /// The root of a table in a commit.
+    fn root(&self, snapshot: &mut dyn Snapshot, table: &Table) -> Result<Option<Root>> {
+        Ok(match self.content {
+            SideContent::Unknown => None,
+            SideContent::NoObjects => Some(Root::EMPTY),
+            SideContent::OfCommit(id) => Some(load(snapshot, id)?.root(&table.name)),
+        })
+    }
 }
 
 impl ObjectDiff {
@@ -54,6 +87,11 @@ impl ObjectDiff {
         table: &Table,
         (from, to): (Version, Version),
     ) -> Result<Self> {
+        let sides = [Side::of(engine, from)?, Side::of(engine, to)?];
+        Self::between(engine, tables, table, sides)
+    }
+
+    fn between(engine: &Engine, tables: &[Table], table: &Table, sides: [Side; 2]) -> Result<Self> {
         let Some(table) = tables.iter().find(|known| known.is_stored_as(table)) else {
             let message = format!(
                 "cannot compare states of {}: the type is not versioned",
@@ -61,34 +99,29 @@ impl ObjectDiff {
             );
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         };
-        let moments = [from.moment(engine)?, to.moment(engine)?];
         let snapshot = engine.snapshot()?;
         let store = FileStore::of_snapshot(&snapshot, table);
         let trees = Trees::new(Arc::clone(&store) as Arc<dyn ChunkStore>);
-        let roots = match (from, to) {
-            (Version::Commit(from), Version::Commit(to)) => {
-                let root = |id| -> Result<Root> {
-                    let commit = snapshot.read(table, |snapshot, _| load(snapshot, id))?;
-                    Ok(commit.root(&table.name))
-                };
-                Some([root(from)?, root(to)?])
-            }
-            _ => None,
-        };
+        let roots = snapshot.read(table, |snapshot, _| {
+            let roots = sides.each_ref().map(|side| side.root(snapshot, table));
+            let [from, to] = roots;
+            Ok(from?.zip(to?))
+        })?;
         // The trees of some commits are not kept.
         let kept = match roots {
-            Some(roots) if has_trees(&store, &roots)? => Some(roots),
+            Some((from, to)) if has_trees(&store, &[from, to])? => roots,
             _ => None,
         };
+        let moments = sides.map(|side| side.moment);
         let (keys, batch) = match kept {
-            Some([from, to]) => (Some(trees.diff(&from, &to)?), VecDeque::new()),
+            Some((from, to)) => (Some(trees.diff(&from, &to)?), VecDeque::new()),
             None => {
                 let [from, to] = moments.clone();
                 let listed = snapshot.read(table, |snapshot, _| {
                     listed(snapshot, tables, table, (from, to))
                 })?;
                 if listed.is_empty()
-                    && let Some([from, to]) = roots
+                    && let Some((from, to)) = roots
                     && from != to
                 {
                     let name = &table.type_name;
@@ -108,7 +141,6 @@ impl ObjectDiff {
             keys,
             batch,
             batch_objects: OBJECTS_MIN,
-            is_whole: false,
         })
     }
 
@@ -122,18 +154,15 @@ impl ObjectDiff {
         table: &Table,
         (from, to): (Option<CommitId>, CommitId),
     ) -> Result<Self> {
-        let from_any = Version::Commit(from.unwrap_or(to));
-        let mut diff = Self::new(engine, tables, table, (from_any, Version::Commit(to)))?;
-        if from.is_none() {
-            let commit = diff
-                .snapshot
-                .read(&diff.table, |snapshot, _| load(snapshot, to))?;
-            let root = commit.root(&diff.table.name);
-            let trees = Trees::new(Arc::clone(&diff.store) as Arc<dyn ChunkStore>);
-            diff.keys = Some(trees.diff(&Root::EMPTY, &root)?);
-            diff.is_whole = true;
-        }
-        Ok(diff)
+        let from = match from {
+            Some(from) => Side::of(engine, Version::Commit(from))?,
+            None => Side {
+                moment: Moment::Commit(Place::EMPTY),
+                content: SideContent::NoObjects,
+            },
+        };
+        let to = Side::of(engine, Version::Commit(to))?;
+        Self::between(engine, tables, table, [from, to])
     }
 
     /// The number of nodes that were read from the file.
@@ -172,9 +201,6 @@ impl ObjectDiff {
         let Ok([mut before, mut after]) = <[_; 2]>::try_from(states) else {
             return Err(self.misfit());
         };
-        if self.is_whole {
-            before.clear();
-        }
         let changes = entries.into_iter().map(|entry| {
             let key = entry.key.into_vec();
             let (before, after) = (before.remove(&key), after.remove(&key));

@@ -9,7 +9,7 @@ use dflat_model::Table;
 
 use crate::branches::Graph;
 use crate::chunk::Address;
-use crate::commits::{self, CommitId, CommitLog};
+use crate::commits::{self, CommitId, CommitLog, has_trees};
 use crate::tree::Trees;
 
 /// The commits whose trees are kept beside those that merges need: the last ones of branches, and
@@ -101,7 +101,7 @@ pub(super) fn mark(
     let of_tips: BTreeSet<CommitId> = tips.iter().map(|(_, commit)| *commit).collect();
     let commits = graph.ancestors(of_tips.iter().copied());
     let garbage = graph.ids().filter(|id| !commits.contains(id)).collect();
-    let merged = with_bases(&graph, of_tips.clone());
+    let merged = graph.with_bases(of_tips.clone());
     let youngest = SystemTime::now().checked_sub(keep.age);
     let mut nodes = HashSet::new();
     let mut log = CommitLog::of(of_tips);
@@ -116,7 +116,10 @@ pub(super) fn mark(
                 .iter()
                 .filter(|table| is_versioned(&table.name))
             {
-                trees.mark(&table.root, &mut nodes)?;
+                // Trees that were collected before are built anew when they are needed.
+                if engine.read_history(|snapshot| has_trees(snapshot, [table.root]))? {
+                    trees.mark(&table.root, &mut nodes)?;
+                }
             }
         }
         number += 1;
@@ -128,20 +131,4 @@ pub(super) fn mark(
         garbage,
         is_pulling,
     })
-}
-
-/// Some commits, and all that their merges are based on.
-fn with_bases(graph: &Graph, mut of: BTreeSet<CommitId>) -> BTreeSet<CommitId> {
-    let mut new: Vec<CommitId> = of.iter().copied().collect();
-    while let Some(one) = new.pop() {
-        let of_one = graph.ancestors([one]);
-        for other in of.clone() {
-            for base in graph.bases(&of_one, &graph.ancestors([other])) {
-                if of.insert(base) {
-                    new.push(base);
-                }
-            }
-        }
-    }
-    of
 }

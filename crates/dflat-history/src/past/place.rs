@@ -30,7 +30,7 @@ pub struct Place {
     /// The commit; none if all commits up to the first were received.
     pub commit: Option<CommitId>,
     /// The commits of other files that lead from this commit to the state, the last one first.
-    /// Without a commit before, the first of them begins with no objects.
+    /// Without a step and a commit, they begin with no objects.
     pub received: Vec<CommitId>,
 }
 
@@ -60,6 +60,13 @@ impl Place {
         received: Vec::new(),
     };
 
+    /// The place of no objects.
+    pub const EMPTY: Self = Self {
+        step: None,
+        commit: None,
+        received: Vec::new(),
+    };
+
     /// Whether a step and those before it led to the commit, or to a received one after it.
     #[must_use]
     pub fn is_at(&self, step: &StoredStep) -> bool {
@@ -75,6 +82,12 @@ impl Place {
             if self.commit == Some(named) {
                 return Some(Reached::before(self.received.len()));
             }
+        }
+        if *self == Self::EMPTY {
+            return Some(Reached {
+                received: 0,
+                is_empty: true,
+            });
         }
         let is_closed = self.step.is_some_and(|last| step.id <= last);
         is_closed.then(|| Reached::before(self.received.len()))
@@ -103,7 +116,7 @@ pub(crate) fn is_before_all(moment: &Moment) -> Result<Reached> {
         Moment::Step(id) => Err(missing(*id)),
         Moment::Time(_) => Ok(Reached::before(0)),
         Moment::Commit(place) => {
-            let is_empty = place.commit.is_none() && !place.received.is_empty();
+            let is_empty = place.step.is_none() && place.commit.is_none();
             if place.step.is_none() && !is_empty {
                 let message =
                     "cannot go back to a commit: the objects of this file never were those of it";

@@ -27,6 +27,17 @@ impl History<'_> {
         self.workspace.engine().read_history(commits::branches)
     }
 
+    /// The branches of other files, as this file last saw them, by name: `laptop/main` is the
+    /// branch `main` of the remote `laptop`. [`Workspace::at_branch`] reads one,
+    /// [`merge`](Self::merge) merges one, and [`branch_at`](Self::branch_at) makes a branch of this
+    /// file from one.
+    ///
+    /// # Errors
+    /// As [`head`](Self::head).
+    pub fn remote_branches(&self) -> Result<Vec<Branch>> {
+        self.workspace.engine().read_history(commits::remotes)
+    }
+
     /// Creates a branch with the present state of all versioned types. Changes since the last
     /// commit are committed first. The tables stay those of the current branch.
     ///
@@ -40,7 +51,30 @@ impl History<'_> {
         branches::create(self.workspace.engine(), &tables, name)
     }
 
-    /// Deletes a branch. Its commits stay.
+    /// Creates a branch at a commit, of this file or of another one. The tables stay those of the
+    /// current branch.
+    ///
+    /// # Errors
+    /// - [`NotFound`](crate::ErrorKind::NotFound) if the file has no such commit.
+    /// - [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if there is a branch of this name.
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a name that is empty, has more
+    ///   than 255 bytes or has control characters.
+    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the objects of the commit cannot be found any
+    ///   more, because the history of a type was forgotten since.
+    /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback;
+    ///   otherwise the errors of a transaction.
+    ///
+    /// # Cost
+    /// If [a collection](Self::collect_garbage) has deleted the trees of the commit, they are built
+    /// from all of its objects.
+    pub fn branch_at(&self, name: &str, commit: CommitId) -> Result<()> {
+        let tables = versioned(self.workspace)?;
+        let engine = self.workspace.engine();
+        notice(engine, &tables)?;
+        branches::create_at(engine, &tables, name, commit)
+    }
+
+    /// Deletes a branch. Its commits stay. A branch of a remote is forgotten until the next pull.
     ///
     /// # Errors
     /// - [`NotFound`](crate::ErrorKind::NotFound) if there is no branch of this name.
@@ -62,8 +96,8 @@ impl History<'_> {
     ///
     /// # Errors
     /// - [`NotFound`](crate::ErrorKind::NotFound) if there is no branch of this name.
-    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a type of the branch is
-    ///   versioned no more.
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a branch of a remote, and if a
+    ///   type of the branch is versioned no more.
     /// - [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if an object that is in no commit has a
     ///   unique value of an object of the branch.
     /// - [`Busy`](crate::ErrorKind::Busy) if others change objects again and again.
@@ -111,7 +145,7 @@ impl History<'_> {
 
 impl Workspace {
     /// The objects of the last commit of a branch, as [`at`](Self::at) has them, without a
-    /// checkout.
+    /// checkout. A branch of a remote is one, too: `laptop/main`.
     ///
     /// # Errors
     /// As [`at`](Self::at); and [`NotFound`](crate::ErrorKind::NotFound) if there is no branch of

@@ -9,8 +9,9 @@ use crate::Result;
 impl History<'_> {
     /// Deletes the commits that no branch has, and the nodes of trees that are not kept: those of
     /// commits that `keep` does not name, and that no merge needs. Commits of branches stay, and so
-    /// do the steps, so their states can be read as before; [`diff`](Self::diff) of a commit
-    /// without a tree costs as much as with a step.
+    /// do the steps and the changes of commits of other files, so their states can be read as
+    /// before; [`diff`](Self::diff) of a commit without a tree costs as much as with a step.
+    /// Branches are those of this file and [those of others](Self::remote_branches).
     ///
     /// The collection works in small transactions beside other writers. If it is interrupted,
     /// another one completes it. The freed pages are used again, or

@@ -50,6 +50,10 @@ impl History<'_> {
     /// The merge is one transaction over all versioned types, and subscribers get the difference.
     /// Each merge of the same two commits without a conflict makes the same commit.
     ///
+    /// A branch of a remote, such as `laptop/main`, is merged like any other. A file without
+    /// objects, whose branch has no commit or only one of no objects, takes the last commit of the
+    /// other branch and makes none of its own.
+    ///
     /// # Errors
     /// - [`NotFound`](crate::ErrorKind::NotFound) if there is no branch of this name.
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a type of the branch is
@@ -61,6 +65,8 @@ impl History<'_> {
     /// # Cost
     /// The nodes of the trees that differ are read, and the steps back to the last common commit.
     /// The objects that the other branch has changed are in memory, and some bytes of each commit.
+    /// If [a collection](Self::collect_garbage) has deleted the trees of a common commit, they are
+    /// built from all of its objects.
     ///
     /// # Examples
     /// ```

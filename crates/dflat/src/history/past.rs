@@ -29,9 +29,10 @@ impl Workspace {
     ///   of reading.
     ///
     /// # Cost
-    /// All later steps are read, and the objects that they have changed are in memory. If they are
-    /// more than 1,000 of a type, queries do not use the indexes of the type, except for the
-    /// primary key.
+    /// All later steps are read, and the objects that they have changed are in memory. For a commit
+    /// of another file, so are the objects that the received commits have changed since the nearest
+    /// commit whose objects the tables had. If they are more than 1,000 of a type, queries do not
+    /// use the indexes of the type, except for the primary key.
     ///
     /// # Examples
     /// ```

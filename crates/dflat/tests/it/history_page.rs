@@ -1,10 +1,15 @@
 //! The code of `docs/history.md` runs.
 
 use std::path::Path;
+use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
 use dflat::history::{Change, KeepTrees, Merged};
 use dflat::{ErrorKind, Object, Result, Workspace};
+use dflat_engine::engine::PerformOptions;
+use dflat_engine::transaction::Transaction;
+use dflat_history::commits::put_remote;
+use dflat_workspace::FileOptions;
 
 use crate::guide_page::check_blocks;
 use crate::post::{Post, PostChangeRequest, PostData};
@@ -156,6 +161,38 @@ fn example_of_a_merge_runs() -> Result<()> {
 }
 
 #[test]
+fn example_of_branches_of_other_files_runs() -> Result<()> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("posts.db");
+    let workspace = open(&path)?;
+    put(&workspace, 1)?;
+    let first = workspace.history().commit("first")?;
+    // As a pull of a file that has the same commit.
+    let shared = dflat_workspace::Workspace::open(&path, &FileOptions::default())?;
+    let options = PerformOptions { write_first: true };
+    let note = |transaction: &Rc<Transaction>| {
+        transaction.write_history(&Post::TABLE, |writer| {
+            put_remote(writer, ("laptop", "main"), first)
+        })
+    };
+    let engine = shared.engine();
+    engine.perform_here([Post::TABLE], options, note, |_| ())?;
+
+    let history = workspace.history();
+    for branch in history.remote_branches()? {
+        println!("{} {}", branch.name, branch.commit);
+    }
+    let theirs = workspace.at_branch("laptop/main")?;
+    history.merge("laptop/main")?;
+    history.branch_at("main-of-laptop", first)?;
+    history.checkout("main-of-laptop")?;
+    assert_eq!(theirs.get::<Post>("a")?.unwrap().priority(), 1);
+    assert_eq!(history.remote_branches()?.len(), 1);
+    assert_eq!(history.current_branch()?, "main-of-laptop");
+    Ok(())
+}
+
+#[test]
 fn every_block_of_the_page_is_in_this_file() {
-    check_blocks(PAGE, include_str!("history_page.rs"), 11);
+    check_blocks(PAGE, include_str!("history_page.rs"), 12);
 }

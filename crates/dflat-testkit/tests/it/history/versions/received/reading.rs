@@ -10,6 +10,7 @@ use dflat_testkit::schema::Item;
 use super::super::super::files::{delete, file, note_others, open_both, put};
 use super::copying::{commits, copy, engine, pull};
 
+// Promise: storage-format#S54
 #[test]
 fn objects_of_received_commits_are_those_of_the_file_that_made_them() {
     bounded(|| {

@@ -1,0 +1,117 @@
+//! Builds the trees of commits anew after they were collected as garbage.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use dflat_engine::engine::{Engine, PerformOptions};
+use dflat_engine::storage::{Backend, Snapshot, View};
+use dflat_engine::transaction::Transaction;
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::Table;
+
+use super::commit::Commit;
+use super::grow::grow;
+use super::log::{load, place};
+use super::make::{NODE_BYTES, TRIES, write_nodes};
+use super::refs;
+use super::store::{FileStore, has_trees};
+use crate::chunk::ChunkStore;
+use crate::past::{Moment, PastBackend};
+use crate::steps::CommitId;
+use crate::tree::Trees;
+
+/// Those of some commits whose trees are not whole in the file. `tables` are all versioned tables:
+/// the trees of other types are not needed.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn without_trees(
+    snapshot: &mut dyn Snapshot,
+    tables: &[Table],
+    ids: impl IntoIterator<Item = CommitId>,
+) -> Result<Vec<CommitId>> {
+    let mut without = Vec::new();
+    for id in ids {
+        let commit = load(snapshot, id)?;
+        let roots = tables.iter().map(|table| commit.root(&table.name));
+        if !has_trees(snapshot, roots)? {
+            without.push(id);
+        }
+    }
+    Ok(without)
+}
+
+/// Builds the trees of a commit anew, if they were collected as garbage, from all objects of the
+/// commit, beside writers. `tables` are all versioned tables. A collection may delete them again,
+/// unless the commit is the last one of a branch.
+///
+/// # Errors
+/// - [`ErrorKind::NotFound`] if there is no such commit.
+/// - [`ErrorKind::Corrupt`] if the objects are not those of the commit.
+/// - [`ErrorKind::Busy`] if others collect garbage again and again.
+/// - Otherwise those of [`Engine::perform_here`].
+pub fn ensure_trees(engine: &Engine, tables: &[Table], id: CommitId) -> Result<()> {
+    for _ in 0..TRIES {
+        let (commit, place, collections) = engine.read_history(|snapshot| {
+            let commit = load(snapshot, id)?;
+            let place = place(snapshot, id)?;
+            Ok((commit, place, refs::collections(snapshot)?))
+        })?;
+        let mut lost = Vec::new();
+        for table in tables {
+            let root = commit.root(&table.name);
+            if !engine.read_history(|snapshot| has_trees(snapshot, [root]))? {
+                lost.push(table);
+            }
+        }
+        let Some(first) = lost.first() else {
+            return Ok(());
+        };
+        let past = PastBackend::open(engine, tables.to_vec(), Moment::Commit(place))?;
+        let mut past = (past as Arc<dyn Backend>).snapshot(View::Pinned)?;
+        let store = FileStore::new(engine);
+        for table in &lost {
+            build(engine, past.as_mut(), (&commit, table), &store)?;
+        }
+        let options = PerformOptions { write_first: true };
+        let handler = |transaction: &Rc<Transaction>| {
+            transaction.write_history(first, |writer| {
+                // The first nodes may have been collected meanwhile.
+                let is_whole = refs::collections(writer)? == collections;
+                if is_whole {
+                    store.write(writer)?;
+                }
+                Ok(is_whole)
+            })
+        };
+        if engine.perform_here([(*first).clone()], options, handler, |_| ())? {
+            return Ok(());
+        }
+    }
+    let message =
+        format!("cannot build the trees of commit {id}: others collect garbage again and again");
+    Err(Error::new(ErrorKind::Busy, message))
+}
+
+/// Builds the tree of a table. Nodes are also written in transactions of their own.
+fn build(
+    engine: &Engine,
+    past: &mut dyn Snapshot,
+    (commit, table): (&Commit, &Table),
+    store: &Arc<FileStore>,
+) -> Result<()> {
+    let trees = Trees::new(Arc::clone(store) as Arc<dyn ChunkStore>);
+    let mut rest = || match store.new_bytes() > NODE_BYTES {
+        true => write_nodes(engine, table, store),
+        false => Ok(()),
+    };
+    if grow(&trees, past, table, &mut rest)? == commit.root(&table.name) {
+        return Ok(());
+    }
+    let message = format!(
+        "cannot build the tree of {} as commit {} has it: the objects are others; its history was \
+         forgotten since, or a program has changed objects and kept no history",
+        table.type_name, commit.id
+    );
+    Err(Error::new(ErrorKind::Corrupt, message))
+}
