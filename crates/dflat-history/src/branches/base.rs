@@ -10,7 +10,7 @@ use super::graph::Graph;
 use super::object::{MergedObject, Three, merge_object};
 use super::payloads;
 use crate::chunk::Address;
-use crate::commits::{CommitId, Content, load};
+use crate::commits::{CommitId, Content, load, without_trees};
 use crate::tree::{Edit, MergeCase, MergeConflict, Root, Trees};
 
 /// The roots of the types of a state; those of no objects for other types.
@@ -39,13 +39,16 @@ pub(super) struct Bases<'b> {
     pub(super) used: BTreeSet<CommitId>,
     /// The payloads of objects that were merged by fields, by their hashes.
     pub(super) made: HashMap<Address, Vec<u8>>,
+    /// The commits whose trees were collected as garbage.
+    pub(super) lost: Vec<CommitId>,
 }
 
 impl Bases<'_> {
     /// The roots of the common base of two sets of commits with their ancestors.
     ///
     /// Several best common ancestors are merged one after the other, in the order of their ids.
-    /// Where they are in conflict, the object is as it was before both.
+    /// Where they are in conflict, the object is as it was before both. If the trees of a commit
+    /// are [lost](Self::lost), the result is of no use.
     ///
     /// # Errors
     /// The errors of reading.
@@ -59,18 +62,26 @@ impl Bases<'_> {
         let Some(first) = best.next() else {
             return Ok(Roots::new());
         };
-        self.used.insert(first);
-        let mut roots = roots_of(snapshot, first)?;
+        let mut roots = self.roots_of(snapshot, first)?;
         let mut ancestors = self.graph.ancestors([first]);
         for next in best {
-            self.used.insert(next);
             let of_next = self.graph.ancestors([next]);
             let before = self.of(snapshot, &ancestors, &of_next)?;
-            let next_roots = roots_of(snapshot, next)?;
-            roots = self.merged(snapshot, &before, (&roots, &next_roots))?;
+            let next_roots = self.roots_of(snapshot, next)?;
+            if self.lost.is_empty() {
+                roots = self.merged(snapshot, &before, (&roots, &next_roots))?;
+            }
             ancestors.extend(of_next);
         }
         Ok(roots)
+    }
+
+    /// The roots of a commit that is used.
+    fn roots_of(&mut self, snapshot: &mut dyn Snapshot, id: CommitId) -> Result<Roots> {
+        self.used.insert(id);
+        let mut lost = without_trees(snapshot, self.tables, [id])?;
+        self.lost.append(&mut lost);
+        roots_of(snapshot, id)
     }
 
     fn merged(

@@ -17,7 +17,7 @@ use super::set::{ObjectToSet, TableToSet, ToSet, row_of, set_all, with_taken};
 use super::start::is_there;
 use crate::chunk::ChunkStore;
 use crate::commits::{
-    self, CommitId, FileStore, Head, latest, load, place, put_head, tip, without_trees,
+    self, CommitId, FileStore, Head, latest, load, place, put_head, put_place, tip, without_trees,
 };
 use crate::compare::states_at;
 use crate::past::{Moment, Place};
@@ -133,7 +133,10 @@ pub(super) fn set_to(
 ) -> Result<u64> {
     transaction.set_history_note(&Note::Checkout(commit).to_bytes());
     let changed = set_all(transaction, to_set)?;
-    transaction.write_history(first, |writer| put_head(writer, head))?;
+    transaction.write_history(first, |writer| {
+        put_place(writer, commit, head.step)?;
+        put_head(writer, head)
+    })?;
     Ok(changed)
 }
 
@@ -155,7 +158,7 @@ pub(super) fn differences<'t>(
         .iter()
         .find(|of| !tables.iter().any(|t| t.name == of.name))
     {
-        let message = format!("cannot set objects: {} is versioned no more", of.name);
+        let message = format!("cannot set objects: {} is not versioned", of.name);
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
     let mut to_set = Vec::new();

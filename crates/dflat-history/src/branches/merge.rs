@@ -23,7 +23,8 @@ use super::set::{TableToSet, ToSet, set, with_taken};
 use super::start::{is_there, start};
 use crate::chunk::{Address, ChunkStore};
 use crate::commits::{
-    Commit, CommitId, CommitTable, Content, FileStore, Head, head, latest, put_head, without_trees,
+    Commit, CommitId, CommitTable, Content, FileStore, Head, head, latest, put_head, put_place,
+    without_trees,
 };
 use crate::steps::{Note, prepare};
 use crate::tree::{Edit, Trees};
@@ -164,6 +165,7 @@ impl<'r> Run<'r> {
                         step,
                         ..head(writer)?
                     };
+                    put_place(writer, commit, step)?;
                     put_head(writer, &head)
                 })?;
                 Merged::Forward { commit, changed }
@@ -172,7 +174,7 @@ impl<'r> Run<'r> {
                 let id = planned.commit.id;
                 transaction.set_history_note(&Note::Merge(id).to_bytes());
                 let changed = self.set(transaction, &planned.to_set, refused)?;
-                transaction.write_history(first, |writer| self.write(writer, &planned, changed))?;
+                transaction.write_history(first, |writer| self.write(writer, &planned))?;
                 Merged::Commit {
                     commit: id,
                     changed,
@@ -209,19 +211,18 @@ impl<'r> Run<'r> {
         if has_no_own || is_same {
             return self.forward(snapshot, theirs);
         }
-        let needed = graph.with_bases(BTreeSet::from([ours, theirs]));
-        let lost = without_trees(snapshot, self.tables, needed)?;
-        if !lost.is_empty() {
-            return Ok(Attempt::Restore(lost));
-        }
         let mut bases = Bases {
             graph: &graph,
             trees: &self.trees,
             tables: self.tables,
             used: BTreeSet::new(),
             made: HashMap::new(),
+            lost: without_trees(snapshot, self.tables, [ours, theirs])?,
         };
         let base = bases.of(snapshot, &of_ours, &of_theirs)?;
+        if !bases.lost.is_empty() {
+            return Ok(Attempt::Restore(bases.lost));
+        }
         let sides = Sides {
             base: &base,
             ours: &our_roots,
@@ -241,7 +242,8 @@ impl<'r> Run<'r> {
             return Ok(Attempt::Done(Plan::Conflicts(conflicts)));
         }
         let step = latest(snapshot)?;
-        let commit = self.commit((ours, theirs), &our_roots, edits)?;
+        let mut commit = self.commit((ours, theirs), &our_roots, edits)?;
+        commit.last_step = Some(step);
         let to_set = with_taken(snapshot, to_set)?;
         Ok(Attempt::Done(Plan::Merge(Box::new(Planned {
             head,
@@ -267,7 +269,7 @@ impl<'r> Run<'r> {
         let is_known = |name: &&String| self.tables.iter().any(|table| table.name == **name);
         match theirs.keys().find(|name| !is_known(name)) {
             Some(name) => {
-                let message = format!("cannot merge: {name} is versioned no more");
+                let message = format!("cannot merge: {name} is not versioned");
                 Err(Error::new(ErrorKind::InvalidArgument, message))
             }
             None => Ok(()),
@@ -348,16 +350,9 @@ impl<'r> Run<'r> {
         }
     }
 
-    fn write(
-        &self,
-        writer: &mut dyn WriteTransaction,
-        planned: &Planned<'_>,
-        changed: u64,
-    ) -> Result<()> {
+    fn write(&self, writer: &mut dyn WriteTransaction, planned: &Planned<'_>) -> Result<()> {
         self.store.write(writer)?;
-        let mut commit = planned.commit.clone();
-        // Without a change there is no step that names the commit.
-        commit.last_step = (changed == 0).then_some(planned.step);
+        let commit = &planned.commit;
         writer.put_named(NamedTable::Commits, commit.id.as_bytes(), &commit.to_row())?;
         let head = Head {
             commit: Some(commit.id),

@@ -34,7 +34,8 @@ pub struct Commit {
     pub author: Option<String>,
     /// The label.
     pub label: Option<String>,
-    /// The last step that it closes, if it was made in this file.
+    /// The last step that it closes, if it was made in this file, or the last step before the
+    /// tables were set to its objects. The objects of other commits never were those of the tables.
     pub last_step: Option<StepId>,
     /// The hash of the steps.
     pub(crate) steps_hash: Address,

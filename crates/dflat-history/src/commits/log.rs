@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use dflat_engine::engine::Engine;
-use dflat_engine::storage::{NamedTable, Snapshot, WriteTransaction};
+use dflat_engine::storage::{NamedTable, Snapshot, StepId, WriteTransaction};
 use dflat_engine::{Error, ErrorKind, Result};
 
 use super::commit::Commit;
@@ -55,6 +55,24 @@ pub fn store_commit(writer: &mut dyn WriteTransaction, commit: &Commit) -> Resul
         ..commit.clone()
     };
     writer.put_named(NamedTable::Commits, commit.id.as_bytes(), &row.to_row())
+}
+
+/// Notes that the tables are set to the objects of a commit after a step. From then on the commit
+/// has a place among the steps.
+///
+/// # Errors
+/// As [`load`], and the errors of writing.
+pub(crate) fn put_place(
+    writer: &mut dyn WriteTransaction,
+    id: CommitId,
+    step: StepId,
+) -> Result<()> {
+    let mut commit = load(writer, id)?;
+    if commit.last_step.is_some() {
+        return Ok(());
+    }
+    commit.last_step = Some(step);
+    writer.put_named(NamedTable::Commits, id.as_bytes(), &commit.to_row())
 }
 
 /// The place of a commit among the steps of the file. From a commit of another file, this follows

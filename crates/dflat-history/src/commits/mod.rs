@@ -18,6 +18,7 @@ mod store;
 
 pub use commit::{Commit, CommitTable, from_wire};
 pub use content::Content;
+pub(crate) use log::put_place;
 pub use log::{CommitLog, find, has, load, place, store_commit};
 pub use make::commit;
 pub(crate) use make::{closed, latest};

@@ -52,11 +52,8 @@ fn prepare() -> Prepared {
     let merged = merged.chain(theirs.iter().filter(theirs_alone));
     let merged = merged.cloned().collect();
     drop((one, other));
-    for path in [&from, &to] {
-        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
-        let done = sql(path).query_row(checkpoint, [], |_| Ok(()));
-        done.unwrap();
-    }
+    checkpoint(&from);
+    checkpoint(&to);
     Prepared {
         _directories: [here, there],
         from,
@@ -64,6 +61,13 @@ fn prepare() -> Prepared {
         theirs,
         merged,
     }
+}
+
+/// Puts the whole content into the file itself.
+fn checkpoint(path: &Path) {
+    let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+    let done = sql(path).query_row(checkpoint, [], |_| Ok(()));
+    done.unwrap();
 }
 
 fn open(path: &Path) -> Result<Workspace> {
@@ -79,6 +83,11 @@ fn open(path: &Path) -> Result<Workspace> {
 /// Pulls, checks the branch of the other file out, and merges it into the own one.
 fn work(prepared: &Prepared, path: &Path) -> Result<()> {
     pull(&prepared.from, path, "one")?;
+    work_on(path)
+}
+
+/// Checks the branch of the other file out, and merges it into the own one.
+fn work_on(path: &Path) -> Result<()> {
     let workspace = open(path)?;
     let history = workspace.history();
     let theirs = history.remote_branches()?[0].commit;
@@ -142,6 +151,22 @@ fn failed_write_or_sync_leaves_received_commits_checkouts_and_merges_whole_or_ab
         60,
         move |device| workload(&prepared, device),
     );
+}
+
+// Promise: storage-format#S53
+#[test]
+fn each_failed_write_of_a_checkout_and_of_a_merge_leaves_it_whole_or_absent() {
+    let prepared = prepare();
+    pull(&prepared.from, &prepared.to, "one").unwrap();
+    checkpoint(&prepared.to);
+    let prepared = Arc::new(prepared);
+    let failures = [Action::Fail(Failure::Io)];
+    fault::each(&[Operation::Write], &failures, move |device| {
+        std::fs::copy(&prepared.to, device.path()).unwrap();
+        let _ = work_on(&device.path());
+        device.heal();
+        check(&prepared, &device.path())
+    });
 }
 
 // Promise: storage-format#S53
