@@ -16,13 +16,14 @@ use crate::tree::{Edit, MergeCase, MergeConflict, Root, Trees};
 /// The roots of the types of a state; those of no objects for other types.
 pub(super) type Roots = BTreeMap<String, Root>;
 
-/// The roots of a commit.
+/// The roots of a commit, without those of types that have no objects.
 ///
 /// # Errors
 /// As [`load`].
 pub(super) fn roots_of(snapshot: &mut dyn Snapshot, id: CommitId) -> Result<Roots> {
     let tables = load(snapshot, id)?.tables.into_iter();
-    Ok(tables.map(|table| (table.name, table.root)).collect())
+    let roots = tables.map(|table| (table.name, table.root));
+    Ok(roots.filter(|(_, root)| *root != Root::EMPTY).collect())
 }
 
 pub(super) fn root(roots: &Roots, table: &str) -> Root {

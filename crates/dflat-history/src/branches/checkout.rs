@@ -156,7 +156,7 @@ pub(super) fn differences<'t>(
     if let Some(of) = to
         .tables
         .iter()
-        .find(|of| !tables.iter().any(|t| t.name == of.name))
+        .find(|of| of.root != Root::EMPTY && !tables.iter().any(|t| t.name == of.name))
     {
         let message = format!("cannot set objects: {} is not versioned", of.name);
         return Err(Error::new(ErrorKind::InvalidArgument, message));

@@ -27,7 +27,7 @@ use crate::commits::{
     without_trees,
 };
 use crate::steps::{Note, prepare};
-use crate::tree::{Edit, Trees};
+use crate::tree::{Edit, Root, Trees};
 
 /// The outcome of a merge.
 #[derive(Clone, Debug, PartialEq)]
@@ -290,6 +290,10 @@ impl<'r> Run<'r> {
                 continue;
             };
             let root = trees.apply(&root(our_roots, &name), edits)?;
+            // Another file may not know a type that has no objects, and makes the same commit.
+            if root == Root::EMPTY {
+                continue;
+            }
             tables.push(CommitTable {
                 name,
                 root,

@@ -133,33 +133,31 @@ fn needs_all(engine: &Engine, tables: &[Table]) -> Result<bool> {
     Ok(rows > ROWS_MAX)
 }
 
-/// Whether a commit without steps since has the types that are versioned now. A type without
-/// objects may be missing from it.
+/// Whether a commit without steps since has the types that are versioned now, apart from those
+/// without objects.
 ///
 /// # Errors
 /// The errors of reading.
 fn is_of(snapshot: &mut dyn Snapshot, tables: &[Table], commit: &Commit) -> Result<bool> {
-    let mut known = 0;
-    for table in tables {
-        if commit.tables.iter().any(|of| of.name == *table.name) {
-            known += 1;
-            continue;
-        }
-        let mut has_objects = false;
+    let is_versioned = |of: &CommitTable| tables.iter().any(|table| table.name == *of.name);
+    let mut known = commit.tables.iter();
+    if !known.all(|of| of.root == Root::EMPTY || is_versioned(of)) {
+        return Ok(false);
+    }
+    let mut is_of = true;
+    let is_missing = |table: &&Table| !commit.tables.iter().any(|of| of.name == *table.name);
+    for table in tables.iter().filter(is_missing) {
         let plan = ScanPlan {
             table,
             source: Source::Rows,
             payload: false,
         };
         snapshot.scan(&plan, &mut |_| {
-            has_objects = true;
+            is_of = false;
             ControlFlow::Break(())
         })?;
-        if has_objects {
-            return Ok(false);
-        }
     }
-    Ok(known == commit.tables.len())
+    Ok(is_of)
 }
 
 /// Builds the trees of all tables from a snapshot, beside writers. The nodes are written in

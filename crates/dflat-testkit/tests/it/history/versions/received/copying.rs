@@ -45,14 +45,24 @@ pub(super) fn write<R>(
     engine: &Engine,
     write: impl FnOnce(&mut dyn WriteTransaction) -> Result<R>,
 ) -> Result<R> {
+    write_to(engine, &tables(), write)
+}
+
+/// As [`write`], where only these types are versioned.
+fn write_to<R>(
+    engine: &Engine,
+    tables: &[Table],
+    write: impl FnOnce(&mut dyn WriteTransaction) -> Result<R>,
+) -> Result<R> {
     let options = PerformOptions { write_first: true };
-    let [first, second] = tables();
     let handler = |transaction: &Rc<Transaction>| {
-        // Makes the second type versioned, too.
-        transaction.write_history(&second, |_| Ok(()))?;
-        transaction.write_history(&first, write)
+        // Makes the types versioned.
+        for table in tables {
+            transaction.write_history(table, |_| Ok(()))?;
+        }
+        transaction.write_history(&tables[0], write)
     };
-    engine.perform_here(tables(), options, handler, |_| ())
+    engine.perform_here(tables.iter().cloned(), options, handler, |_| ())
 }
 
 /// The commits of a file, each after its parents.
@@ -100,9 +110,18 @@ pub(super) fn parts(path: &Path, commit: &Commit, rows_of_part: usize) -> Vec<Ve
 /// Copies all commits of a file that another one lacks, with their trees, and notes the branches of
 /// the file as those of a remote. Returns the new commits.
 pub(super) fn pull(from: &Path, to: &Path, remote: &str) -> Result<Vec<CommitId>> {
+    pull_types(from, (to, &tables()), remote)
+}
+
+/// As [`pull`], into a file where only these types are versioned.
+pub(super) fn pull_types(
+    from: &Path,
+    (to, types): (&Path, &[Table]),
+    remote: &str,
+) -> Result<Vec<CommitId>> {
     let engine = engine(to)?;
     let chunks = named(from, "dflat__chunks");
-    write(&engine, |writer| {
+    write_to(&engine, types, |writer| {
         for (name, bytes) in &chunks {
             writer.put_named(NamedTable::Chunks, name, bytes)?;
         }
@@ -115,7 +134,7 @@ pub(super) fn pull(from: &Path, to: &Path, remote: &str) -> Result<Vec<CommitId>
             continue;
         }
         let parts = parts(from, &commit, 3);
-        write(&engine, |writer| {
+        write_to(&engine, types, |writer| {
             delete_parts(writer, commit.id)?;
             for (part, number) in parts.iter().zip(0..) {
                 put_part(writer, commit.id, number, part)?;
@@ -131,7 +150,7 @@ pub(super) fn pull(from: &Path, to: &Path, remote: &str) -> Result<Vec<CommitId>
             Some((name.strip_prefix("branch/")?.to_owned(), bytes))
         })
         .collect();
-    write(&engine, |writer| {
+    write_to(&engine, types, |writer| {
         branches.iter().try_for_each(|(branch, commit)| {
             let commit = CommitId::from_bytes(commit.as_slice().try_into().unwrap());
             commits::put_remote(writer, (remote, branch), commit)

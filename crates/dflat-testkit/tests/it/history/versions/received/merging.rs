@@ -5,9 +5,9 @@ use dflat::{Object, Result, Workspace};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::{Item, ItemChangeRequest};
 
-use super::super::super::files::{data, delete, file, note_others, open_both, put, rank};
+use super::super::super::files::{data, delete, file, note_others, open, open_both, put, rank};
 use super::super::commits::{built, last};
-use super::copying::{commits, copy, pull};
+use super::copying::{commits, copy, pull, pull_types};
 
 fn size(workspace: &Workspace, id: &str, size: i32) {
     let stored = workspace.perform_changes_blocking([Item::TABLE], |tx| {
@@ -98,6 +98,41 @@ fn two_files_that_pull_and_merge_have_the_same_commits_and_objects() {
             let checked = workspace.check([Item::TABLE]).unwrap();
             assert!(checked.problems.is_empty());
         }
+    });
+}
+
+#[test]
+fn type_without_objects_that_one_file_does_not_know_changes_no_merge() {
+    bounded(|| {
+        let ((_here, here), (_there, there)) = (file(), file());
+        // Only the second file knows the others, and it has none.
+        let (one, other) = (open(&here), open_both(&there));
+        let items = [Item::TABLE];
+        put(&one, "a", 0);
+        one.history().commit("first").unwrap();
+        pull(&here, &there, "one").unwrap();
+        other.history().merge("one/main").unwrap();
+        for round in 1..4 {
+            put(&one, "one", round);
+            one.history().commit("of one").unwrap();
+            put(&other, "other", round);
+            other.history().commit("of the other").unwrap();
+            pull(&here, &there, "one").unwrap();
+            pull_types(&there, (&here, &items), "other").unwrap();
+            for (workspace, name) in [(&one, "other/main"), (&other, "one/main")] {
+                let merged = workspace.history().merge(name).unwrap();
+                assert!(matches!(merged, Merged::Commit { .. }), "{merged:?}");
+                let head = workspace.history().head().unwrap();
+                assert_eq!(workspace.history().commit("nothing").ok(), head);
+            }
+            assert_eq!(
+                one.history().head().unwrap(),
+                other.history().head().unwrap()
+            );
+        }
+        assert_eq!(last(&one).tables.len(), 1);
+        let known = one.at(last(&one).id).unwrap();
+        assert_eq!(rank(&known, "other"), Some(3));
     });
 }
 
