@@ -166,9 +166,10 @@ impl Follower {
     ) -> bool {
         let now = writer.base().id;
         if !is_foreign {
-            // No other program has committed since the state that this engine saw last.
+            // No other program has committed since the state that this engine saw last, unless the
+            // connection to a server has ended meanwhile, and with it this transaction.
             match self.seen().as_mut() {
-                Some(seen) if *seen != StateId::UNKNOWN => {
+                Some(seen) if *seen != StateId::UNKNOWN && !writer.is_overtaken(*seen) => {
                     *seen = now;
                     return false;
                 }

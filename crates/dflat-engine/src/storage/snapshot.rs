@@ -70,7 +70,8 @@ pub trait Snapshot: Send {
     }
 
     /// Whether another program has committed after the state `since` and before the state that this
-    /// pinned snapshot sees. False for a backend to which no other program can write.
+    /// pinned snapshot sees, or this is an earlier state than `since`. False for a backend to which
+    /// no other program can write.
     fn is_overtaken(&self, since: StateId) -> bool {
         let _ = since;
         false

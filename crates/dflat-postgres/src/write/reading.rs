@@ -61,6 +61,12 @@ impl Snapshot for PostgresTransaction {
     ) -> Result<Records> {
         let database = Arc::clone(&self.database);
         let state = self.state;
+        if state.last_of(since).is_some_and(|since| since > state.last) {
+            // Nobody commits while the transaction is open. So it has ended with its connection, or
+            // this is another server.
+            self.run("read change records", |connection| connection.batch(""))?;
+            return Ok(Records::Broken);
+        }
         let read = records(
             self.connection()?,
             database.control(),

@@ -1,16 +1,18 @@
 //! Commits whose answers are lost while the server takes long, or after another server has taken
 //! its place.
 
+use std::ops::ControlFlow;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use dflat::{ErrorKind, Result, Workspace};
+use dflat_engine::storage::{Backend, Durability, View};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 
 use crate::engines::{engine, is_skipped};
 use crate::proxy::Proxy;
-use crate::server::{Server, new_schema, new_server, server, sql};
+use crate::server::{Server, backend, new_schema, new_server, server, sql};
 
 /// The time that a delayed commit takes in the server.
 const DELAY: Duration = Duration::from_secs(2);
@@ -121,5 +123,36 @@ fn commit_is_in_doubt_if_another_server_has_taken_the_place() {
         assert!(near.get::<Item>("second").unwrap().is_none());
         create(&workspace, "third").unwrap();
         assert_eq!(near.fetch::<Item>().count().unwrap(), 2);
+    });
+}
+
+/// A program goes on with the commits that follow, and reads nothing again.
+#[test]
+fn transaction_that_has_ended_with_its_connection_shows_no_earlier_state() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let (server, schema) = (server().unwrap(), new_schema());
+        let other = engine(&schema);
+        create(&other, "first").unwrap();
+        let backend = backend(server, &schema);
+        let mut ended = backend.clone().begin(Durability::Full).unwrap();
+        let end = format!(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation \
+             WHERE l.mode = 'ExclusiveLock' AND c.relname = 'dflat__writer' \
+             AND c.relnamespace = '\"{schema}\"'::regnamespace"
+        );
+        assert_eq!(sql(server, &end).unwrap(), [["t"]]);
+        create(&other, "second").unwrap();
+        let mut later = backend.snapshot(View::Pinned).unwrap();
+        let state = later.pin().unwrap();
+        assert!(later.is_overtaken(ended.base().id));
+        assert!(ended.is_overtaken(state));
+        let error = ended.records(state, &mut |_| ControlFlow::Continue(()));
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Io);
+        assert!(!ended.is_whole());
+        assert!(ended.commit().is_err());
+        assert_eq!(other.fetch::<Item>().count().unwrap(), 2);
     });
 }
