@@ -10,13 +10,14 @@ use std::time::Instant;
 use dflat_engine::storage::{Durability, StateId};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
+use tokio::task::AbortHandle;
 use tokio_postgres::Row;
 
 use crate::failure::{failed, shut_down};
 use crate::layout::{Control, Schema, State, StoredTable};
 use crate::lineage::Lineage;
 use crate::options::PostgresOptions;
-use crate::server::{self, Connection, Pool, Server, random_number};
+use crate::server::{self, Connection, Pool, Server, Session, random_number};
 
 pub(crate) use known::Known;
 pub(crate) use tables::{read_created, read_table};
@@ -101,6 +102,28 @@ impl Database {
             shared.own = Own::default();
         }
         shared
+    }
+
+    /// Runs a task on the library's thread.
+    pub(crate) fn spawn(
+        &self,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) -> Option<AbortHandle> {
+        self.server.spawn(task)
+    }
+
+    /// A session that gets notifications.
+    pub(crate) async fn open_session(&self) -> Result<Session> {
+        Session::open(&self.server).await
+    }
+
+    /// Whether the library's own tables exist.
+    pub(crate) async fn has_own_tables(&self, session: &Session) -> Result<bool> {
+        let question = &self.control.exists;
+        let name = self.schema.name();
+        let asked = session.client().query_one(question, &[&name]).await;
+        let has = asked.and_then(|row| row.try_get(0));
+        has.map_err(|error| failed("look for commits", error))
     }
 
     /// The present generation of servers.

@@ -5,6 +5,7 @@ mod ddl;
 mod key;
 mod names;
 mod readable;
+mod relay;
 mod state;
 mod stored;
 
@@ -12,5 +13,6 @@ pub(crate) use control::Control;
 pub(crate) use ddl::{create_index, create_main};
 pub(crate) use key::{KEY_MAX, Range, StoredKey};
 pub(crate) use names::Schema;
+pub(crate) use relay::Relay;
 pub(crate) use state::State;
 pub(crate) use stored::{StoredIndex, StoredTable};

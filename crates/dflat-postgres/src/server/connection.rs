@@ -6,13 +6,13 @@ use std::sync::Arc;
 use dflat_engine::{Error, ErrorKind, Result};
 use futures_util::future::join;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, NoTls, Row, SimpleQueryMessage, Statement};
+use tokio_postgres::{Client, Row, Statement};
 
 use super::posted::Posted;
+use super::session::{Served, begin, connect};
 use super::wait::{in_order, send, wait};
 use super::{Server, random_number};
-use crate::failure::{failed, is_refused, not_connected, shut_down};
-use crate::lineage::Lineage;
+use crate::failure::shut_down;
 
 /// The parameters of a statement.
 pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -37,107 +37,46 @@ pub(crate) const FETCHES: [(usize, &str); 4] = [
     (4096, "FETCH 4096 FROM c"),
 ];
 
-/// Moves the bytes of a connection until it ends.
-async fn drive(connection: impl Future<Output = Answer<()>>) {
-    if let Err(error) = connection.await {
-        tracing::debug!(target: "dflat", %error, "a connection ended");
-    }
-}
-
 /// A connection, used by one thread at a time.
 pub(crate) struct Connection {
     client: Arc<Client>,
     statements: HashMap<String, Statement>,
     /// Statements whose answers were not waited for.
     posted: Posted,
-    is_replica: bool,
-    /// The generation of the server.
-    generation: u16,
+    served: Served,
     /// A random number, which is in the records of the commits that the connection makes.
     engine: i64,
 }
 
 impl Connection {
     /// Connects to the server.
-    pub(crate) fn open(server: &Server) -> Result<Self> {
+    pub(crate) fn open(server: &Arc<Server>) -> Result<Self> {
         let Some(runtime) = &server.runtime else {
             return Err(shut_down());
         };
-        let config = server.config.clone();
-        let handle = runtime.handle().clone();
-        let connector = server.connector()?;
-        let connected = runtime.spawn(async move {
-            match connector {
-                Some(connector) => {
-                    let (client, connection) = config.connect(connector).await?;
-                    handle.spawn(drive(connection));
-                    Ok(client)
-                }
-                None => {
-                    let (client, connection) = config.connect(NoTls).await?;
-                    handle.spawn(drive(connection));
-                    Ok(client)
-                }
-            }
+        let server = Arc::clone(server);
+        let opened = runtime.spawn(async move {
+            let client = connect(&server, None).await?;
+            let served = begin(&server, &client).await?;
+            Ok::<_, Error>((client, served))
         });
-        let client = wait(connected).map_err(|error| {
+        let opened = wait(opened).map_err(|error| {
             let message = "cannot connect to the server: the thread for it has ended";
             Error::with_source(ErrorKind::Io, message, error)
         })?;
-        let client = client.map_err(not_connected)?;
-        let mut connection = Self {
+        let (client, served) = opened?;
+        Ok(Self {
             client: Arc::new(client),
             statements: HashMap::new(),
             posted: Posted::default(),
-            is_replica: false,
-            generation: 0,
+            served,
             engine: random_number(),
-        };
-        let opened = connection.begin_session(&server.session);
-        let [is_replica, is_asynchronous] =
-            opened.map_err(|error| failed("connect to the server", error))?;
-        if is_replica && !server.may_be_replica {
-            let message = "cannot connect to the server: it is a replica, whose state may be older \
-                           than that of its primary; choose it with the option `replica`";
-            return Err(Error::new(ErrorKind::ReadOnly, message));
-        }
-        if is_asynchronous && server.durability.is_none() {
-            let message = "cannot connect to the server: its setting `synchronous_commit` is off, \
-                           so that a crash of the server may undo commits; choose the option \
-                           `durability` (`Full` turns the setting on for the connections of this \
-                           program, `Normal` leaves it off), or turn it on for the role, the \
-                           database or the server";
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
-        }
-        connection.is_replica = is_replica;
-        connection.generation = connection.find_generation(&server.lineage)?;
-        Ok(connection)
-    }
-
-    /// Finds out whether the server has the commits that were seen before.
-    fn find_generation(&mut self, lineage: &Lineage) -> Result<u16> {
-        loop {
-            let (asked, question) = lineage.question();
-            let has = match question {
-                None => true,
-                Some(question) => match self.posted.wait(self.client.simple_query(&question)) {
-                    Ok(rows) => rows
-                        .iter()
-                        .any(|row| matches!(row, SimpleQueryMessage::Row(_))),
-                    // Without the table, or the right to read it, nothing is known.
-                    Err(error) if is_refused(&error) => false,
-                    Err(error) => return Err(failed("connect to the server", error)),
-                },
-            };
-            if let Some(generation) = lineage.answer(asked, has) {
-                return Ok(generation);
-            }
-        }
+        })
     }
 
     /// The generation of the server.
     pub(crate) const fn generation(&self) -> u16 {
-        self.generation
+        self.served.generation
     }
 
     /// The number of the connection in change records.
@@ -145,20 +84,9 @@ impl Connection {
         self.engine
     }
 
-    /// Executes the settings of a session, and returns whether the server is a replica, and whether
-    /// commits may return before they are stored.
-    fn begin_session(&mut self, settings: &str) -> Answer<[bool; 2]> {
-        let messages = self.posted.wait(self.client.simple_query(settings))?;
-        let last = messages.iter().rev().find_map(|message| match message {
-            SimpleQueryMessage::Row(row) => Some([0, 1].map(|at| row.get(at) == Some("t"))),
-            _ => None,
-        });
-        Ok(last.unwrap_or_default())
-    }
-
     /// Whether the server was a replica when the connection was opened.
     pub(crate) const fn is_replica(&self) -> bool {
-        self.is_replica
+        self.served.is_replica
     }
 
     /// Whether the connection has ended.

@@ -4,6 +4,7 @@ mod address;
 mod connection;
 mod pool;
 mod posted;
+mod session;
 mod tls;
 mod wait;
 
@@ -14,12 +15,14 @@ use std::time::Duration;
 use dflat_engine::storage::Durability;
 use dflat_engine::{Error, ErrorKind, Result};
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::AbortHandle;
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub(crate) use address::split;
 pub(crate) use connection::{Connection, FETCHES, OwnedParam};
 pub(crate) use pool::{Pool, Pooled};
+pub(crate) use session::Session;
 
 use crate::lineage::Lineage;
 use crate::options::PostgresOptions;
@@ -78,6 +81,15 @@ impl Server {
             root_certificates: options.root_certificates.clone(),
             connector: OnceLock::new(),
         })
+    }
+
+    /// Runs a task on the library's thread.
+    pub(crate) fn spawn(
+        &self,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) -> Option<AbortHandle> {
+        let runtime = self.runtime.as_ref()?;
+        Some(runtime.spawn(task).abort_handle())
     }
 
     /// The servers that had the latest commit which was seen.
