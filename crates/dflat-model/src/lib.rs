@@ -10,6 +10,7 @@ mod coverage;
 mod descriptor;
 mod encoding;
 mod expression;
+mod extension;
 mod field;
 mod id;
 mod index;
