@@ -17,7 +17,10 @@ pub trait KeepHistory: fmt::Debug + Send + Sync + 'static {
     fn is_wanted(&self, table: &str) -> Option<bool>;
 
     /// Has the changes of the objects in a table kept from its next write on, or no longer kept.
-    fn want(&self, table: &str, versioned: bool);
+    fn want(&self, table: &Table, versioned: bool);
+
+    /// The tables whose changes the program [wants](Self::want) to be kept.
+    fn wanted(&self) -> Vec<Table>;
 
     /// The handle to an equal descriptor that this was called with before; `table` itself the first
     /// time. An engine remembers much about a handle, so a program should not make a new one for

@@ -106,7 +106,7 @@ pub(crate) fn make_tasks(path: &Path) {
 pub(crate) fn make_versioned(path: &Path) {
     let mut options = FileOptions::default();
     let keeper = Arc::new(Keeper::default());
-    keeper.want("work__task", true);
+    keeper.want(&table("Work.Task"), true);
     options.history(keeper);
     options.author(Some("ann".to_owned()));
     let workspace = Workspace::open(path, &options).unwrap();

@@ -29,7 +29,7 @@ pub fn forget(engine: &Engine, tables: &[Table], table: &Table) -> Result<()> {
         );
         return Err(Error::new(ErrorKind::NotFound, message));
     };
-    history.want(&stored.name, false);
+    history.want(stored, false);
     engine.ask_for_versioned();
     let options = PerformOptions { write_first: true };
     let handler = |transaction: &Rc<Transaction>| {
@@ -43,7 +43,7 @@ pub fn forget(engine: &Engine, tables: &[Table], table: &Table) -> Result<()> {
     engine
         .perform_here(tables.iter().cloned(), options, handler, |_| ())
         .inspect_err(|_| {
-            history.want(&stored.name, true);
+            history.want(stored, true);
             engine.ask_for_versioned();
         })
 }

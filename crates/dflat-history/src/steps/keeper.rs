@@ -1,7 +1,7 @@
 //! Appends steps to the file.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dflat_engine::Result;
 use dflat_engine::history::KeepHistory;
@@ -14,20 +14,31 @@ use super::strangers::take_notes;
 #[derive(Debug, Default)]
 pub struct Keeper {
     /// Whether a table is to be versioned, if the program said so.
-    wanted: Mutex<HashMap<String, bool>>,
+    wanted: Mutex<BTreeMap<String, (Table, bool)>>,
     /// The tables of the file.
     tables: Mutex<Vec<Table>>,
 }
 
+impl Keeper {
+    fn wishes(&self) -> MutexGuard<'_, BTreeMap<String, (Table, bool)>> {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl KeepHistory for Keeper {
     fn is_wanted(&self, table: &str) -> Option<bool> {
-        let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        wanted.get(table).copied()
+        self.wishes().get(table).map(|(_, versioned)| *versioned)
     }
 
-    fn want(&self, table: &str, versioned: bool) {
-        let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        wanted.insert(table.to_owned(), versioned);
+    fn want(&self, table: &Table, versioned: bool) {
+        let wish = (table.clone(), versioned);
+        self.wishes().insert(table.name.to_string(), wish);
+    }
+
+    fn wanted(&self) -> Vec<Table> {
+        let wishes = self.wishes();
+        let wanted = wishes.values().filter(|(_, versioned)| *versioned);
+        wanted.map(|(table, _)| table.clone()).collect()
     }
 
     fn same(&self, table: Table) -> Table {

@@ -76,7 +76,7 @@ pub(super) fn open(
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     };
     for table in versioned {
-        history.want(&table.name, true);
+        history.want(table, true);
     }
     untyped.engine().ask_for_versioned();
     Ok(Workspace::new(untyped))

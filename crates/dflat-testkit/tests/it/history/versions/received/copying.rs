@@ -31,7 +31,7 @@ pub(super) fn engine(path: &Path) -> Result<Engine> {
     let backend = SqliteBackend::open(path, SqliteOptions::default())?;
     let keeper = Keeper::default();
     for table in tables() {
-        keeper.want(&table.name, true);
+        keeper.want(&table, true);
     }
     let options = EngineOptions {
         history: Some(Arc::new(keeper)),
