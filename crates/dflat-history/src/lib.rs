@@ -17,6 +17,7 @@
 //! [branches] gives the tables the objects of a commit.
 //! [garbage] deletes what no branch needs. [received] has the changes of commits that another file
 //! has made.
+//! [Sync](sync) exchanges commits with other files.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -31,6 +32,7 @@ pub mod node;
 pub mod past;
 pub mod received;
 pub mod steps;
+pub mod sync;
 pub mod tree;
 
 /// The examples of the README are tests.

@@ -67,6 +67,14 @@ impl Graph {
         self.commits.keys().copied()
     }
 
+    /// Some commits, each after its parents.
+    pub(crate) fn in_order(&self, of: &BTreeSet<CommitId>) -> Vec<CommitId> {
+        let row = |id: &CommitId| self.commits.get(id).map_or(0, |node| node.row);
+        let mut ordered: Vec<CommitId> = of.iter().copied().collect();
+        ordered.sort_by_key(row);
+        ordered
+    }
+
     fn parents(&self, id: CommitId) -> &[CommitId] {
         self.commits.get(&id).map_or(&[], |node| &node.parents)
     }

@@ -137,7 +137,7 @@ pub(super) fn write<R>(
 ///
 /// # Errors
 /// [`ErrorKind::InvalidArgument`] if it is empty, too long or has control characters.
-pub(super) fn check_name(name: &str) -> Result<()> {
+pub(crate) fn check_name(name: &str) -> Result<()> {
     let why = match name {
         "" => "a name has at least one character",
         _ if name.len() > NAME_BYTES_MAX => "a name has at most 255 bytes",

@@ -14,7 +14,7 @@ use crate::commits::{self, CommitId, closed, head, load};
 ///
 /// # Errors
 /// Those of [`commit`](commits::commit).
-pub(super) fn start(engine: &Engine, tables: &[Table]) -> Result<Option<CommitId>> {
+pub(crate) fn start(engine: &Engine, tables: &[Table]) -> Result<Option<CommitId>> {
     let is_blank =
         !tables.is_empty() && engine.read_history(|snapshot| is_blank(snapshot, tables))?;
     match is_blank {

@@ -71,7 +71,7 @@ impl FileStore {
     }
 
     /// The bytes of the new chunks that are not written yet.
-    pub(super) fn new_bytes(&self) -> usize {
+    pub(crate) fn new_bytes(&self) -> usize {
         self.fresh().bytes
     }
 

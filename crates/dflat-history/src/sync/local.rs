@@ -1,0 +1,72 @@
+//! An exchange between two files of one process.
+
+use std::io::{self, PipeReader, PipeWriter, Read, Write, pipe};
+use std::panic::resume_unwind;
+use std::thread;
+
+use dflat_engine::{Error, ErrorKind, Result};
+
+use super::channel::Stream;
+use super::server::Server;
+
+/// One end of a connection within a process.
+struct End {
+    reader: PipeReader,
+    writer: PipeWriter,
+}
+
+impl Read for End {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(bytes)
+    }
+}
+
+impl Write for End {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+impl Server<'_> {
+    /// Answers the requests of `ask` on a thread of its own.
+    ///
+    /// # Errors
+    /// That of `ask`; or, if the server has failed first, that of the server.
+    pub fn serve_here<R>(&self, ask: impl FnOnce(&mut dyn Stream) -> Result<R>) -> Result<R> {
+        let ends = pipe().and_then(|there| Ok((there, pipe()?)));
+        let ((of_server, to_server), (of_client, to_client)) =
+            ends.map_err(|error| failed(&error))?;
+        let mut client = End {
+            reader: of_client,
+            writer: to_server,
+        };
+        let mut server = End {
+            reader: of_server,
+            writer: to_client,
+        };
+        thread::scope(|scope| {
+            let thread = thread::Builder::new().name("dflat-sync".to_owned());
+            let thread = thread.spawn_scoped(scope, move || {
+                // Dropping the end tells the client that no answer comes.
+                self.serve(&mut server)
+            });
+            let thread = thread.map_err(|error| failed(&error))?;
+            let asked = ask(&mut client);
+            drop(client);
+            let served = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+            match (asked, served) {
+                (Err(error), Err(served)) if error.kind() == ErrorKind::Io => Err(served),
+                (asked, _) => asked,
+            }
+        })
+    }
+}
+
+fn failed(error: &io::Error) -> Error {
+    let message = format!("cannot sync within the process: {error}");
+    Error::new(ErrorKind::Io, message)
+}

@@ -1,0 +1,27 @@
+//! Sends and receives commits over any connection.
+//!
+//! One side [asks](Remote), the other one [answers](Server). A commit travels with the changes from
+//! its first parent: the key of each changed object, and the object, whole or as a difference. The
+//! receiver verifies each object, computes the trees and compares their roots, so it takes nothing
+//! on trust but the names of the commits. The page `docs/sync-format.md` of the repository has the
+//! exact bytes.
+
+mod channel;
+mod client;
+mod descriptors;
+mod limits;
+mod local;
+mod message;
+mod named;
+mod negotiate;
+mod part;
+mod parts;
+mod payloads;
+mod receive;
+mod send;
+mod server;
+
+pub use channel::Stream;
+pub use client::{Pulled, Pushed, Remote};
+pub use limits::SyncLimits;
+pub use server::{Served, Server};

@@ -1,0 +1,450 @@
+//! Receives commits from a peer, which may be hostile.
+//!
+//! Each object is verified, its key is derived from it, and the tree of each type is computed. A
+//! commit is stored only if the trees have the roots that it says, and no branch refers to it
+//! before all commits of the exchange are stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use dflat_engine::engine::{Engine, PerformOptions};
+use dflat_engine::storage::WriteTransaction;
+use dflat_engine::transaction::Transaction;
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::Table;
+use dflat_model::record::ByteDifference;
+
+use super::channel::{Channel, too_much};
+use super::descriptors::Descriptors;
+use super::message::{Message, malformed};
+use super::named::Named;
+use super::part::{Item, Items, Sent};
+use super::parts::Parts;
+use super::payloads::LatestPayloads;
+use crate::chunk::{Address, ChunkStore};
+use crate::commits::{
+    Commit, CommitId, Content, FileStore, ensure_trees, has, load, put_incoming, store_commit,
+};
+use crate::compare::objects_at;
+use crate::node::KEY_BYTES_MAX;
+use crate::received::{delete_parts, put_part};
+use crate::steps::prepare;
+use crate::tree::{Edit, Root, Trees};
+
+/// The maximum number of parents of a commit.
+const PARENTS_MAX: usize = 16;
+
+/// The bytes of nodes and objects that are written in one transaction.
+const WRITE_BYTES: usize = 4 << 20;
+
+/// A remote and the branch of it whose commits are received.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source<'r> {
+    pub(super) remote: &'r str,
+    pub(super) branch: &'r str,
+}
+
+/// Receives commits.
+pub(super) struct Receiver<'r> {
+    engine: &'r Engine,
+    source: Source<'r>,
+    types: Descriptors,
+    store: Arc<FileStore>,
+    trees: Trees,
+    payloads: LatestPayloads,
+    /// The number of changes that were received, and the bytes of their objects.
+    pub(super) changes: u64,
+    bytes: u64,
+}
+
+/// A commit that is being received.
+struct Incoming {
+    commit: Commit,
+    parents: Vec<Commit>,
+    /// The roots with the changes so far.
+    roots: BTreeMap<String, Root>,
+    /// The table and the key of the latest change.
+    place: Option<(usize, Vec<u8>)>,
+    parts: Parts,
+    /// Whether parts are in the file already.
+    is_begun: bool,
+}
+
+/// A change whose object is not known yet.
+struct Change<'m> {
+    key: &'m [u8],
+    sent: Sent<'m>,
+}
+
+impl<'r> Receiver<'r> {
+    /// `tables` are the types that this side has versioned and allows.
+    pub(super) fn new(engine: &'r Engine, tables: &[Table], source: Source<'r>) -> Self {
+        let store = FileStore::new(engine);
+        Self {
+            engine,
+            source,
+            types: Descriptors::of(tables),
+            trees: Trees::new(Arc::clone(&store) as Arc<dyn ChunkStore>),
+            store,
+            payloads: LatestPayloads::default(),
+            changes: 0,
+            bytes: 0,
+        }
+    }
+
+    /// The types as this side has them from now on.
+    pub(super) fn tables(&self) -> &[Table] {
+        self.types.tables()
+    }
+
+    /// Receives these commits, in this order.
+    ///
+    /// # Errors
+    /// - [`ErrorKind::Corrupt`] if the peer sends wrong bytes.
+    /// - [`ErrorKind::InvalidArgument`] for a type that is not allowed, and beyond a limit.
+    /// - Otherwise the errors of the connection, of reading and of writing.
+    pub(super) fn receive(&mut self, channel: &mut Channel<'_>, ids: &[CommitId]) -> Result<()> {
+        let mut ids = ids.iter();
+        loop {
+            match channel.expect()? {
+                Message::Descriptor(bytes) => self.types.take(&bytes)?,
+                Message::Commit(bytes) => {
+                    let Some(id) = ids.next() else {
+                        return Err(malformed("a commit that was not wanted"));
+                    };
+                    self.commit(channel, *id, &bytes)?;
+                }
+                Message::Done if ids.len() == 0 => return Ok(()),
+                _ => return Err(malformed("another message than a commit")),
+            }
+        }
+    }
+
+    fn commit(&mut self, channel: &mut Channel<'_>, id: CommitId, bytes: &[u8]) -> Result<()> {
+        let mut incoming = self.begin(id, bytes)?;
+        let received = self.changes(channel, &mut incoming);
+        if received.is_err() && incoming.is_begun {
+            // The error of the exchange is the one to report.
+            let _ = self.write(|writer| delete_parts(writer, id));
+        }
+        received
+    }
+
+    /// Checks a commit by itself.
+    fn begin(&self, id: CommitId, bytes: &[u8]) -> Result<Incoming> {
+        let commit = Commit::from_wire(bytes)?;
+        if commit.id != id {
+            return Err(malformed("a commit has another id than was offered"));
+        }
+        if commit.parents.len() > PARENTS_MAX {
+            return Err(too_much(&format!(
+                "a commit with {} parents",
+                commit.parents.len()
+            )));
+        }
+        let parents = self.engine.read_history(|snapshot| {
+            if has(snapshot, &commit.parents)?.contains(&false) {
+                return Err(malformed(&format!("commit {id} comes before its parents")));
+            }
+            let parents = commit.parents.iter().map(|parent| load(snapshot, *parent));
+            parents.collect::<Result<Vec<Commit>>>()
+        })?;
+        for of in &commit.tables {
+            self.types.table(&of.name)?;
+        }
+        for parent in &parents {
+            ensure_trees(self.engine, self.types.tables(), parent.id)?;
+            let lost = parent.tables.iter().find(|of| {
+                of.root != Root::EMPTY
+                    && self.types.table(&of.name).is_ok()
+                    && !commit.tables.iter().any(|other| other.name == of.name)
+            });
+            if let Some(of) = lost {
+                let message = format!(
+                    "cannot sync commit {id}: it has no objects of {}, whose history was forgotten \
+                     on the other side; forget it on this side, too",
+                    of.name
+                );
+                return Err(Error::new(ErrorKind::InvalidArgument, message));
+            }
+        }
+        let first = parents.first();
+        let roots = commit.tables.iter().map(|of| {
+            let root = first.map_or(Root::EMPTY, |parent| parent.root(&of.name));
+            (of.name.clone(), root)
+        });
+        Ok(Incoming {
+            roots: roots.collect(),
+            commit,
+            parents,
+            place: None,
+            parts: Parts::default(),
+            is_begun: false,
+        })
+    }
+
+    fn changes(&mut self, channel: &mut Channel<'_>, incoming: &mut Incoming) -> Result<()> {
+        loop {
+            let Message::Changes { is_last, bytes } = channel.expect()? else {
+                return Err(malformed("another message than the changes of a commit"));
+            };
+            self.part(channel, incoming, &bytes)?;
+            if is_last {
+                return self.end(incoming);
+            }
+            if incoming.parts.bytes() + self.store.new_bytes() >= WRITE_BYTES {
+                let id = incoming.commit.id;
+                let parts = incoming.parts.take(false);
+                incoming.is_begun = true;
+                self.write(|writer| {
+                    for (number, part) in &parts {
+                        put_part(writer, id, *number, part)?;
+                    }
+                    self.store.write(writer)
+                })?;
+            }
+        }
+    }
+
+    /// Takes a part of the changes: those of one table after those of another.
+    fn part(&mut self, channel: &Channel<'_>, incoming: &mut Incoming, bytes: &[u8]) -> Result<()> {
+        let mut number = None;
+        let mut changes = Vec::new();
+        for item in Items(bytes) {
+            match item? {
+                Item::Table(next) => {
+                    self.table(channel, incoming, (number, &changes))?;
+                    changes.clear();
+                    number = Some(next);
+                }
+                Item::Change(key, sent) => {
+                    let Some(number) = number else {
+                        return Err(malformed("a change without its type"));
+                    };
+                    check_order(incoming, number, key)?;
+                    self.changes += 1;
+                    if self.changes > channel.limits.changes {
+                        let what = format!("more than {} changes", channel.limits.changes);
+                        return Err(too_much(&what));
+                    }
+                    changes.push(Change { key, sent });
+                }
+            }
+        }
+        self.table(channel, incoming, (number, &changes))
+    }
+
+    /// Takes changes of one table.
+    fn table(
+        &mut self,
+        channel: &Channel<'_>,
+        incoming: &mut Incoming,
+        (number, changes): (Option<usize>, &[Change<'_>]),
+    ) -> Result<()> {
+        let Some(number) = number else {
+            return Ok(());
+        };
+        let Some(of) = incoming.commit.tables.get(number) else {
+            return Err(malformed("a change of a type that the commit lacks"));
+        };
+        let name = of.name.clone();
+        let table = self.types.table(&name)?.clone();
+        self.fetch(incoming, &table, changes)?;
+        let mut edits = Vec::with_capacity(changes.len());
+        for change in changes {
+            let payload = self.payload(incoming, &table, change)?;
+            if let Some(payload) = &payload {
+                self.check(channel, &table, change.key, payload)?;
+                self.bytes += payload.len() as u64;
+                if self.bytes > channel.limits.bytes {
+                    let what = format!("objects of more than {} bytes", channel.limits.bytes);
+                    return Err(too_much(&what));
+                }
+            }
+            let hash = payload.as_deref().map(Address::of);
+            if let (Some(hash), Some(payload)) = (hash, &payload) {
+                self.payloads.put(hash, payload);
+            }
+            incoming.parts.push(&name, change.key, payload.as_deref());
+            edits.push(Edit {
+                key: change.key.into(),
+                payload: hash,
+            });
+        }
+        let root = incoming.roots.entry(name).or_insert(Root::EMPTY);
+        *root = self.trees.apply(root, edits)?;
+        Ok(())
+    }
+
+    /// The hash that a change refers to, and the commit that has the object.
+    fn referred<'i>(
+        &self,
+        incoming: &'i Incoming,
+        table: &Table,
+        change: &Change<'_>,
+    ) -> Result<Option<(&'i Commit, Address)>> {
+        let number = match change.sent {
+            Sent::Deleted | Sent::Whole(_) => return Ok(None),
+            Sent::Difference(_) => 0,
+            Sent::OfParent(number) => number,
+        };
+        let missing = || malformed("a change refers to an object that its parent lacks");
+        let parent = incoming.parents.get(number).ok_or_else(missing)?;
+        let hash = self.trees.get(&parent.root(&table.name), change.key)?;
+        Ok(Some((parent, hash.ok_or_else(missing)?)))
+    }
+
+    /// Reads the objects that changes refer to and that are not known yet.
+    fn fetch(&mut self, incoming: &Incoming, table: &Table, changes: &[Change<'_>]) -> Result<()> {
+        let mut wanted: BTreeMap<CommitId, BTreeSet<Vec<u8>>> = BTreeMap::new();
+        let mut hashes: BTreeMap<(CommitId, &[u8]), Address> = BTreeMap::new();
+        for change in changes {
+            if let Some((parent, hash)) = self.referred(incoming, table, change)?
+                && self.payloads.get(&hash).is_none()
+            {
+                let keys = wanted.entry(parent.id).or_default();
+                keys.insert(change.key.to_vec());
+                hashes.insert((parent.id, change.key), hash);
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let wanted: Vec<_> = wanted.into_iter().collect();
+        let states = self
+            .engine
+            .read_history(|snapshot| objects_at(snapshot, table, &wanted))?;
+        let named = Named::of(table);
+        for ((commit, _), states) in wanted.iter().zip(states) {
+            for (key, (_, payload)) in &states {
+                if let Some(hash) = hashes.get(&(*commit, key.as_slice())) {
+                    let bytes = named.bytes(Some(payload), *hash)?;
+                    self.payloads.put(*hash, &bytes);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The object after a change; `None` after a deletion.
+    fn payload(
+        &self,
+        incoming: &Incoming,
+        table: &Table,
+        change: &Change<'_>,
+    ) -> Result<Option<Vec<u8>>> {
+        let base = match self.referred(incoming, table, change)? {
+            Some((parent, hash)) => Some(self.object(parent, table, (change.key, hash))?),
+            None => None,
+        };
+        let base = base.unwrap_or_default();
+        Ok(match change.sent {
+            Sent::Deleted => None,
+            Sent::Whole(payload) => Some(payload.to_vec()),
+            Sent::OfParent(_) => Some(base),
+            Sent::Difference(difference) => {
+                let difference = ByteDifference::decode(difference);
+                let payload = difference.and_then(|difference| difference.apply(&base));
+                let payload = payload.map_err(|error| malformed(&format!("{error}")))?;
+                Some(payload)
+            }
+        })
+    }
+
+    /// An object of a parent. It is read again if too many others were read after it.
+    fn object(
+        &self,
+        parent: &Commit,
+        table: &Table,
+        (key, hash): (&[u8], Address),
+    ) -> Result<Vec<u8>> {
+        if let Some(payload) = self.payloads.get(&hash) {
+            return Ok(payload.to_vec());
+        }
+        let wanted = [(parent.id, BTreeSet::from([key.to_vec()]))];
+        let states = self
+            .engine
+            .read_history(|snapshot| objects_at(snapshot, table, &wanted))?;
+        let found = states.first().and_then(|states| states.get(key));
+        let found = found.map(|(_, payload)| payload.as_slice());
+        Named::of(table).bytes(found, hash)
+    }
+
+    /// Checks an object.
+    fn check(
+        &self,
+        channel: &Channel<'_>,
+        table: &Table,
+        key: &[u8],
+        payload: &[u8],
+    ) -> Result<()> {
+        if payload.len() > channel.limits.object_bytes {
+            return Err(too_much(&format!("an object of {} bytes", payload.len())));
+        }
+        self.types.verify(table, payload)?;
+        if Content::of(table).key(payload).as_deref() != Some(key) || key.len() > KEY_BYTES_MAX {
+            let why = format!("an object of {} has another key", table.type_name);
+            return Err(malformed(&why));
+        }
+        Ok(())
+    }
+
+    /// Checks the roots, and stores the commit.
+    fn end(&mut self, incoming: &mut Incoming) -> Result<()> {
+        let commit = &incoming.commit;
+        for of in &commit.tables {
+            let root = incoming.roots.get(&of.name).copied();
+            if root != Some(of.root) || self.trees.len(&of.root)? != of.objects {
+                let why = format!("the objects of {} in commit {}", of.name, commit.id);
+                return Err(malformed(&why));
+            }
+        }
+        let parts = incoming.parts.take(true);
+        let Source { remote, branch } = self.source;
+        self.write(|writer| {
+            for (number, part) in &parts {
+                put_part(writer, commit.id, *number, part)?;
+            }
+            self.store.write(writer)?;
+            store_commit(writer, commit)?;
+            put_incoming(writer, (remote, branch), commit.id)
+        })
+    }
+
+    fn write(&self, write: impl FnOnce(&mut dyn WriteTransaction) -> Result<()>) -> Result<()> {
+        write_history(self.engine, self.types.tables(), write)
+    }
+}
+
+/// Writes to the history.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`] if no type is versioned; otherwise those of
+/// [`Engine::perform_here`].
+pub(super) fn write_history<R>(
+    engine: &Engine,
+    tables: &[Table],
+    write: impl FnOnce(&mut dyn WriteTransaction) -> Result<R>,
+) -> Result<R> {
+    let Some(first) = tables.first() else {
+        let message = "cannot sync: no type is versioned";
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    };
+    let options = PerformOptions { write_first: true };
+    let handler = |transaction: &Rc<Transaction>| {
+        prepare(transaction, tables)?;
+        transaction.write_history(first, write)
+    };
+    engine.perform_here(tables.iter().cloned(), options, handler, |_| ())
+}
+
+/// Checks that the tables and keys of a commit's changes ascend.
+fn check_order(incoming: &mut Incoming, number: usize, key: &[u8]) -> Result<()> {
+    let place = Some((number, key.to_vec()));
+    if incoming.place >= place {
+        return Err(malformed("the changes of a commit are not in their order"));
+    }
+    incoming.place = place;
+    Ok(())
+}
