@@ -26,6 +26,7 @@ pub mod packed;
 pub mod random;
 pub mod seeds;
 pub mod watcher;
+pub mod wire;
 pub mod workload;
 
 /// The versions of the type of `schemas/evolution`, one table for all.

@@ -6,8 +6,8 @@
 //! - [`payload`] damages the bytes of objects.
 //! - [`mod@file`] damages the bytes of files.
 //! - [`pack`] damages the bytes of packs and of layers.
-//! - [`record`] damages records of changes.
-//! - [`foreign_log`] puts the log of another file beside a file.
+//! - [`foreign`] damages records and messages of others, and puts the log of another file beside a
+//!   file.
 //! - [`repair`] damages files, and repairs or salvages them.
 //! - [`tables`] changes the tables of files by SQL.
 //! - [`schema`] damages the text of schemas.
@@ -21,11 +21,10 @@
 
 pub mod condition;
 pub mod file;
-pub mod foreign_log;
+pub mod foreign;
 pub mod pack;
 pub mod payload;
 pub mod predicate;
-pub mod record;
 pub mod repair;
 pub mod schema;
 pub mod shape;

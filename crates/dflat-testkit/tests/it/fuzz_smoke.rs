@@ -2,9 +2,9 @@
 //! coverage-guided fuzzers found.
 
 use dflat_testkit::archive;
+use dflat_testkit::fuzz::foreign::{log, record, sync};
 use dflat_testkit::fuzz::{
-    condition, file, foreign_log, pack, payload, predicate, record, repair, run, schema, shape,
-    tables, twin,
+    condition, file, pack, payload, predicate, repair, run, schema, shape, tables, twin,
 };
 
 #[test]
@@ -38,6 +38,11 @@ fn damaged_records_of_changes_are_refused_or_read() {
     run("record", 200, record::run_seed);
 }
 
+#[test]
+fn damaged_exchanges_are_refused_or_give_whole_commits() {
+    run("sync", 40, sync::run_seed);
+}
+
 // Promise: durability#D58
 #[test]
 fn damaged_files_give_values_or_errors() {
@@ -53,7 +58,7 @@ fn tables_changed_by_sql_give_values_or_errors() {
 // Promise: durability#D59
 #[test]
 fn log_of_another_file_gives_the_rows_that_sqlite_reads_or_errors() {
-    run("foreign-log", 40, foreign_log::run_seed);
+    run("foreign-log", 40, log::run_seed);
 }
 
 // Promise: durability#D60, durability#D70, storage-format#S13

@@ -11,5 +11,6 @@ mod past;
 mod random_programs;
 mod steps;
 mod strangers;
+mod sync;
 mod undo;
 mod versions;

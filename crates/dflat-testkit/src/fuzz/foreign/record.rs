@@ -7,7 +7,7 @@ use dflat_model::record::{
 };
 use dflat_model::{RowId, ValueRef};
 
-use super::mutate;
+use crate::fuzz::mutate;
 use crate::random::Random;
 
 /// How many records a seed damages.

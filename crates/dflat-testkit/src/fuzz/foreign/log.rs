@@ -11,9 +11,9 @@ use std::sync::OnceLock;
 use dflat::{Object, Workspace};
 use rusqlite::Connection;
 
-use super::file::{File, files, use_file};
-use super::{mutate, question};
 use crate::fixture::bounded;
+use crate::fuzz::file::{File, files, use_file};
+use crate::fuzz::{mutate, question};
 use crate::random::Random;
 use crate::schema::{Sample, SampleChangeRequest, SampleData};
 

@@ -1,0 +1,85 @@
+//! The device fails while commits are received: a commit is there whole, or not at all.
+
+use std::path::Path;
+
+use dflat::{Durability, Result, Workspace};
+use dflat_testkit::fault::{self, Action, Device, Failure, Operation, Outcome};
+
+use super::super::files::{file, open, open_durable};
+use super::exchange::{items, store};
+
+/// A file with three commits.
+fn source() -> (tempfile::TempDir, Workspace) {
+    let (directory, path) = file();
+    let workspace = open(&path);
+    for round in 0..3 {
+        store(&workspace, 0..30, &format!("round {round}"));
+        workspace.history().commit("round").unwrap();
+    }
+    (directory, workspace)
+}
+
+/// Pulls and merges. Returns whether both were acknowledged.
+fn work(path: &Path, there: &Workspace) -> Result<bool> {
+    let here = open_durable(path)?;
+    let history = here.history();
+    let pulled = history.remote("there").pull_from(there, "main");
+    let merged = pulled.and_then(|_| history.merge("there/main").map(drop));
+    let _ = here.shutdown();
+    Ok(merged.is_ok())
+}
+
+/// Checks that the file has no part of a pull that was not acknowledged, and that another pull
+/// completes it.
+fn check(path: &Path, there: &Workspace, is_done: bool) -> Outcome {
+    let text = |error: dflat::Error| error.to_string();
+    let here = open_durable(path).map_err(text)?;
+    let history = here.history();
+    let tip = there.history().head().map_err(text)?;
+    let tracked = history.remote_branches().map_err(text)?;
+    if is_done && (history.head().map_err(text)? != tip || items(&here) != items(there)) {
+        return Err("the merge is lost".to_owned());
+    }
+    for branch in tracked {
+        let at = here.at(branch.commit).map_err(text)?;
+        if Some(branch.commit) != tip || items(&at) != items(there) {
+            return Err(format!("{branch:?} is not the branch of the remote"));
+        }
+    }
+    let again = history.remote("there").pull_from(there, "main");
+    again.map_err(text)?;
+    history.merge("there/main").map_err(text)?;
+    match items(&here) == items(there) {
+        true => Ok(()),
+        false => Err("the objects are not those of the remote".to_owned()),
+    }
+}
+
+fn workload(device: &Device) -> Outcome {
+    let (_directory, there) = source();
+    let done = work(&device.path(), &there);
+    device.heal();
+    check(&device.path(), &there, done.unwrap_or(false))
+}
+
+// Promise: sync-format#Y13
+#[test]
+fn failed_write_or_sync_leaves_no_part_of_a_pull() {
+    let operations = [Operation::Write, Operation::Flush];
+    let failures = [Action::Fail(Failure::Io), Action::Fail(Failure::NoSpace)];
+    fault::each_sampled(&operations, &failures, 24, workload);
+}
+
+// Promise: sync-format#Y13
+#[test]
+fn loss_of_power_leaves_no_part_of_a_pull() {
+    let (_directory, there) = source();
+    let device = Device::new(Durability::Full);
+    device.record();
+    work(&device.path(), &there).unwrap();
+    let recording = device.take_recording();
+    let outcome = fault::cut_power_briefly("pull", &recording, |image| {
+        check(&image.path, &there, false)
+    });
+    assert_eq!(outcome, Ok(()));
+}

@@ -1,0 +1,8 @@
+//! Exchanges of commits between files.
+
+mod devices;
+mod exchange;
+mod faults;
+mod hostile;
+mod pushes;
+mod schemas;
