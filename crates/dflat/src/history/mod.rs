@@ -17,6 +17,7 @@ mod log;
 mod merge;
 mod past;
 mod strangers;
+mod sync;
 mod undo;
 
 use std::fmt;
@@ -31,6 +32,7 @@ use dflat_history::steps::{Author, Scope, blame, forget};
 pub use dflat_history::steps::{
     Blame, BlameChange, Conflict, Note, Step, StepId, TableStep, Undone,
 };
+pub use dflat_history::sync::{Pulled, Pushed, Served, SyncLimits};
 pub use dflat_history::tree::Root;
 
 use crate::{Object, Result, Table, Workspace};
@@ -38,6 +40,7 @@ pub use commits::Commits;
 pub use diff::{Change, Diff};
 pub use log::Log;
 pub use merge::{MergeConflict, Merged, PendingMerge, Side};
+pub use sync::{Remote, Server};
 
 impl Workspace {
     /// The history of the versioned types. Without any, it is empty.

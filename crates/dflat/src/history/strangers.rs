@@ -28,3 +28,21 @@ pub(super) fn notice_to_read(workspace: &Workspace) -> Result<()> {
         noticed => noticed,
     }
 }
+
+/// The versioned types as the file describes them, and those that are versioned from their first
+/// write on.
+pub(super) fn to_sync(workspace: &Workspace) -> Result<Vec<Table>> {
+    let mut tables = versioned(workspace)?;
+    let wanted = workspace.engine().history().map(|history| history.wanted());
+    for table in wanted.into_iter().flatten() {
+        if !tables.iter().any(|known| known.is_stored_as(&table)) {
+            tables.push(table);
+        }
+    }
+    Ok(tables)
+}
+
+/// Makes steps of the changes of other programs, before a commit.
+pub(super) fn notice_to_write(workspace: &Workspace) -> Result<()> {
+    notice(workspace.engine(), &versioned(workspace)?)
+}

@@ -1,15 +1,11 @@
 //! The code of `docs/history.md` runs.
 
+use std::io::{self, Read, Write};
 use std::path::Path;
-use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-use dflat::history::{Change, KeepTrees, Merged};
+use dflat::history::{Change, KeepTrees, Merged, Served};
 use dflat::{ErrorKind, Object, Result, Workspace};
-use dflat_engine::engine::PerformOptions;
-use dflat_engine::transaction::Transaction;
-use dflat_history::commits::put_remote;
-use dflat_workspace::FileOptions;
 
 use crate::guide_page::check_blocks;
 use crate::post::{Post, PostChangeRequest, PostData};
@@ -161,22 +157,26 @@ fn example_of_a_merge_runs() -> Result<()> {
 }
 
 #[test]
-fn example_of_branches_of_other_files_runs() -> Result<()> {
+fn examples_of_sync_and_of_branches_of_other_files_run() -> Result<()> {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("posts.db");
-    let workspace = open(&path)?;
-    put(&workspace, 1)?;
-    let first = workspace.history().commit("first")?;
-    // As a pull of a file that has the same commit.
-    let shared = dflat_workspace::Workspace::open(&path, &FileOptions::default())?;
-    let options = PerformOptions { write_first: true };
-    let note = |transaction: &Rc<Transaction>| {
-        transaction.write_history(&Post::TABLE, |writer| {
-            put_remote(writer, ("laptop", "main"), first)
-        })
-    };
-    let engine = shared.engine();
-    engine.perform_here([Post::TABLE], options, note, |_| ())?;
+    let there = open(&directory.path().join("laptop.db"))?;
+    put(&there, 1)?;
+    let first = there.history().commit("first")?;
+    let (mut stream, mut other) = connection();
+    let there = &there;
+    let workspace = open(&directory.path().join("posts.db"))?;
+    std::thread::scope(|scope| {
+        scope.spawn(move || serve(there, &mut other).unwrap());
+        let history = workspace.history();
+        let laptop = history.remote("laptop");
+        let pulled = laptop.pull(&mut stream, "main")?;
+        println!("{} commits in {} bytes", pulled.commits, pulled.bytes);
+        history.merge("laptop/main")?;
+        laptop.push(&mut stream, "main")?;
+        drop(stream);
+        Result::<()>::Ok(())
+    })?;
+    assert_eq!(workspace.get::<Post>("a")?.unwrap().priority(), 1);
 
     let history = workspace.history();
     for branch in history.remote_branches()? {
@@ -192,7 +192,36 @@ fn example_of_branches_of_other_files_runs() -> Result<()> {
     Ok(())
 }
 
+fn serve(workspace: &Workspace, stream: &mut (impl Read + Write)) -> Result<Served> {
+    let served = workspace.history().server().accept_pushes().serve(stream)?;
+    Ok(served)
+}
+
+/// One end of a connection.
+struct End(io::PipeReader, io::PipeWriter);
+
+fn connection() -> (End, End) {
+    let ((one, to_one), (other, to_other)) = (io::pipe().unwrap(), io::pipe().unwrap());
+    (End(one, to_other), End(other, to_one))
+}
+
+impl Read for End {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+impl Write for End {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.1.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.1.flush()
+    }
+}
+
 #[test]
 fn every_block_of_the_page_is_in_this_file() {
-    check_blocks(PAGE, include_str!("history_page.rs"), 12);
+    check_blocks(PAGE, include_str!("history_page.rs"), 14);
 }
