@@ -63,6 +63,8 @@ fn once(command: &Command, session: &Session) -> Outcome {
         Command::Commit(arguments) => steps::commit(arguments, session),
         Command::Branch(arguments) => steps::branch(arguments, session),
         Command::Merge(arguments) => steps::merge(arguments, session),
+        Command::Sync(arguments) => steps::sync(arguments, session),
+        Command::Serve(arguments) => steps::serve(arguments),
         Command::Backup(arguments) => upkeep::backup(arguments, session),
         Command::Compact(arguments) => upkeep::compact(arguments, session),
         Command::Check(arguments) => upkeep::check(arguments, session),

@@ -28,8 +28,8 @@ pub(crate) use see::{
 
 pub(crate) use shell::ShellArguments;
 pub(crate) use steps::{
-    BranchArguments, CommitArguments, Keep, LogArguments, MergeArguments, ShowArguments,
-    UndoArguments,
+    BranchArguments, CommitArguments, Keep, LogArguments, MergeArguments, ServeArguments,
+    ShowArguments, SyncArguments, UndoArguments,
 };
 pub(crate) use transfer::{
     CopyArguments, DiffArguments, ExportArguments, ImportArguments, MoveFormat, OnConflict,
@@ -88,6 +88,8 @@ pub(crate) enum Command {
     Commit(CommitArguments),
     Branch(BranchArguments),
     Merge(MergeArguments),
+    Sync(SyncArguments),
+    Serve(ServeArguments),
     Backup(BackupArguments),
     Compact(CompactArguments),
     Check(CheckArguments),

@@ -1,5 +1,7 @@
 //! The arguments of commands on the history of a file.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 use super::{FileArguments, FormatArguments, WriteArguments};
@@ -34,6 +36,18 @@ const MERGE_EXAMPLES: &str = "\
 Examples:
   dflat merge tasks.db draft
   dflat merge tasks.db draft --keep theirs
+";
+
+const SYNC_EXAMPLES: &str = "\
+Examples:
+  dflat sync tasks.db /mnt/stick/tasks.db
+  dflat sync tasks.db --through 'ssh host dflat serve tasks.db --accept-pushes'
+";
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  dflat serve tasks.db
+  dflat serve tasks.db --accept-pushes
 ";
 
 const UNDO_EXAMPLES: &str = "\
@@ -146,6 +160,69 @@ pub(crate) struct MergeArguments {
     pub(crate) keep: Option<Keep>,
     #[command(flatten)]
     pub(crate) write: WriteArguments,
+}
+
+/// Writes: exchanges the commits of a branch with another file, and merges them.
+///
+/// Receives the commits that the other file has, merges them into the current branch, and sends the
+/// result. Both files then have one last commit. If both have changed the same fields of an object
+/// to different values, nothing is merged or sent: the objects are printed, and the exit code is 1.
+/// A file without types gets those that the other one has versioned.
+#[derive(Debug, Args)]
+#[command(before_help = SYNC_EXAMPLES)]
+pub(crate) struct SyncArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    /// The other file.
+    #[arg(value_name = "OTHER", required_unless_present = "through")]
+    pub(crate) other: Option<PathBuf>,
+    /// Runs this command in the place of the other file, and talks to `dflat serve` through it.
+    #[arg(long, value_name = "COMMAND", conflicts_with = "other")]
+    pub(crate) through: Option<String>,
+    /// The name under which the branches of the other file are kept. Without it, that of the file
+    /// without its extension, or `peer`.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Receives and merges, and sends nothing.
+    #[arg(long, conflicts_with = "push")]
+    pub(crate) pull: bool,
+    /// Sends, and receives nothing. Refused if the other file has commits that this one lacks.
+    #[arg(long)]
+    pub(crate) push: bool,
+    /// Keeps the objects of one side where both are in conflict.
+    #[arg(long, value_enum, value_name = "SIDE")]
+    pub(crate) keep: Option<Keep>,
+    #[command(flatten)]
+    pub(crate) write: WriteArguments,
+}
+
+impl SyncArguments {
+    /// The name under which the branches of the other file are kept.
+    pub(crate) fn remote_name(&self) -> String {
+        let stem = self.other.as_ref().and_then(|path| path.file_stem());
+        let stem = stem.map(|stem| stem.to_string_lossy().into_owned());
+        self.name
+            .clone()
+            .or(stem)
+            .unwrap_or_else(|| "peer".to_owned())
+    }
+}
+
+/// Writes: answers `dflat sync --through` on standard input and output.
+///
+/// Whoever can run the command can read the versioned types of the file; with `--accept-pushes`,
+/// also change them.
+#[derive(Debug, Args)]
+#[command(before_help = SERVE_EXAMPLES)]
+pub(crate) struct ServeArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    /// Takes pushes. Without it, they are refused.
+    #[arg(long)]
+    pub(crate) accept_pushes: bool,
+    /// Works on a temporary copy of the file, so that pushes change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// Writes: undoes the latest change that is not undone, or a step.

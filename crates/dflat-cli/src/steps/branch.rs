@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use dflat_history::branches::{checkout, create, delete};
-use dflat_history::commits::{branches, head};
+use dflat_history::commits::{branches, head, remotes};
 use dflat_history::steps::notice;
 
 use super::version::shown;
@@ -49,7 +49,12 @@ fn list(arguments: &BranchArguments, session: &Session) -> Outcome {
     let columns = columns.map(|name| (name.to_owned(), Alignment::Left));
     let format = arguments.write.format.get();
     let mut writer = RecordWriter::new(format, &mut out, columns.to_vec())?;
-    for branch in engine.read_history(branches)? {
+    let all = engine.read_history(|snapshot| {
+        let mut all = branches(snapshot)?;
+        all.extend(remotes(snapshot)?);
+        Ok(all)
+    })?;
+    for branch in all {
         let is_current = branch.name == current;
         writer.row(&[
             Cell::Text(branch.name),

@@ -2,14 +2,16 @@
 
 use std::io::Write;
 
+use dflat_engine::engine::Engine;
 use dflat_history::branches::{Merge, Merged, ObjectConflict};
 use dflat_history::steps::notice;
+use dflat_model::Table;
 
 use super::version::shown;
 use super::versioned;
-use crate::arguments::{Keep, MergeArguments};
+use crate::arguments::{Format, Keep, MergeArguments};
 use crate::display::Alignment;
-use crate::failure::{Found, Outcome, note};
+use crate::failure::{Failure, Found, Outcome, note};
 use crate::file::OpenFile;
 use crate::record::{Cell, RecordWriter, report};
 use crate::session::Session;
@@ -20,23 +22,12 @@ pub(crate) fn merge(arguments: &MergeArguments, session: &Session) -> Outcome {
     let tables = versioned(&file)?;
     let engine = file.workspace.engine();
     notice(engine, &tables)?;
-    let mut merge = Merge::of(&arguments.branch);
-    let mut merged = merge.perform(engine, &tables)?;
-    if let (Merged::Conflicts(conflicts), Some(keep)) = (&merged, arguments.keep) {
-        for conflict in conflicts {
-            let payload = match keep {
-                Keep::Ours => conflict.ours.clone(),
-                Keep::Theirs => conflict.theirs.clone(),
-            };
-            merge.decide(conflict, payload);
-        }
-        merged = merge.perform(engine, &tables)?;
-    }
+    let merged = merge_keeping(engine, &tables, (&arguments.branch, arguments.keep))?;
     file.close()?;
     let write = &arguments.write;
     let (commit, changed) = match merged {
         Merged::Conflicts(conflicts) => {
-            print(arguments, session, &conflicts)?;
+            print(write.format.get(), session, &conflicts)?;
             return Ok(Found::No);
         }
         Merged::Forward { commit, changed } | Merged::Commit { commit, changed } => {
@@ -50,15 +41,36 @@ pub(crate) fn merge(arguments: &MergeArguments, session: &Session) -> Outcome {
     Ok(Found::Yes)
 }
 
-fn print(
-    arguments: &MergeArguments,
+/// Merges a branch. `keep` decides about objects in conflict.
+pub(super) fn merge_keeping(
+    engine: &Engine,
+    tables: &[Table],
+    (branch, keep): (&str, Option<Keep>),
+) -> Result<Merged, Failure> {
+    let mut merge = Merge::of(branch);
+    let merged = merge.perform(engine, tables)?;
+    let (Merged::Conflicts(conflicts), Some(keep)) = (&merged, keep) else {
+        return Ok(merged);
+    };
+    for conflict in conflicts {
+        let payload = match keep {
+            Keep::Ours => conflict.ours.clone(),
+            Keep::Theirs => conflict.theirs.clone(),
+        };
+        merge.decide(conflict, payload);
+    }
+    Ok(merge.perform(engine, tables)?)
+}
+
+/// Prints objects in conflict.
+pub(super) fn print(
+    format: Format,
     session: &Session,
     conflicts: &[ObjectConflict],
-) -> Result<(), crate::failure::Failure> {
+) -> Result<(), Failure> {
     let mut out = session.out();
     let columns = ["type", "key", "conflict", "fields"];
     let columns = columns.map(|name| (name.to_owned(), Alignment::Left));
-    let format = arguments.write.format.get();
     let mut writer = RecordWriter::new(format, &mut out, columns.to_vec())?;
     for conflict in conflicts {
         let key: Vec<String> = conflict.key.iter().map(ToString::to_string).collect();

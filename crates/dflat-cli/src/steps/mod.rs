@@ -5,7 +5,9 @@ mod commit;
 mod diff;
 mod log;
 mod merge;
+mod serve;
 mod show;
+mod sync;
 mod undo;
 mod version;
 
@@ -14,7 +16,9 @@ pub(crate) use commit::commit;
 pub(crate) use diff::diff;
 pub(crate) use log::log;
 pub(crate) use merge::merge;
+pub(crate) use serve::serve;
 pub(crate) use show::show;
+pub(crate) use sync::sync;
 pub(crate) use undo::undo;
 
 use dflat_model::Table;

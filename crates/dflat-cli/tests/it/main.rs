@@ -22,6 +22,7 @@ mod servers;
 #[cfg(target_os = "linux")]
 mod shell;
 #[cfg(target_os = "linux")]
+mod syncing;
 mod terminal;
 mod transcripts;
 mod watching;

@@ -7,7 +7,7 @@ use expect_test::expect_file;
 use crate::fixture::{printed, repository};
 use crate::transcripts::replayed;
 
-const COMMANDS: [&str; 36] = [
+const COMMANDS: [&str; 38] = [
     "info",
     "types",
     "schema",
@@ -35,6 +35,8 @@ const COMMANDS: [&str; 36] = [
     "commit",
     "branch",
     "merge",
+    "sync",
+    "serve",
     "backup",
     "compact",
     "check",
@@ -124,7 +126,7 @@ fn every_command_that_writes_has_a_dry_run() {
         assert_eq!(help.contains("--format"), help.contains("--json"));
         writing += usize::from(writes);
     }
-    assert_eq!(writing, 19);
+    assert_eq!(writing, 21);
 }
 
 #[test]

@@ -186,6 +186,11 @@ fn branches_are_made_compared_and_merged() {
 }
 
 #[test]
+fn files_exchange_commits() {
+    check("sync.console");
+}
+
+#[test]
 fn packs_are_made_read_and_verified() {
     check("pack.console");
 }
