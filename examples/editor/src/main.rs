@@ -1,7 +1,9 @@
 //! A notes editor whose commands are undone and redone, also after a restart, which shows the
-//! earlier versions of a note, and keeps a draft beside the published notes.
+//! earlier versions of a note, keeps a draft beside the published notes, and exchanges the notes
+//! with a second file.
 #![allow(clippy::print_stdout, reason = "the example prints what happens")]
 
+mod devices;
 mod drafts;
 mod editor;
 
@@ -38,6 +40,7 @@ fn main() -> Result<()> {
 
     show_versions(&editor)?;
     drafts::write_and_publish(&editor)?;
+    devices::write_apart_and_meet(&editor, &folder.path().join("phone.db"))?;
     editor.workspace().shutdown()
 }
 

@@ -1,0 +1,5 @@
+//! Compiles the schema.
+
+fn main() {
+    dflat_build::compile(["plan.fbs"]);
+}
