@@ -9,7 +9,7 @@ use dflat_model::{RowId, Table};
 
 use crate::commits::{CommitId, Content, place};
 use crate::past::{Moment, is_before_all, is_reached, rows_with_keys};
-use crate::received::each_change;
+use crate::received::changes_between;
 use crate::steps::{Backwards, StoredStep, each_row, misfit, state_before};
 
 /// Objects by their keys: the row id and the payload of each. An object that a received commit has
@@ -103,7 +103,7 @@ pub fn states_at(
 type Latest = BTreeMap<Vec<u8>, (usize, Option<Vec<u8>>)>;
 
 /// Goes forward over the changes of received commits: those of each wanted moment, the last one
-/// first. The changes of each commit are read once.
+/// first. The changes of each commit are read once, from the first wanted key to the last.
 fn go_forward(
     snapshot: &mut dyn Snapshot,
     table: &Table,
@@ -119,10 +119,18 @@ fn go_forward(
     }
     let mut latest: Vec<Latest> = vec![Latest::new(); wanted.len()];
     for (commit, needs) in needs {
-        each_change(snapshot, commit, &mut |(name, key, payload)| {
-            if name != &*table.name {
-                return Ok(());
-            }
+        let keys = || needs.iter().filter_map(|(number, _)| wanted.get(*number));
+        let first = keys().filter_map(|(_, keys)| keys.first()).min();
+        let last = keys().filter_map(|(_, keys)| keys.last()).max();
+        let Some((first, last)) = first.zip(last) else {
+            continue;
+        };
+        let between = (&first[..], &last[..]);
+        changes_between(snapshot, commit, &table.name, between, &mut |(
+            _,
+            key,
+            payload,
+        )| {
             for (number, after) in &needs {
                 let is_wanted = wanted
                     .get(*number)

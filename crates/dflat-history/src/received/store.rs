@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use dflat_engine::storage::{NamedTable, Snapshot, WriteTransaction};
 use dflat_engine::{Error, ErrorKind, Result};
 
-use super::part::{Change, Part, PartWriter};
+use super::part::{Part, PartWriter};
 use crate::commit_id::CommitId;
 
 /// The name of a part: the id of the commit, and the number of the part.
-fn name(commit: CommitId, number: u32) -> Vec<u8> {
+pub(super) fn name(commit: CommitId, number: u32) -> Vec<u8> {
     let mut name = commit.as_bytes().to_vec();
     name.extend(number.to_be_bytes());
     name
@@ -78,53 +78,6 @@ pub fn delete_parts(writer: &mut dyn WriteTransaction, commit: CommitId) -> Resu
     Ok(())
 }
 
-/// Visits the changes of a received commit from its first parent, or from no objects if it has no
-/// parent: table, key, and payload, or none if the object was deleted. Tables come in the order of
-/// their names, and the objects of a table in the order of their keys. One part is in memory.
-///
-/// # Errors
-/// [`ErrorKind::Corrupt`] if a part is damaged or missing; otherwise the errors of reading and
-/// those of `visit`.
-pub fn each_change(
-    snapshot: &mut dyn Snapshot,
-    commit: CommitId,
-    visit: &mut dyn FnMut(Change<'_>) -> Result<()>,
-) -> Result<()> {
-    let mut last: Option<(String, Vec<u8>)> = None;
-    for number in 0.. {
-        let mut read = Err(damaged(commit, number));
-        let name = name(commit, number);
-        snapshot.named(NamedTable::Received, &[&name], &mut |row| {
-            read = part(row.bytes, (commit, number), &mut last, visit);
-            ControlFlow::Break(())
-        })?;
-        if read? {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// Visits the changes of a part. Returns whether it is the last one.
-fn part(
-    bytes: &[u8],
-    (commit, number): (CommitId, u32),
-    last: &mut Option<(String, Vec<u8>)>,
-    visit: &mut dyn FnMut(Change<'_>) -> Result<()>,
-) -> Result<bool> {
-    let behind = last.as_ref().map(|(table, key)| (&table[..], &key[..]));
-    let part = Part::read(bytes, behind).ok_or_else(|| damaged(commit, number))?;
-    let mut at = None;
-    for (table, key, payload) in part.changes() {
-        visit((table, key, payload))?;
-        at = Some((table, key));
-    }
-    if let Some((table, key)) = at {
-        *last = Some((table.to_owned(), key.to_vec()));
-    }
-    Ok(part.is_last())
-}
-
 /// Deletes the changes of a table from all parts. The parts stay, with the changes of other tables.
 ///
 /// # Errors
@@ -169,7 +122,8 @@ fn shorter(bytes: &[u8], table: &str) -> Option<Option<Vec<u8>>> {
     Some(Some(writer.finish(part.is_last())))
 }
 
-fn damaged(commit: CommitId, number: u32) -> Error {
+/// The error of a part that cannot be read.
+pub(super) fn damaged(commit: CommitId, number: u32) -> Error {
     let message =
         format!("cannot read the changes of commit {commit}: part {number} is damaged or missing");
     Error::new(ErrorKind::Corrupt, message)

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use dflat::history::{CommitId, KeepTrees, Merged};
-use dflat::{ErrorKind, Result, Workspace};
+use dflat::{ErrorKind, Workspace};
 use dflat_history::commits::{ensure_trees, put_incoming};
-use dflat_history::received::{PartWriter, each_change, put_part};
+use dflat_history::received::{each_change, put_part};
 use dflat_history::tree::CheckLimits;
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::Item;
@@ -301,31 +301,5 @@ fn forgotten_type_is_in_no_received_change_and_after_a_purge_nowhere() {
         });
         read.unwrap();
         assert_eq!(left, ["other"; 5]);
-    });
-}
-
-#[test]
-fn large_changes_are_kept_in_parts() {
-    bounded(|| {
-        let ((_here, from), (_there, to)) = (file(), file());
-        let made = open_both(&from);
-        note_others(&made, 0..4000, &"n".repeat(300));
-        let id = made.history().commit("large").unwrap();
-        let whole: Vec<Vec<u8>> = parts(&from, &commits(&from)[0], usize::MAX);
-        assert!((4..8).contains(&whole.len()), "{}", whole.len());
-        assert!(whole.iter().all(|part| part.len() < (256 << 10) + 1000));
-        let stored: Result<_> = (|| {
-            let engine = engine(&to)?;
-            write(&engine, |writer| {
-                for (part, number) in whole.iter().zip(0..) {
-                    put_part(writer, id, number, part)?;
-                }
-                dflat_history::commits::store_commit(writer, &commits(&from)[0])
-            })
-        })();
-        stored.unwrap();
-        let workspace = open_both(&to);
-        assert_eq!(copy(&workspace.at(id).unwrap()), copy(&made));
-        assert!(PartWriter::new().finish(true).len() < 16);
     });
 }

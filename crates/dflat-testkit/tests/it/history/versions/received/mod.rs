@@ -4,6 +4,7 @@ mod copying;
 mod faults;
 mod garbage;
 mod merging;
+mod parts;
 mod random;
 mod reading;
 mod refs;
