@@ -56,7 +56,7 @@ pub(super) fn advance(
     trees: &Trees,
     snapshot: &mut dyn Snapshot,
     tables: &[Table],
-    (moment, roots): (Moment, &BTreeMap<String, Root>),
+    (moment, roots): (&Moment, &BTreeMap<String, Root>),
 ) -> Result<BTreeMap<String, Root>> {
     let earlier = Overlay::build(snapshot, tables, moment)?;
     let mut advanced = BTreeMap::new();

@@ -305,7 +305,7 @@ impl Made<'_> {
             let mut known = base.roots.clone();
             known.retain(|name, _| !gaps.contains(name));
             let moment = Moment::Commit(base.place.clone());
-            roots = advance(trees, writer, self.tables, (moment, &known))?;
+            roots = advance(trees, writer, self.tables, (&moment, &known))?;
         }
         for table in self.tables {
             // The steps do not lead to its objects, or it was versioned a moment ago.

@@ -67,7 +67,7 @@ pub fn ensure_trees(engine: &Engine, tables: &[Table], id: CommitId) -> Result<(
         let Some(first) = lost.first() else {
             return Ok(());
         };
-        let past = PastBackend::open(engine, tables.to_vec(), Moment::Commit(place))?;
+        let past = PastBackend::open(engine, tables.to_vec(), &Moment::Commit(place))?;
         let mut past = (past as Arc<dyn Backend>).snapshot(View::Pinned)?;
         let store = FileStore::new(engine);
         for table in &lost {

@@ -23,7 +23,7 @@ pub(super) fn listed(
     snapshot: &mut dyn Snapshot,
     tables: &[Table],
     table: &Table,
-    (from, to): (Moment, Moment),
+    (from, to): (&Moment, &Moment),
 ) -> Result<Vec<ObjectChange>> {
     let content = Content::of(table);
     let overlays = [

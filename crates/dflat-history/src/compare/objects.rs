@@ -116,7 +116,7 @@ impl ObjectDiff {
         let (keys, batch) = match kept {
             Some((from, to)) => (Some(trees.diff(&from, &to)?), VecDeque::new()),
             None => {
-                let [from, to] = moments.clone();
+                let [from, to] = &moments;
                 let listed = snapshot.read(table, |snapshot, _| {
                     listed(snapshot, tables, table, (from, to))
                 })?;

@@ -8,7 +8,7 @@ use dflat_model::record::{Before, Change, RowRecord};
 use dflat_model::{RowId, Table};
 
 use crate::commits::{CommitId, Content, place};
-use crate::past::{Moment, is_before_all, is_reached, rows_with_keys};
+use crate::past::{Moment, check_before_all, is_reached, rows_with_keys};
 use crate::received::changes_between;
 use crate::steps::{Backwards, StoredStep, each_row, misfit, state_before};
 
@@ -65,37 +65,34 @@ pub fn states_at(
         rows: rows_with_keys(snapshot, table, keys.iter().copied())?,
         keys,
     };
-    let mut found: Vec<Option<(KeyedStates, usize)>> = vec![None; wanted.len()];
+    let mut found: Vec<Option<KeyedStates>> = wanted
+        .iter()
+        .map(|(moment, _)| moment.is_without_steps().then(KeyedStates::new))
+        .collect();
     let mut steps = Backwards::below(None);
-    loop {
+    while found.iter().any(Option::is_none) {
         let step = steps.next(snapshot)?;
         for ((moment, keys), found) in wanted.iter().zip(&mut found) {
             if found.is_some() {
                 continue;
             }
-            let reached = match &step {
+            let is_here = match &step {
                 Some(step) => is_reached(step, moment)?,
-                None => Some(is_before_all(moment)?),
+                None => {
+                    check_before_all(moment)?;
+                    true
+                }
             };
-            *found = reached.map(|reached| match reached.is_empty {
-                true => (KeyedStates::new(), reached.received),
-                false => (walk.by_key(keys), reached.received),
-            });
+            *found = is_here.then(|| walk.by_key(keys));
         }
-        match step {
-            Some(step) if found.iter().any(Option::is_none) => walk.go_back(&step)?,
-            _ => break,
+        if let Some(step) = step
+            && found.iter().any(Option::is_none)
+        {
+            walk.go_back(&step)?;
         }
     }
-    let (mut states, mut received) = (Vec::new(), Vec::new());
-    for ((moment, _), (of_moment, after)) in wanted.iter().zip(found.into_iter().flatten()) {
-        states.push(of_moment);
-        received.push(match moment {
-            Moment::Commit(place) => place.received.get(..after).unwrap_or_default(),
-            Moment::Step(_) | Moment::Time(_) => &[],
-        });
-    }
-    go_forward(snapshot, table, (wanted, &received), &mut states)?;
+    let mut states = found.into_iter().flatten().collect::<Vec<_>>();
+    go_forward(snapshot, table, wanted, &mut states)?;
     Ok(states)
 }
 
@@ -107,13 +104,13 @@ type Latest = BTreeMap<Vec<u8>, (usize, Option<Vec<u8>>)>;
 fn go_forward(
     snapshot: &mut dyn Snapshot,
     table: &Table,
-    (wanted, received): (&[Wanted<'_>], &[&[CommitId]]),
+    wanted: &[Wanted<'_>],
     states: &mut [KeyedStates],
 ) -> Result<()> {
     // The moments that need a commit: their numbers, and how many commits come after it.
     let mut needs: BTreeMap<CommitId, Vec<(usize, usize)>> = BTreeMap::new();
-    for (number, commits) in received.iter().enumerate() {
-        for (after, commit) in commits.iter().enumerate() {
+    for (number, (moment, _)) in wanted.iter().enumerate() {
+        for (after, commit) in moment.received().iter().enumerate() {
             needs.entry(*commit).or_default().push((number, after));
         }
     }

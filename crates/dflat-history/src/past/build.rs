@@ -6,43 +6,51 @@ use dflat_model::Table;
 
 use super::forward::{changes_of, forward};
 use super::overlay::Overlay;
-use super::place::{Moment, is_before_all, is_reached, missing};
+use super::place::{Moment, check_before_all, is_reached, missing};
 use crate::steps::{Backwards, CommitId};
 
 impl Overlay {
-    /// Goes back over all steps after a moment.
+    /// Goes back over all steps after the place of a moment, and forward over the received commits
+    /// that lead from there to the state.
     ///
     /// # Errors
     /// See [`PastBackend::open`](super::PastBackend::open).
     pub(crate) fn build(
         snapshot: &mut dyn Snapshot,
         tables: &[Table],
-        moment: Moment,
+        moment: &Moment,
     ) -> Result<Self> {
         let mut overlay = Self::default();
+        match moment.is_without_steps() {
+            true => overlay.empty(tables),
+            false => overlay.go_back(snapshot, tables, moment)?,
+        }
+        overlay.receive(snapshot, tables, moment.received())?;
+        Ok(overlay)
+    }
+
+    fn go_back(
+        &mut self,
+        snapshot: &mut dyn Snapshot,
+        tables: &[Table],
+        moment: &Moment,
+    ) -> Result<()> {
         let mut steps = Backwards::below(None);
-        let reached = loop {
+        loop {
             let Some(step) = steps.next(snapshot)? else {
-                break is_before_all(&moment)?;
+                check_before_all(moment)?;
+                break;
             };
-            if let Some(reached) = is_reached(&step, &moment)? {
+            if is_reached(&step, moment)? {
                 match moment {
-                    Moment::Step(id) if step.id != id => return Err(missing(id)),
-                    _ => break reached,
+                    Moment::Step(id) if step.id != *id => return Err(missing(*id)),
+                    _ => break,
                 }
             }
-            overlay.reverse(snapshot, tables, &step)?;
-        };
-        match reached.is_empty {
-            true => overlay.empty(tables),
-            false => overlay.index(tables),
+            self.reverse(snapshot, tables, &step)?;
         }
-        if let Moment::Commit(place) = moment
-            && let Some(received) = place.received.get(..reached.received)
-        {
-            overlay.receive(snapshot, tables, received)?;
-        }
-        Ok(overlay)
+        self.index(tables);
+        Ok(())
     }
 
     /// Goes forward over the changes of received commits, of which the last one comes first.

@@ -23,7 +23,7 @@ pub(crate) use forward::rows_with_keys;
 pub(crate) use overlay::{Overlay, PastTable};
 use place::missing;
 pub use place::{Moment, Place};
-pub(crate) use place::{is_before_all, is_reached};
+pub(crate) use place::{check_before_all, is_reached};
 
 /// The most rows of a table that an overlay may change for the indexes of the table to be used.
 /// These rows are examined one by one, as the rows are that other programs have written.
@@ -43,14 +43,14 @@ impl PastBackend {
     /// - [`ErrorKind::NotFound`] if there is no such step.
     /// - [`ErrorKind::Corrupt`] if the steps do not fit the objects.
     /// - Otherwise the errors of reading.
-    pub fn open(engine: &Engine, tables: Vec<Table>, moment: Moment) -> Result<Arc<Self>> {
+    pub fn open(engine: &Engine, tables: Vec<Table>, moment: &Moment) -> Result<Arc<Self>> {
         let head = engine.snapshot()?;
         let overlay = match tables.first() {
             Some(first) => head.read(first, |snapshot, _| {
                 Overlay::build(snapshot, &tables, moment)
             })?,
             None => match moment {
-                Moment::Step(id) => return Err(missing(id)),
+                Moment::Step(id) => return Err(missing(*id)),
                 Moment::Time(_) | Moment::Commit(_) => Overlay::default(),
             },
         };

@@ -60,7 +60,7 @@ impl Workspace {
     /// ```
     pub fn at(&self, version: impl Into<Version>) -> Result<Self> {
         notice_to_read(self)?;
-        self.past(version.into().moment(self.engine())?)
+        self.past(&version.into().moment(self.engine())?)
     }
 
     /// The objects of the versioned types as they were at a time, as [`at`](Self::at) has them: the
@@ -75,10 +75,10 @@ impl Workspace {
     /// As [`at`](Self::at).
     pub fn at_time(&self, time: SystemTime) -> Result<Self> {
         notice_to_read(self)?;
-        self.past(Moment::Time(time))
+        self.past(&Moment::Time(time))
     }
 
-    fn past(&self, moment: Moment) -> Result<Self> {
+    fn past(&self, moment: &Moment) -> Result<Self> {
         let backend = PastBackend::open(self.engine(), versioned(self)?, moment)?;
         Ok(Self::on_backend(backend, EngineOptions::default()))
     }

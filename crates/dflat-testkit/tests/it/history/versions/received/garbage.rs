@@ -230,6 +230,26 @@ fn trees_that_were_collected_are_built_anew_when_a_branch_needs_them() {
     });
 }
 
+#[test]
+fn trees_of_a_commit_whose_objects_were_forgotten_are_not_built() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open_both(&path);
+        let ids = make(&workspace, 0..3);
+        workspace.history().forget::<Item>().unwrap();
+        let again = open_both(&path);
+        put(&again, "new", 1);
+        let now = copy(&again);
+        let refused = again.history().branch_at("old", ids[0]).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Corrupt);
+        assert_eq!(again.history().branches().unwrap().len(), 1);
+        // The present state can be committed, and have a branch.
+        again.history().branch("new").unwrap();
+        again.history().checkout("new").unwrap();
+        assert_eq!(copy(&again), now);
+    });
+}
+
 /// Two branches of a file whose common commit has lost its trees, because no branch needed it: the
 /// other branch comes from elsewhere.
 #[test]

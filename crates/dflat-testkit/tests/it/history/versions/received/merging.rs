@@ -5,7 +5,9 @@ use dflat::{Object, Result, Workspace};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::{Item, ItemChangeRequest};
 
-use super::super::super::files::{data, delete, file, note_others, open, open_both, put, rank};
+use super::super::super::files::{
+    data, delete, file, note_others, open, open_both, payload, put, rank, sql,
+};
 use super::super::commits::{built, last};
 use super::copying::{commits, copy, pull, pull_types};
 
@@ -236,5 +238,39 @@ fn objects_of_a_received_commit_are_found_by_each_kind_of_query() {
             copy(&workspace.at(received).unwrap()),
             copy(&made.at(received).unwrap())
         );
+    });
+}
+
+/// A program without a history has given the row of an object another key.
+#[test]
+fn object_whose_row_was_that_of_another_key_has_a_row_of_its_own() {
+    bounded(|| {
+        let ((_here, from), (_there, to)) = (file(), file());
+        let made = open_both(&from);
+        put(&made, "first", 1);
+        note_others(&made, 0..1, "note");
+        made.history().commit("first").unwrap();
+        pull(&from, &to, "laptop").unwrap();
+        let workspace = open_both(&to);
+        workspace.history().merge("laptop/main").unwrap();
+        put(&made, "second", 2);
+        let received = made.history().commit("second").unwrap();
+        pull(&from, &to, "laptop").unwrap();
+        let moved = "UPDATE item SET __pk0 = 'second', p = ?1 WHERE __pk0 = 'first'";
+        sql(&to).execute(moved, [payload("second", 7)]).unwrap();
+        assert_eq!(
+            (rank(&workspace, "first"), rank(&workspace, "second")),
+            (None, Some(7))
+        );
+        let at = workspace.at(received).unwrap();
+        assert_eq!(
+            (rank(&at, "first"), rank(&at, "second")),
+            (Some(1), Some(2))
+        );
+        assert_eq!(copy(&at), copy(&made));
+        let rows = at.fetch::<Item>().all().unwrap();
+        let row_ids: std::collections::BTreeSet<_> =
+            rows.iter().map(|item| item.row_id()).collect();
+        assert_eq!(row_ids.len(), 2);
     });
 }
