@@ -275,6 +275,41 @@ fn merge_with_a_branch_from_a_commit_without_trees_builds_them_anew() {
     });
 }
 
+#[test]
+fn merge_and_checkout_need_no_tree_of_the_file() {
+    bounded(|| {
+        let ((_here, here), (_there, there)) = (file(), file());
+        let (one, other) = (open_both(&here), open_both(&there));
+        make(&one, 0..3);
+        pull(&here, &there, "one").unwrap();
+        other.history().merge("one/main").unwrap();
+        other.history().branch("before").unwrap();
+        make(&one, 3..5);
+        put(&other, "other", 1);
+        other.history().commit("other").unwrap();
+        pull(&here, &there, "one").unwrap();
+        let lose = || {
+            sql(&there)
+                .execute("DELETE FROM dflat__chunks", [])
+                .unwrap()
+        };
+        lose();
+        let merged = other.history().merge("one/main").unwrap();
+        assert!(matches!(merged, Merged::Commit { .. }), "{merged:?}");
+        let root = last(&other).tables[0].root;
+        assert_eq!(root, built::<Item>(&there));
+        chunks(&there).check(&root, &CheckLimits::NONE).unwrap();
+        assert_eq!(copy(&other).len(), copy(&one).len() + 1);
+        lose();
+        other.history().checkout("before").unwrap();
+        assert_eq!(last(&other).tables[0].root, built::<Item>(&there));
+        lose();
+        let merged = other.history().merge("main").unwrap();
+        assert!(matches!(merged, Merged::Forward { .. }), "{merged:?}");
+        assert_eq!(copy(&other).len(), copy(&one).len() + 1);
+    });
+}
+
 /// Whether a file or its log has a text anywhere.
 fn has_text(path: &Path, text: &str) -> bool {
     let files = [path.to_owned(), path.with_extension("db-wal")];

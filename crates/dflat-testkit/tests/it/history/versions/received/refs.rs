@@ -6,7 +6,8 @@ use dflat_history::branches::{forward, forward_branch};
 use dflat_history::commits::{self, delete_incoming, incoming, put_incoming};
 use dflat_testkit::fixture::bounded;
 
-use super::super::super::files::{file, note_others, open_both, put, rank};
+use super::super::super::files::{delete, file, note_others, open_both, put, rank};
+use super::super::commits::last;
 use super::copying::{commits, copy, engine, pull, tables, write};
 
 #[test]
@@ -117,6 +118,33 @@ fn file_without_objects_takes_the_commits_of_another_one() {
             assert_eq!(workspace.history().commit("nothing").unwrap(), last);
             assert_eq!(workspace.history().commits().count(), 2);
         }
+    });
+}
+
+#[test]
+fn file_that_has_deleted_all_of_its_objects_keeps_its_own_commits_in_a_merge() {
+    bounded(|| {
+        let ((_here, from), (_there, to)) = (file(), file());
+        let made = open_both(&from);
+        put(&made, "a", 1);
+        let theirs = made.history().commit("first").unwrap();
+        pull(&from, &to, "laptop").unwrap();
+        let workspace = open_both(&to);
+        put(&workspace, "own", 1);
+        workspace.history().commit("own").unwrap();
+        delete(&workspace, "own");
+        let ours = workspace.history().commit("none").unwrap();
+        let engine = engine(&to).unwrap();
+        assert!(!forward(&engine, &tables(), theirs).unwrap());
+        let merged = workspace.history().merge("laptop/main").unwrap();
+        assert!(
+            matches!(merged, Merged::Commit { changed: 1, .. }),
+            "{merged:?}"
+        );
+        let mut parents = [ours, theirs];
+        parents.sort_unstable();
+        assert_eq!(last(&workspace).parents, parents);
+        assert_eq!(copy(&workspace), copy(&made));
     });
 }
 
