@@ -8,11 +8,12 @@ use futures_util::future::join;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
+use super::dial::connect;
+use super::driver::Driver;
+use super::in_order::in_order;
 use super::posted::Posted;
-use super::session::{Served, begin, connect};
-use super::wait::{in_order, send, wait};
+use super::session::{Served, begin};
 use super::{Server, random_number};
-use crate::failure::shut_down;
 
 /// The parameters of a statement.
 pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -46,31 +47,27 @@ pub(crate) struct Connection {
     served: Served,
     /// A random number, which is in the records of the commits that the connection makes.
     engine: i64,
+    /// Dropped last: it says to the server that the connection ends.
+    driver: Driver,
 }
 
 impl Connection {
     /// Connects to the server.
-    pub(crate) fn open(server: &Arc<Server>) -> Result<Self> {
-        let Some(runtime) = &server.runtime else {
-            return Err(shut_down());
-        };
-        let server = Arc::clone(server);
-        let opened = runtime.spawn(async move {
-            let client = connect(&server, None).await?;
-            let served = begin(&server, &client).await?;
-            Ok::<_, Error>((client, served))
-        });
-        let opened = wait(opened).map_err(|error| {
-            let message = "cannot connect to the server: the thread for it has ended";
+    pub(crate) fn open(server: &Server) -> Result<Self> {
+        let driver = Driver::new();
+        let mut driver = driver.map_err(|error| {
+            let message = "cannot connect to the server: nothing can be waited for";
             Error::with_source(ErrorKind::Io, message, error)
         })?;
-        let (client, served) = opened?;
+        let client = connect(server, &mut driver)?;
+        let served = driver.wait(begin(server, &client))?;
         Ok(Self {
             client: Arc::new(client),
             statements: HashMap::new(),
             posted: Posted::default(),
             served,
             engine: random_number(),
+            driver,
         })
     }
 
@@ -89,20 +86,27 @@ impl Connection {
         self.served.is_replica
     }
 
-    /// Whether the connection has ended.
+    /// Whether the connection has ended, as far as is known.
     pub(crate) fn is_closed(&self) -> bool {
         self.client.is_closed()
     }
 
+    /// Takes in what the server has said meanwhile. Returns whether the connection goes on.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        self.driver.run();
+        !self.is_closed()
+    }
+
     /// Executes statements without parameters.
     pub(crate) fn batch(&mut self, statements: &str) -> Answer<()> {
-        self.posted.wait(self.client.batch_execute(statements))
+        self.posted
+            .wait(&mut self.driver, self.client.batch_execute(statements))
     }
 
     /// Sends statements without parameters, and does not wait for them. Later statements are
     /// executed after them.
-    pub(crate) fn send(&self, statements: &str) {
-        send(self.client.batch_execute(statements));
+    pub(crate) fn send(&mut self, statements: &str) {
+        self.driver.send(self.client.batch_execute(statements));
     }
 
     fn statement(&mut self, text: &str) -> Answer<Statement> {
@@ -113,7 +117,9 @@ impl Connection {
             let is_fetch = |text: &String| FETCHES.iter().any(|(_, fetch)| fetch == text);
             self.statements.retain(|text, _| is_fetch(text));
         }
-        let statement = self.posted.wait(self.client.prepare(text))?;
+        let statement = self
+            .posted
+            .wait(&mut self.driver, self.client.prepare(text))?;
         self.statements.insert(text.to_owned(), statement.clone());
         Ok(statement)
     }
@@ -121,7 +127,8 @@ impl Connection {
     /// The rows of a statement.
     pub(crate) fn query(&mut self, text: &str, params: Params<'_>) -> Answer<Vec<Row>> {
         let statement = self.statement(text)?;
-        self.posted.wait(self.client.query(&statement, params))
+        self.posted
+            .wait(&mut self.driver, self.client.query(&statement, params))
     }
 
     /// Executes statements without parameters, and then a statement, in one round trip.
@@ -134,7 +141,7 @@ impl Connection {
         let statement = self.statement(text)?;
         let first = self.client.batch_execute(batch);
         let second = self.client.query(&statement, params);
-        let (first, second) = self.posted.wait(join(first, second));
+        let (first, second) = self.posted.wait(&mut self.driver, join(first, second));
         first.and(second)
     }
 
@@ -150,7 +157,7 @@ impl Connection {
         let statement = self.statement(text)?;
         let first = self.client.query(&statement, params);
         let second = self.client.batch_execute(batch);
-        self.posted.wait(in_order(first, second))
+        self.posted.wait(&mut self.driver, in_order(first, second))
     }
 
     /// Opens a cursor for a query, and fetches its first rows, in one round trip. `begin` is
@@ -168,7 +175,7 @@ impl Connection {
         let Some(fetch) = self.statements.get(first) else {
             let begun = self.client.batch_execute(begin);
             let declared = self.client.execute(&declare, params);
-            let (begun, declared) = self.posted.wait(join(begun, declared));
+            let (begun, declared) = self.posted.wait(&mut self.driver, join(begun, declared));
             begun.and(declared)?;
             return self.fetch(first);
         };
@@ -176,7 +183,7 @@ impl Connection {
         let declared = self.client.execute(&declare, params);
         let fetched = self.client.query(fetch, &[]);
         let answers = join(begun, join(declared, fetched));
-        let (begun, (declared, fetched)) = self.posted.wait(answers);
+        let (begun, (declared, fetched)) = self.posted.wait(&mut self.driver, answers);
         begun.and(declared).and(fetched)
     }
 
@@ -184,7 +191,7 @@ impl Connection {
     pub(crate) fn post(&mut self, text: &str, params: Vec<OwnedParam>) -> Answer<()> {
         let statement = self.statement(text)?;
         let client = Arc::clone(&self.client);
-        self.posted.add(async move {
+        self.posted.add(&mut self.driver, async move {
             let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(as_param).collect();
             client.query(&statement, &params).await.map(drop)
         });
@@ -193,7 +200,7 @@ impl Connection {
 
     /// Waits for the answers to the statements that were posted. Fails with the first error.
     pub(crate) fn settle(&mut self) -> Answer<()> {
-        self.posted.settle()
+        self.posted.settle(&mut self.driver)
     }
 
     /// Fetches the next rows of the cursor.

@@ -1,12 +1,16 @@
-//! The server: its connections, and the thread that moves their bytes.
+//! The server: its connections, and who moves their bytes: the thread that waits for an answer, and
+//! for [sessions](Session) a thread of the library.
 
 mod address;
 mod connection;
+mod dial;
+mod driver;
+mod in_order;
 mod pool;
 mod posted;
 mod session;
+mod socket;
 mod tls;
-mod wait;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;

@@ -45,8 +45,8 @@ impl Pool {
         let began = Instant::now();
         let mut state = self.lock();
         loop {
-            while let Some(connection) = state.idle.pop() {
-                if !connection.is_closed() && self.is_current(&connection) {
+            while let Some(mut connection) = state.idle.pop() {
+                if connection.is_alive() && self.is_current(&connection) {
                     return Ok(self.pooled(Some(connection)));
                 }
                 state.open -= 1;

@@ -5,7 +5,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use super::connection::Answer;
-use super::wait::wait;
+use super::driver::Driver;
 
 type Posting = Pin<Box<dyn Future<Output = Answer<()>> + Send>>;
 
@@ -23,14 +23,19 @@ const POSTED_MAX: usize = 16;
 
 impl Posted {
     /// Sends a statement.
-    pub(super) fn add(&mut self, posting: impl Future<Output = Answer<()>> + Send + 'static) {
+    pub(super) fn add(
+        &mut self,
+        driver: &mut Driver,
+        posting: impl Future<Output = Answer<()>> + Send + 'static,
+    ) {
         if self.postings.len() >= POSTED_MAX {
-            self.finish();
+            self.finish(driver);
         }
         self.postings.push(Box::pin(posting));
         let mut context = Context::from_waker(std::task::Waker::noop());
         // A later wait polls all of them again.
         let _ = self.poll(&mut context);
+        driver.run();
     }
 
     /// Takes the answers that have come. Ready when all have.
@@ -53,27 +58,27 @@ impl Posted {
     }
 
     /// Waits for the answer to a later request.
-    pub(super) fn wait<F: Future>(&mut self, request: F) -> F::Output {
+    pub(super) fn wait<F: Future>(&mut self, driver: &mut Driver, request: F) -> F::Output {
         if self.postings.is_empty() {
-            return wait(request);
+            return driver.wait(request);
         }
         let mut request = pin!(request);
-        wait(poll_fn(|context| {
+        driver.wait(poll_fn(|context| {
             // The request is sent even if its answer is the last one to come.
             let _ = self.poll(context);
             request.as_mut().poll(context)
         }))
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self, driver: &mut Driver) {
         if !self.postings.is_empty() {
-            wait(poll_fn(|context| self.poll(context)));
+            driver.wait(poll_fn(|context| self.poll(context)));
         }
     }
 
     /// Waits for all answers. Fails with the first error since the call before.
-    pub(super) fn settle(&mut self) -> Answer<()> {
-        self.finish();
+    pub(super) fn settle(&mut self, driver: &mut Driver) -> Answer<()> {
+        self.finish(driver);
         self.failed.take().map_or(Ok(()), Err)
     }
 }
@@ -105,18 +110,19 @@ mod tests {
     #[test]
     fn answers_are_taken_while_a_later_one_is_waited_for() {
         let done = Arc::new(AtomicUsize::new(0));
+        let mut driver = Driver::new().unwrap();
         let mut posted = Posted::default();
         for polls in 0..4 {
-            posted.add(after(polls, Arc::clone(&done)));
+            posted.add(&mut driver, after(polls, Arc::clone(&done)));
         }
-        let _ = posted.wait(after(3, Arc::default()));
+        let _ = posted.wait(&mut driver, after(3, Arc::default()));
         assert_eq!(done.load(Ordering::SeqCst), 4);
         for _ in 0..POSTED_MAX + 1 {
-            posted.add(after(9, Arc::clone(&done)));
+            posted.add(&mut driver, after(9, Arc::clone(&done)));
         }
         assert!(posted.postings.len() <= POSTED_MAX);
-        posted.settle().unwrap();
+        posted.settle(&mut driver).unwrap();
         assert_eq!(done.load(Ordering::SeqCst), 4 + POSTED_MAX + 1);
-        posted.wait(ready(()));
+        posted.wait(&mut driver, ready(()));
     }
 }

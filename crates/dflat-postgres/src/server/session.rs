@@ -12,7 +12,7 @@ use crate::failure::{failed, is_refused, not_connected};
 use crate::lineage::Lineage;
 
 /// Moves the bytes of a connection until it ends. The texts of notifications are sent on.
-async fn drive<S, T>(
+pub(super) async fn drive<S, T>(
     mut connection: tokio_postgres::Connection<S, T>,
     notifications: Option<UnboundedSender<String>>,
 ) where
@@ -38,10 +38,8 @@ async fn drive<S, T>(
 }
 
 /// Connects on the library's thread, which moves the bytes of the connection.
-pub(super) async fn connect(
-    server: &Server,
-    notifications: Option<UnboundedSender<String>>,
-) -> Result<Client> {
+async fn connect(server: &Server, notifications: UnboundedSender<String>) -> Result<Client> {
+    let notifications = Some(notifications);
     match server.connector()? {
         Some(connector) => {
             let connected = server.config.connect(connector).await;
@@ -117,7 +115,7 @@ async fn find_generation(client: &Client, lineage: &Lineage) -> Result<u16> {
     }
 }
 
-/// A session of a task on the library's thread, which gets notifications.
+/// A session of a task on the library's thread, which moves its bytes. It gets notifications.
 pub(crate) struct Session {
     client: Client,
     served: Served,
@@ -128,7 +126,7 @@ impl Session {
     /// Begins a session.
     pub(crate) async fn open(server: &Server) -> Result<Self> {
         let (sender, notifications) = unbounded_channel();
-        let client = connect(server, Some(sender)).await?;
+        let client = connect(server, sender).await?;
         Ok(Self {
             served: begin(server, &client).await?,
             client,

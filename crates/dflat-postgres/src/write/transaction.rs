@@ -224,8 +224,8 @@ impl PostgresTransaction {
 
 impl Drop for PostgresTransaction {
     fn drop(&mut self) {
-        let connection = self.connection.take();
-        if let Some(connection) = &connection {
+        let mut connection = self.connection.take();
+        if let Some(connection) = &mut connection {
             connection.send("ROLLBACK");
         }
         self.database.ended_writing(connection);

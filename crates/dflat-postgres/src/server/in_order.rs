@@ -1,44 +1,10 @@
-//! Waits for a future on the caller's thread.
+//! Two requests, one after the other.
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::task::Poll;
 
 use futures_util::future::join;
-
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// Waits for a future. The caller may be a thread of any runtime: this neither enters nor needs
-/// one.
-pub(crate) fn wait<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut context = Context::from_waker(&waker);
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
-    }
-}
-
-/// Polls a future once and drops it: a request is sent, and its answer is not waited for.
-pub(crate) fn send<F: Future>(future: F) {
-    let mut context = Context::from_waker(Waker::noop());
-    let _ = pin!(future).poll(&mut context);
-}
 
 /// Sends two requests one after the other, and waits for both answers. If the first one can't be
 /// sent, the second one is not.
@@ -58,16 +24,18 @@ pub(crate) async fn in_order<A, B, E>(
 mod tests {
     use std::cell::Cell;
 
+    use super::super::driver::Driver;
     use super::*;
 
     #[test]
     fn second_request_is_sent_only_if_the_first_one_was() {
+        let mut driver = Driver::new().unwrap();
         let is_sent = Cell::new(false);
         let second = || async {
             is_sent.set(true);
             Ok::<_, &str>(2)
         };
-        let refused = wait(in_order(async { Err::<i32, _>("too long") }, second()));
+        let refused = driver.wait(in_order(async { Err::<i32, _>("too long") }, second()));
         assert_eq!((refused, is_sent.get()), (Err("too long"), false));
         let is_polled = Cell::new(false);
         let late = poll_fn(|context| {
@@ -77,7 +45,10 @@ mod tests {
                 false => Poll::Pending,
             }
         });
-        assert_eq!(wait(in_order(late, second())), Ok((Err("no"), Ok(2))));
+        assert_eq!(
+            driver.wait(in_order(late, second())),
+            Ok((Err("no"), Ok(2)))
+        );
         assert!(is_sent.get());
     }
 }

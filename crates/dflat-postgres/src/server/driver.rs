@@ -1,0 +1,207 @@
+//! Waits for answers on the caller's thread, and moves the bytes of the connection meanwhile.
+
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+use mio::{Events, Registry};
+
+type Moving = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Moves the bytes of one connection, on the thread that waits for an answer. Between two waits
+/// nobody moves them.
+///
+/// The caller may be a thread of any runtime: this neither enters nor needs one.
+pub(super) struct Driver {
+    /// Ready when the connection has ended; then `None`.
+    moving: Option<Moving>,
+    poll: mio::Poll,
+    events: Events,
+    woken: Arc<Woken>,
+    is_full: Arc<AtomicBool>,
+}
+
+/// Whether a future was woken while others were polled.
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// The longest wait for the last bytes of a connection that is closed.
+const CLOSING_MAX: Duration = Duration::from_millis(100);
+
+impl Driver {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self {
+            moving: None,
+            poll: mio::Poll::new()?,
+            events: Events::with_capacity(2),
+            woken: Arc::default(),
+            is_full: Arc::default(),
+        })
+    }
+
+    /// To be told of the events of the connection's socket.
+    pub(super) fn registry(&self) -> &Registry {
+        self.poll.registry()
+    }
+
+    /// Moves the bytes of a connection from now on. `is_full` is whether its socket has taken fewer
+    /// bytes than it was given.
+    pub(super) fn drive(
+        &mut self,
+        connection: impl Future<Output = ()> + Send + 'static,
+        is_full: Arc<AtomicBool>,
+    ) {
+        self.moving = Some(Box::pin(connection));
+        self.is_full = is_full;
+    }
+
+    /// Waits for an answer.
+    pub(super) fn wait<F: Future>(&mut self, answer: F) -> F::Output {
+        let mut answer = pin!(answer);
+        let waker = Waker::from(Arc::clone(&self.woken));
+        let mut context = Context::from_waker(&waker);
+        loop {
+            self.woken.0.store(false, Ordering::Release);
+            if let Poll::Ready(answer) = answer.as_mut().poll(&mut context) {
+                return answer;
+            }
+            self.move_bytes(&mut context);
+            if !self.woken.0.load(Ordering::Acquire) {
+                self.wait_for_socket(None);
+            }
+        }
+    }
+
+    /// Moves the bytes that can be moved now.
+    pub(super) fn run(&mut self) {
+        self.move_bytes(&mut Context::from_waker(Waker::noop()));
+    }
+
+    /// Polls a future once and drops it: a request is sent, and its answer is not waited for.
+    pub(super) fn send<F: Future>(&mut self, request: F) {
+        let _ = pin!(request).poll(&mut Context::from_waker(Waker::noop()));
+        self.run();
+        // Order: the server may hold a lock until it gets the request.
+        while self.moving.is_some() && self.is_full.load(Ordering::Relaxed) {
+            self.wait_for_socket(None);
+            self.run();
+        }
+    }
+
+    fn move_bytes(&mut self, context: &mut Context<'_>) {
+        if let Some(moving) = &mut self.moving
+            && moving.as_mut().poll(context).is_ready()
+        {
+            // Whoever waits for an answer learns of the end.
+            self.moving = None;
+            context.waker().wake_by_ref();
+        }
+    }
+
+    /// Waits until the socket can be read or written. Another reason to return does no harm.
+    fn wait_for_socket(&mut self, timeout: Option<Duration>) {
+        match self.poll.poll(&mut self.events, timeout) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                tracing::debug!(target: "dflat", %error, "a connection cannot be waited for");
+                self.moving = None;
+            }
+        }
+    }
+}
+
+impl Drop for Driver {
+    /// The client of the connection was dropped before, so it says to the server that it ends.
+    fn drop(&mut self) {
+        let began = Instant::now();
+        self.run();
+        while self.moving.is_some() && began.elapsed() < CLOSING_MAX {
+            self.wait_for_socket(Some(CLOSING_MAX));
+            self.run();
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::future::poll_fn;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+    use std::thread;
+
+    use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+    use super::super::socket::Socket;
+    use super::*;
+
+    /// More than a socket holds.
+    const BYTES: usize = 4 << 20;
+
+    /// Writes and reads as many bytes at once.
+    async fn exchange(mut socket: Socket, ended: Arc<AtomicBool>) {
+        let (mut written, mut read) = (0, 0);
+        let mut buffer = vec![0; 1 << 16];
+        poll_fn(|context| {
+            while written < BYTES {
+                let piece = vec![1; (BYTES - written).min(1 << 16)];
+                match Pin::new(&mut socket).poll_write(context, &piece) {
+                    Poll::Ready(count) => written += count.unwrap(),
+                    Poll::Pending => break,
+                }
+            }
+            while read < BYTES {
+                let mut bytes = ReadBuf::new(&mut buffer);
+                match Pin::new(&mut socket).poll_read(context, &mut bytes) {
+                    Poll::Ready(done) => done.unwrap(),
+                    Poll::Pending => break,
+                }
+                assert!(bytes.filled().iter().all(|byte| *byte == 2));
+                read += bytes.filled().len();
+            }
+            match written + read < 2 * BYTES {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            }
+        })
+        .await;
+        ended.store(true, Ordering::Release);
+    }
+
+    #[test]
+    fn bytes_move_both_ways_while_an_answer_is_waited_for() {
+        let (own, mut peer) = UnixStream::pair().unwrap();
+        let peer = thread::spawn(move || {
+            // It reads nothing before it has written everything.
+            peer.write_all(&vec![2; BYTES]).unwrap();
+            let mut bytes = vec![0; BYTES];
+            peer.read_exact(&mut bytes).unwrap();
+            assert!(bytes.iter().all(|byte| *byte == 1));
+        });
+        let mut driver = Driver::new().unwrap();
+        let socket = Socket::unix(own, driver.registry()).unwrap();
+        let (is_full, ended) = (socket.fullness(), Arc::<AtomicBool>::default());
+        driver.drive(exchange(socket, Arc::clone(&ended)), is_full);
+        driver.wait(poll_fn(|_| match ended.load(Ordering::Acquire) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }));
+        peer.join().unwrap();
+        // Nothing is left to wait for.
+        driver.send(poll_fn(|_| Poll::<()>::Pending));
+    }
+}

@@ -1,0 +1,137 @@
+//! A socket whose bytes the thread moves that waits for them.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use mio::event::Source;
+use mio::{Interest, Registry, Token};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// A socket that never waits. It keeps no waker: whoever polls it waits for [events](Source), and
+/// polls it again.
+pub(super) struct Socket {
+    stream: Stream,
+    /// Whether the socket has taken fewer bytes than it was given.
+    is_full: Arc<AtomicBool>,
+}
+
+enum Stream {
+    Tcp(mio::net::TcpStream),
+    #[cfg(unix)]
+    Unix(mio::net::UnixStream),
+}
+
+impl Stream {
+    fn source(&mut self) -> &mut dyn Source {
+        match self {
+            Self::Tcp(stream) => stream,
+            #[cfg(unix)]
+            Self::Unix(stream) => stream,
+        }
+    }
+
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(bytes),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.read(bytes),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write(bytes),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn close(&self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.shutdown(std::net::Shutdown::Write),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.shutdown(std::net::Shutdown::Write),
+        }
+    }
+}
+
+impl Socket {
+    /// The socket of a TCP connection, whose events are those of `registry`.
+    pub(super) fn tcp(stream: std::net::TcpStream, registry: &Registry) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Self::new(Stream::Tcp(mio::net::TcpStream::from_std(stream)), registry)
+    }
+
+    /// The socket of a connection on this machine.
+    #[cfg(unix)]
+    pub(super) fn unix(
+        stream: std::os::unix::net::UnixStream,
+        registry: &Registry,
+    ) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Self::new(
+            Stream::Unix(mio::net::UnixStream::from_std(stream)),
+            registry,
+        )
+    }
+
+    fn new(mut stream: Stream, registry: &Registry) -> io::Result<Self> {
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        stream.source().register(registry, Token(0), interest)?;
+        Ok(Self {
+            stream,
+            is_full: Arc::default(),
+        })
+    }
+
+    /// Whether the socket has taken fewer bytes than it was given.
+    pub(super) fn fullness(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_full)
+    }
+}
+
+/// Repeats a call that a signal has interrupted.
+fn poll<T>(mut call: impl FnMut() -> io::Result<T>) -> Poll<io::Result<T>> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Poll::Pending,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            done => return Poll::Ready(done),
+        }
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let bytes = buffer.initialize_unfilled();
+        let read = poll(|| self.stream.read(bytes));
+        read.map_ok(|count| buffer.advance(count))
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = poll(|| self.stream.write(bytes));
+        self.is_full.store(written.is_pending(), Ordering::Relaxed);
+        written
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.stream.close())
+    }
+}
