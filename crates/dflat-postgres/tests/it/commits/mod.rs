@@ -2,3 +2,4 @@
 
 mod doubts;
 mod durability;
+mod isolation;
