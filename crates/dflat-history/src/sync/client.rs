@@ -6,12 +6,10 @@ use dflat_engine::engine::Engine;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
-use super::channel::{Channel, Stream};
-use super::limits::SyncLimits;
-use super::message::{Message, Request, VERSION, malformed};
 use super::negotiate::{known, missing, offer, sample, take_offer};
 use super::receive::{Receiver, Source, write_history};
 use super::send::Sender;
+use super::wire::{Channel, Message, Request, Stream, SyncLimits, VERSION, malformed};
 use crate::branches::{start, tip_of};
 use crate::commits::{
     CommitId, branches, delete_incoming, has, head, incoming, put_remote, remote_name, remote_tip,

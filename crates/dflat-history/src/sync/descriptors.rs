@@ -4,7 +4,7 @@ use dflat_engine::object::verify;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{Field, Table, TableDescriptor};
 
-use super::message::malformed;
+use super::wire::malformed;
 
 /// The types that are taken from a peer.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use std::thread;
 
 use dflat_engine::{Error, ErrorKind, Result};
 
-use super::channel::Stream;
 use super::server::Server;
+use super::wire::Stream;
 
 /// One end of a connection within a process.
 struct End {

@@ -6,22 +6,19 @@
 //! on trust but the names of the commits. The page `docs/sync-format.md` of the repository has the
 //! exact bytes.
 
-mod channel;
 mod client;
 mod descriptors;
-mod limits;
 mod local;
-mod message;
 mod named;
 mod negotiate;
-mod part;
+mod objects;
 mod parts;
 mod payloads;
 mod receive;
 mod send;
 mod server;
+mod wire;
 
-pub use channel::Stream;
 pub use client::{Pulled, Pushed, Remote};
-pub use limits::SyncLimits;
 pub use server::{Served, Server};
+pub use wire::{Stream, SyncLimits};

@@ -6,8 +6,7 @@ use dflat_engine::Result;
 use dflat_engine::engine::Engine;
 use dflat_engine::storage::Snapshot;
 
-use super::channel::{Channel, too_much};
-use super::message::{Message, OFFERED_MAX, malformed};
+use super::wire::{Channel, Message, OFFERED_MAX, malformed, too_much};
 use crate::branches::Graph;
 use crate::commits::{CommitId, has, load};
 

@@ -4,7 +4,7 @@
 //! commit is stored only if the trees have the roots that it says, and no branch refers to it
 //! before all commits of the exchange are stored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,20 +13,15 @@ use dflat_engine::storage::WriteTransaction;
 use dflat_engine::transaction::Transaction;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
-use dflat_model::record::ByteDifference;
 
-use super::channel::{Channel, too_much};
 use super::descriptors::Descriptors;
-use super::message::{Message, malformed};
-use super::named::Named;
-use super::part::{Item, Items, Sent};
+use super::objects::{Change, ParentObjects};
 use super::parts::Parts;
-use super::payloads::LatestPayloads;
+use super::wire::{Channel, Item, Items, Message, malformed, too_much};
 use crate::chunk::{Address, ChunkStore};
 use crate::commits::{
     Commit, CommitId, Content, FileStore, ensure_trees, has, load, put_incoming, store_commit,
 };
-use crate::compare::objects_at;
 use crate::node::KEY_BYTES_MAX;
 use crate::received::{delete_parts, put_part};
 use crate::steps::prepare;
@@ -52,7 +47,7 @@ pub(super) struct Receiver<'r> {
     types: Descriptors,
     store: Arc<FileStore>,
     trees: Trees,
-    payloads: LatestPayloads,
+    objects: ParentObjects<'r>,
     /// The number of changes that were received, and the bytes of their objects.
     pub(super) changes: u64,
     bytes: u64,
@@ -71,12 +66,6 @@ struct Incoming {
     is_begun: bool,
 }
 
-/// A change whose object is not known yet.
-struct Change<'m> {
-    key: &'m [u8],
-    sent: Sent<'m>,
-}
-
 impl<'r> Receiver<'r> {
     /// `tables` are the types that this side has versioned and allows.
     pub(super) fn new(engine: &'r Engine, tables: &[Table], source: Source<'r>) -> Self {
@@ -87,7 +76,7 @@ impl<'r> Receiver<'r> {
             types: Descriptors::of(tables),
             trees: Trees::new(Arc::clone(&store) as Arc<dyn ChunkStore>),
             store,
-            payloads: LatestPayloads::default(),
+            objects: ParentObjects::new(engine),
             changes: 0,
             bytes: 0,
         }
@@ -250,10 +239,12 @@ impl<'r> Receiver<'r> {
         };
         let name = of.name.clone();
         let table = self.types.table(&name)?.clone();
-        self.fetch(incoming, &table, changes)?;
+        let parents = &incoming.parents;
+        self.objects.fetch(&self.trees, parents, &table, changes)?;
         let mut edits = Vec::with_capacity(changes.len());
         for change in changes {
-            let payload = self.payload(incoming, &table, change)?;
+            let parents = &incoming.parents;
+            let payload = self.objects.after(&self.trees, parents, &table, change)?;
             if let Some(payload) = &payload {
                 self.check(channel, &table, change.key, payload)?;
                 self.bytes += payload.len() as u64;
@@ -264,7 +255,7 @@ impl<'r> Receiver<'r> {
             }
             let hash = payload.as_deref().map(Address::of);
             if let (Some(hash), Some(payload)) = (hash, &payload) {
-                self.payloads.put(hash, payload);
+                self.objects.keep(hash, payload);
             }
             incoming.parts.push(&name, change.key, payload.as_deref());
             edits.push(Edit {
@@ -275,100 +266,6 @@ impl<'r> Receiver<'r> {
         let root = incoming.roots.entry(name).or_insert(Root::EMPTY);
         *root = self.trees.apply(root, edits)?;
         Ok(())
-    }
-
-    /// The hash that a change refers to, and the commit that has the object.
-    fn referred<'i>(
-        &self,
-        incoming: &'i Incoming,
-        table: &Table,
-        change: &Change<'_>,
-    ) -> Result<Option<(&'i Commit, Address)>> {
-        let number = match change.sent {
-            Sent::Deleted | Sent::Whole(_) => return Ok(None),
-            Sent::Difference(_) => 0,
-            Sent::OfParent(number) => number,
-        };
-        let missing = || malformed("a change refers to an object that its parent lacks");
-        let parent = incoming.parents.get(number).ok_or_else(missing)?;
-        let hash = self.trees.get(&parent.root(&table.name), change.key)?;
-        Ok(Some((parent, hash.ok_or_else(missing)?)))
-    }
-
-    /// Reads the objects that changes refer to and that are not known yet.
-    fn fetch(&mut self, incoming: &Incoming, table: &Table, changes: &[Change<'_>]) -> Result<()> {
-        let mut wanted: BTreeMap<CommitId, BTreeSet<Vec<u8>>> = BTreeMap::new();
-        let mut hashes: BTreeMap<(CommitId, &[u8]), Address> = BTreeMap::new();
-        for change in changes {
-            if let Some((parent, hash)) = self.referred(incoming, table, change)?
-                && self.payloads.get(&hash).is_none()
-            {
-                let keys = wanted.entry(parent.id).or_default();
-                keys.insert(change.key.to_vec());
-                hashes.insert((parent.id, change.key), hash);
-            }
-        }
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        let wanted: Vec<_> = wanted.into_iter().collect();
-        let states = self
-            .engine
-            .read_history(|snapshot| objects_at(snapshot, table, &wanted))?;
-        let named = Named::of(table);
-        for ((commit, _), states) in wanted.iter().zip(states) {
-            for (key, (_, payload)) in &states {
-                if let Some(hash) = hashes.get(&(*commit, key.as_slice())) {
-                    let bytes = named.bytes(Some(payload), *hash)?;
-                    self.payloads.put(*hash, &bytes);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The object after a change; `None` after a deletion.
-    fn payload(
-        &self,
-        incoming: &Incoming,
-        table: &Table,
-        change: &Change<'_>,
-    ) -> Result<Option<Vec<u8>>> {
-        let base = match self.referred(incoming, table, change)? {
-            Some((parent, hash)) => Some(self.object(parent, table, (change.key, hash))?),
-            None => None,
-        };
-        let base = base.unwrap_or_default();
-        Ok(match change.sent {
-            Sent::Deleted => None,
-            Sent::Whole(payload) => Some(payload.to_vec()),
-            Sent::OfParent(_) => Some(base),
-            Sent::Difference(difference) => {
-                let difference = ByteDifference::decode(difference);
-                let payload = difference.and_then(|difference| difference.apply(&base));
-                let payload = payload.map_err(|error| malformed(&format!("{error}")))?;
-                Some(payload)
-            }
-        })
-    }
-
-    /// An object of a parent. It is read again if too many others were read after it.
-    fn object(
-        &self,
-        parent: &Commit,
-        table: &Table,
-        (key, hash): (&[u8], Address),
-    ) -> Result<Vec<u8>> {
-        if let Some(payload) = self.payloads.get(&hash) {
-            return Ok(payload.to_vec());
-        }
-        let wanted = [(parent.id, BTreeSet::from([key.to_vec()]))];
-        let states = self
-            .engine
-            .read_history(|snapshot| objects_at(snapshot, table, &wanted))?;
-        let found = states.first().and_then(|states| states.get(key));
-        let found = found.map(|(_, payload)| payload.as_slice());
-        Named::of(table).bytes(found, hash)
     }
 
     /// Checks an object.
@@ -409,7 +306,9 @@ impl<'r> Receiver<'r> {
             self.store.write(writer)?;
             store_commit(writer, commit)?;
             put_incoming(writer, (remote, branch), commit.id)
-        })
+        })?;
+        self.objects.pass(commit);
+        Ok(())
     }
 
     fn write(&self, write: impl FnOnce(&mut dyn WriteTransaction) -> Result<()>) -> Result<()> {

@@ -8,10 +8,8 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 use dflat_model::record::ByteDifference;
 
-use super::channel::Channel;
-use super::message::Message;
 use super::named::Named;
-use super::part::{Item, Sent};
+use super::wire::{Channel, Item, Message, Sent};
 use crate::chunk::{Address, ChunkStore};
 use crate::commits::{Commit, CommitId, FileStore, ensure_trees, load};
 use crate::compare::{KeyedStates, objects_at};

@@ -6,12 +6,10 @@ use dflat_engine::engine::Engine;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
-use super::channel::{Channel, Stream};
-use super::limits::SyncLimits;
-use super::message::{Message, Refusal, Request, VERSION, malformed};
 use super::negotiate::{known, missing, offer, take_offer};
 use super::receive::{Receiver, Source, write_history};
 use super::send::Sender;
+use super::wire::{Channel, Message, Refusal, Request, Stream, SyncLimits, VERSION, malformed};
 use crate::branches::{check_name, forward, forward_branch, start};
 use crate::commits::{CommitId, delete_incoming, has, head, load, tip};
 

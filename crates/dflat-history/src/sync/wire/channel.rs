@@ -23,18 +23,18 @@ impl<S: Read + Write + ?Sized> Stream for S {}
 ///
 /// A message is its kind in a byte, the length of its content in four bytes, the lowest first, and
 /// its content.
-pub(super) struct Channel<'s> {
+pub(crate) struct Channel<'s> {
     stream: &'s mut dyn Stream,
     /// Bytes that are not written yet.
     waiting: Vec<u8>,
-    pub(super) limits: SyncLimits,
+    pub(crate) limits: SyncLimits,
     began: Instant,
-    pub(super) sent: u64,
-    pub(super) received: u64,
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
 }
 
 impl<'s> Channel<'s> {
-    pub(super) fn new(stream: &'s mut dyn Stream, limits: SyncLimits) -> Self {
+    pub(crate) fn new(stream: &'s mut dyn Stream, limits: SyncLimits) -> Self {
         Self {
             stream,
             waiting: Vec::new(),
@@ -46,7 +46,7 @@ impl<'s> Channel<'s> {
     }
 
     /// Begins to count anew: bytes and time.
-    pub(super) fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         (self.began, self.sent, self.received) = (Instant::now(), 0, 0);
     }
 
@@ -54,7 +54,7 @@ impl<'s> Channel<'s> {
     ///
     /// # Errors
     /// The error of the connection; or, if the peer has refused the request, that of the refusal.
-    pub(super) fn send(&mut self, message: &Message) -> Result<()> {
+    pub(crate) fn send(&mut self, message: &Message) -> Result<()> {
         let start = self.waiting.len();
         self.waiting.extend([0; 5]);
         let kind = message.encode(&mut self.waiting);
@@ -84,7 +84,7 @@ impl<'s> Channel<'s> {
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    pub(super) fn flush(&mut self) -> Result<()> {
+    pub(crate) fn flush(&mut self) -> Result<()> {
         if !self.waiting.is_empty() {
             self.write()?;
         }
@@ -105,7 +105,7 @@ impl<'s> Channel<'s> {
     /// [`ErrorKind::Corrupt`] for a malformed message; [`ErrorKind::InvalidArgument`] beyond the
     /// limits; [`ErrorKind::DeadlineExceeded`] beyond the limit of time; otherwise the error of the
     /// connection.
-    pub(super) fn next(&mut self) -> Result<Option<Message>> {
+    pub(crate) fn next(&mut self) -> Result<Option<Message>> {
         let mut kind = [0];
         match self.read(&mut kind) {
             Ok(()) => {}
@@ -144,7 +144,7 @@ impl<'s> Channel<'s> {
     ///
     /// # Errors
     /// As [`next`](Self::next); the error of the refusal if the peer refuses the request.
-    pub(super) fn expect(&mut self) -> Result<Message> {
+    pub(crate) fn expect(&mut self) -> Result<Message> {
         match self.next()? {
             Some(Message::Refused { kind, message }) => Err(refused(kind, &message)),
             Some(message) => Ok(message),
@@ -163,7 +163,7 @@ impl<'s> Channel<'s> {
 }
 
 /// The error of a limit that the peer exceeds.
-pub(super) fn too_much(what: &str) -> Error {
+pub(crate) fn too_much(what: &str) -> Error {
     let message = format!("cannot sync: the other side sends {what}, which is beyond the limits");
     Error::new(ErrorKind::InvalidArgument, message)
 }

@@ -6,7 +6,7 @@ use super::message::malformed;
 
 /// A change of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sent<'a> {
+pub(crate) enum Sent<'a> {
     /// There is no such object any more.
     Deleted,
     /// The object.
@@ -19,7 +19,7 @@ pub(super) enum Sent<'a> {
 
 /// A change of an object, or the table of the changes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Item<'a> {
+pub(crate) enum Item<'a> {
     /// The number of the table in the commit.
     Table(usize),
     /// A change of the object with this key.
@@ -34,7 +34,7 @@ const OF_PARENT: u8 = 4;
 
 impl Item<'_> {
     /// Appends the item.
-    pub(super) fn encode(self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(self, out: &mut Vec<u8>) {
         let (key, sent) = match self {
             Self::Table(number) => {
                 out.push(TABLE);
@@ -59,7 +59,7 @@ impl Item<'_> {
 
 /// The items of a part. After an error it ends.
 #[derive(Debug)]
-pub(super) struct Items<'a>(pub(super) &'a [u8]);
+pub(crate) struct Items<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Iterator for Items<'a> {
     type Item = Result<Item<'a>>;

@@ -6,17 +6,17 @@ use crate::bytes::{Input, put_bytes, put_count};
 use crate::commits::CommitId;
 
 /// The version of the exchange that this code speaks.
-pub(super) const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 1;
 
 /// The maximum number of commits that a request names.
-pub(super) const NAMED_MAX: usize = 64;
+pub(crate) const NAMED_MAX: usize = 64;
 
 /// The number of ids in a message that offers commits.
-pub(super) const OFFERED_MAX: usize = 8192;
+pub(crate) const OFFERED_MAX: usize = 8192;
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Message {
+pub(crate) enum Message {
     /// Asks for the commits of a branch.
     Pull(Request),
     /// Offers the commits of a branch.
@@ -52,18 +52,18 @@ pub(super) enum Message {
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Request {
-    pub(super) version: u8,
-    pub(super) branch: String,
+pub(crate) struct Request {
+    pub(crate) version: u8,
+    pub(crate) branch: String,
     /// The types that the requesting side has versioned and allows.
-    pub(super) types: Vec<String>,
+    pub(crate) types: Vec<String>,
     /// Commits that the requesting side has.
-    pub(super) named: Vec<CommitId>,
+    pub(crate) named: Vec<CommitId>,
 }
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     Other,
     /// There is no such branch.
     NoBranch,
@@ -97,7 +97,7 @@ const REFUSED: u8 = 11;
 
 impl Message {
     /// Appends the content, and returns the kind.
-    pub(super) fn encode(&self, out: &mut Vec<u8>) -> u8 {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) -> u8 {
         match self {
             Self::Pull(request) => request.encode(PULL, out),
             Self::Push(request) => request.encode(PUSH, out),
@@ -145,7 +145,7 @@ impl Message {
     ///
     /// # Errors
     /// [`ErrorKind::Corrupt`] if the message is malformed.
-    pub(super) fn decode(kind: u8, content: &[u8]) -> Result<Self> {
+    pub(crate) fn decode(kind: u8, content: &[u8]) -> Result<Self> {
         let mut input = Input(content);
         let read = decode(kind, &mut input);
         let read = read.filter(|_| input.0.is_empty());
@@ -239,7 +239,7 @@ fn rest(input: &mut Input<'_>) -> Vec<u8> {
 }
 
 /// The error of a peer that sends other bytes than the exchange allows.
-pub(super) fn malformed(why: &str) -> Error {
+pub(crate) fn malformed(why: &str) -> Error {
     let message = format!("cannot sync: the other side has sent wrong bytes: {why}");
     Error::new(ErrorKind::Corrupt, message)
 }
