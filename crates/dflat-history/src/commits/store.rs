@@ -132,8 +132,9 @@ impl ChunkStore for FileStore {
             })
         })?;
         for (address, found) in addresses.iter().zip(&mut found) {
-            if let Some(bytes) = read.remove(&address.as_bytes()[..]) {
-                *found = Some(Chunk::checked(*address, bytes)?);
+            // An address may stand there several times.
+            if let Some(bytes) = read.get(&address.as_bytes()[..]) {
+                *found = Some(Chunk::checked(*address, bytes.as_slice())?);
             }
         }
         Ok(found)

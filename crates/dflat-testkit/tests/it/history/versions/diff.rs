@@ -7,6 +7,8 @@ use std::sync::Arc;
 use dflat::history::{Change, StepId, Version};
 use dflat::{ErrorKind, Object, Result, Workspace};
 use dflat_engine::engine::{Engine, EngineOptions};
+use dflat_history::chunk::{Address, Chunk, ChunkStore};
+use dflat_history::commits::FileStore;
 use dflat_history::compare::ObjectDiff;
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::fixture::bounded;
@@ -223,6 +225,32 @@ fn one_edit_in_many_objects_reads_at_most_eight_nodes() {
             assert_eq!(diff.by_ref().map(Result::unwrap).count(), 1);
             assert!(diff.chunk_reads() <= 8, "{}", diff.chunk_reads());
         }
+    });
+}
+
+/// Otherwise the objects of a type that has not changed are compared one by one.
+#[test]
+fn chunk_is_read_for_each_time_that_it_is_asked_for() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        put(&workspace, "a", 1);
+        workspace.history().commit("first").unwrap();
+        let root = workspace
+            .history()
+            .commits()
+            .next()
+            .unwrap()
+            .unwrap()
+            .tables[0]
+            .root;
+        let backend = SqliteBackend::open(&path, SqliteOptions::default()).unwrap();
+        let engine = Engine::new(backend as Arc<_>, EngineOptions::default());
+        let absent = Address::of(b"absent");
+        let asked = [root.address(), absent, root.address()];
+        let found = FileStore::new(&engine).get_many(&asked).unwrap();
+        let found = found.iter().map(|chunk| chunk.as_ref().map(Chunk::address));
+        assert!(found.eq([Some(root.address()), None, Some(root.address())]));
     });
 }
 
