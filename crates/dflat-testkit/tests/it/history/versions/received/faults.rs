@@ -184,6 +184,15 @@ fn loss_of_power_leaves_received_commits_checkouts_and_merges_whole_or_absent() 
     assert_eq!(outcome, Ok(()));
 }
 
+#[test]
+fn failed_read_leaves_received_commits_checkouts_and_merges_whole_or_absent() {
+    let prepared = Arc::new(prepare());
+    let failures = [Action::Fail(Failure::Io)];
+    fault::each_sampled(&[Operation::Read], &failures, 20, move |device| {
+        workload(&prepared, device)
+    });
+}
+
 /// A file without objects takes the commits of another one.
 #[test]
 fn failed_write_leaves_a_move_of_the_branch_whole_or_absent() {
