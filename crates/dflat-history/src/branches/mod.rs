@@ -19,6 +19,6 @@ pub use conflict::{ConflictReason, ObjectConflict};
 pub use forward::{forward, forward_branch};
 pub(crate) use graph::Graph;
 pub use merge::{Merge, Merged};
-pub(crate) use names::check_name;
+pub(crate) use names::{check_name, check_remote};
 pub use names::{create, create_at, delete, tip_of};
 pub(crate) use start::start;

@@ -133,6 +133,23 @@ pub(super) fn write<R>(
     engine.perform_here([first.clone()], options, handler, |_| ())
 }
 
+/// Checks the name of a remote.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`] if it is empty, too long, or has a slash or control characters.
+pub(crate) fn check_remote(name: &str) -> Result<()> {
+    let why = match name {
+        "" => "a name has at least one character",
+        _ if name.len() > NAME_BYTES_MAX => "a name has at most 255 bytes",
+        _ if name.contains(|character: char| character == '/' || character.is_control()) => {
+            "a name has no slash and no control characters"
+        }
+        _ => return Ok(()),
+    };
+    let message = format!("cannot sync with the remote {name:?}: {why}");
+    Err(Error::new(ErrorKind::InvalidArgument, message))
+}
+
 /// Checks the name of a branch.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use super::negotiate::{known, missing, offer, sample, take_offer};
 use super::receive::{Receiver, Source, write_history};
 use super::send::Sender;
 use super::wire::{Channel, Message, Request, Stream, SyncLimits, VERSION, malformed};
-use crate::branches::{start, tip_of};
+use crate::branches::{check_remote, start, tip_of};
 use crate::commits::{
     CommitId, branches, delete_incoming, has, head, incoming, put_remote, remote_name, remote_tip,
 };
@@ -78,6 +78,7 @@ impl Remote<'_> {
     /// - [`ErrorKind::Io`] if the connection fails.
     /// - Otherwise the errors of reading and of a transaction.
     pub fn pull(&self, stream: &mut dyn Stream, branch: &str) -> Result<Pulled> {
+        check_remote(self.name)?;
         let mut channel = Channel::new(stream, self.limits);
         let named = self.engine.read_history(|snapshot| {
             let tracked = remote_tip(snapshot, &remote_name(self.name, branch))?;
@@ -122,6 +123,7 @@ impl Remote<'_> {
     /// - [`ErrorKind::ReadOnly`] if the remote takes no pushes.
     /// - Otherwise as [`pull`](Self::pull).
     pub fn push(&self, stream: &mut dyn Stream, branch: &str) -> Result<Pushed> {
+        check_remote(self.name)?;
         let current = self
             .engine
             .read_history(|snapshot| Ok(head(snapshot)?.branch))?;

@@ -11,7 +11,9 @@ use crate::{Object, Result, Table, Workspace};
 
 impl<'w> History<'w> {
     /// A remote: another file with the same history, under a name. Its branches are
-    /// `name/branch` here.
+    /// `name/branch` here. A name has 1 to 255 bytes, no slash and no control characters; if it has
+    /// another form, exchanges fail with
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
     pub fn remote(&self, name: impl Into<String>) -> Remote<'w> {
         Remote {
             workspace: self.workspace,

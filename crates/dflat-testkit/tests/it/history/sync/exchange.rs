@@ -240,6 +240,21 @@ fn pull_of_a_branch_that_is_not_there_is_refused() {
     assert_eq!((served.pulls, served.refused), (1, 1));
 }
 
+#[test]
+fn remotes_with_names_that_no_branch_can_begin_with_are_refused() {
+    let ((_one, one), (_other, other)) = (file(), file());
+    let (here, there) = (open(&one), open(&other));
+    put(&there, "a", 1);
+    let history = here.history();
+    for name in ["", "a/b", "a\n", &"a".repeat(256)] {
+        let refused = history.remote(name).pull_from(&there, "main");
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::InvalidArgument);
+        let refused = history.remote(name).push_to(&there, "main");
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+    assert!(history.remote_branches().unwrap().is_empty());
+}
+
 // Promise: sync-format#Y6
 #[test]
 fn exchange_beyond_a_limit_moves_no_branch() {
