@@ -30,8 +30,14 @@ use crate::tree::{Edit, Root, Trees};
 /// The maximum number of parents of a commit.
 const PARENTS_MAX: usize = 16;
 
-/// The bytes of nodes and objects that are written in one transaction.
+/// The bytes of nodes and objects that are written in one transaction, and the bytes of objects
+/// that are in memory at once, if none is larger.
 const WRITE_BYTES: usize = 4 << 20;
+
+/// The limits of the number of changes that are taken at once. A message of a hostile peer may
+/// refer to any objects of a parent, and their sizes are not known before they are read.
+const CHANGES_MIN: usize = 16;
+const CHANGES_MAX: usize = 512;
 
 /// A remote and the branch of it whose commits are received.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +57,8 @@ pub(super) struct Receiver<'r> {
     /// The number of changes that were received, and the bytes of their objects.
     pub(super) changes: u64,
     bytes: u64,
+    /// The number of changes to take at once.
+    changes_max: usize,
 }
 
 /// A commit that is being received.
@@ -79,6 +87,7 @@ impl<'r> Receiver<'r> {
             objects: ParentObjects::new(engine),
             changes: 0,
             bytes: 0,
+            changes_max: CHANGES_MIN,
         }
     }
 
@@ -182,18 +191,23 @@ impl<'r> Receiver<'r> {
             if is_last {
                 return self.end(incoming);
             }
-            if incoming.parts.bytes() + self.store.new_bytes() >= WRITE_BYTES {
-                let id = incoming.commit.id;
-                let parts = incoming.parts.take(false);
-                incoming.is_begun = true;
-                self.write(|writer| {
-                    for (number, part) in &parts {
-                        put_part(writer, id, *number, part)?;
-                    }
-                    self.store.write(writer)
-                })?;
-            }
         }
+    }
+
+    /// Writes the changes and nodes so far, if they are many.
+    fn write_some(&self, incoming: &mut Incoming) -> Result<()> {
+        if incoming.parts.bytes() + self.store.new_bytes() < WRITE_BYTES {
+            return Ok(());
+        }
+        let id = incoming.commit.id;
+        let parts = incoming.parts.take(false);
+        incoming.is_begun = true;
+        self.write(|writer| {
+            for (number, part) in &parts {
+                put_part(writer, id, *number, part)?;
+            }
+            self.store.write(writer)
+        })
     }
 
     /// Takes a part of the changes: those of one table after those of another.
@@ -218,6 +232,10 @@ impl<'r> Receiver<'r> {
                         return Err(too_much(&what));
                     }
                     changes.push(Change { key, sent });
+                    if changes.len() >= self.changes_max {
+                        self.table(channel, incoming, (Some(number), &changes))?;
+                        changes.clear();
+                    }
                 }
             }
         }
@@ -241,12 +259,14 @@ impl<'r> Receiver<'r> {
         let table = self.types.table(&name)?.clone();
         let parents = &incoming.parents;
         self.objects.fetch(&self.trees, parents, &table, changes)?;
+        let content = Content::of(&table);
+        let before = self.bytes;
         let mut edits = Vec::with_capacity(changes.len());
         for change in changes {
             let parents = &incoming.parents;
             let payload = self.objects.after(&self.trees, parents, &table, change)?;
             if let Some(payload) = &payload {
-                self.check(channel, &table, change.key, payload)?;
+                self.check(channel, (&table, &content), change.key, payload)?;
                 self.bytes += payload.len() as u64;
                 if self.bytes > channel.limits.bytes {
                     let what = format!("objects of more than {} bytes", channel.limits.bytes);
@@ -265,14 +285,17 @@ impl<'r> Receiver<'r> {
         }
         let root = incoming.roots.entry(name).or_insert(Root::EMPTY);
         *root = self.trees.apply(root, edits)?;
-        Ok(())
+        let bytes = usize::try_from(self.bytes - before).unwrap_or(usize::MAX);
+        let fitting = WRITE_BYTES.saturating_mul(changes.len()) / bytes.max(1);
+        self.changes_max = fitting.clamp(CHANGES_MIN, CHANGES_MAX);
+        self.write_some(incoming)
     }
 
     /// Checks an object.
     fn check(
         &self,
         channel: &Channel<'_>,
-        table: &Table,
+        (table, content): (&Table, &Content<'_>),
         key: &[u8],
         payload: &[u8],
     ) -> Result<()> {
@@ -280,7 +303,7 @@ impl<'r> Receiver<'r> {
             return Err(too_much(&format!("an object of {} bytes", payload.len())));
         }
         self.types.verify(table, payload)?;
-        if Content::of(table).key(payload).as_deref() != Some(key) || key.len() > KEY_BYTES_MAX {
+        if content.key(payload).as_deref() != Some(key) || key.len() > KEY_BYTES_MAX {
             let why = format!("an object of {} has another key", table.type_name);
             return Err(malformed(&why));
         }

@@ -178,6 +178,16 @@ fn commit_of_many_large_objects_arrives_in_parts() {
     let pulled = remote.pull_from(&there, "main").unwrap();
     assert_eq!(pulled.changes, 120);
     assert_eq!(items(&here.at_branch("there/main").unwrap()), items(&there));
+    // A small message refers to many large objects.
+    store(
+        &there,
+        20..60,
+        &"Longer ".repeat(30_000).replacen('L', "l", 29_999),
+    );
+    let pulled = remote.pull_from(&there, "main").unwrap();
+    assert_eq!(pulled.changes, 40);
+    assert!(pulled.bytes < 5000, "{}", pulled.bytes);
+    assert_eq!(items(&here.at_branch("there/main").unwrap()), items(&there));
 }
 
 #[test]
