@@ -125,11 +125,13 @@ const KEEPALIVES_IDLE: Duration = Duration::from_secs(30);
 
 /// The settings of a connection, and at last the questions whether the server is a replica, and
 /// whether commits may return before they are stored. Every scan is by the order of an index, so
-/// the planner is kept from sorting what it could read in order.
+/// the planner is kept from sorting what it could read in order, and a statement is planned once,
+/// whatever its values are.
 fn session(options: &PostgresOptions) -> String {
     let mut session = "SET jit = off; SET enable_seqscan = off; SET enable_sort = off; \
          SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
          SET enable_material = off; SET cursor_tuple_fraction = 0.001; \
+         SET plan_cache_mode = force_generic_plan; \
          SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; \
          SET client_min_messages = warning; SET dflat.writing = 'on';"
         .to_owned();
