@@ -138,6 +138,7 @@ fn outcome(
     lost: tokio_postgres::Error,
 ) -> Result<()> {
     let began = Instant::now();
+    let mut was_asked = false;
     let is_late = || began.elapsed() >= database.options().busy_timeout;
     loop {
         let asked = database.connect().and_then(|mut connection| {
@@ -157,6 +158,8 @@ fn outcome(
             Ok((Some("aborted"), false)) => return Err(failed("commit", lost)),
             // It is still in progress.
             Ok((Some("in progress"), false)) if !is_late() => {}
+            // It was made after the record was looked for, unless this is another server.
+            Ok((Some("committed"), false)) if !was_asked => was_asked = true,
             // The server is away. If it refuses the question, another one has taken its place.
             Err(error) if error.kind() == ErrorKind::Io && !is_late() => {}
             _ => {
