@@ -38,6 +38,9 @@ impl Wake for Woken {
     }
 }
 
+/// The longest time in which the server takes a request whose answer is not waited for.
+const SENDING_MAX: Duration = Duration::from_secs(10);
+
 /// The longest wait for the last bytes of a connection that is closed.
 const CLOSING_MAX: Duration = Duration::from_millis(100);
 
@@ -92,11 +95,23 @@ impl Driver {
 
     /// Polls a future once and drops it: a request is sent, and its answer is not waited for.
     pub(super) fn send<F: Future>(&mut self, request: F) {
+        self.send_within(request, SENDING_MAX);
+    }
+
+    /// Sends a request. If the server does not take it within a time, the connection ends, and with
+    /// it whatever the request was to end.
+    fn send_within<F: Future>(&mut self, request: F, time_max: Duration) {
+        let began = Instant::now();
         let _ = pin!(request).poll(&mut Context::from_waker(Waker::noop()));
         self.run();
         // Order: the server may hold a lock until it gets the request.
         while self.moving.is_some() && self.is_full.load(Ordering::Relaxed) {
-            self.wait_for_socket(None);
+            let left = time_max.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                self.moving = None;
+                return;
+            }
+            self.wait_for_socket(Some(left));
             self.run();
         }
     }
@@ -203,5 +218,19 @@ mod tests {
         peer.join().unwrap();
         // Nothing is left to wait for.
         driver.send(poll_fn(|_| Poll::<()>::Pending));
+    }
+
+    #[test]
+    fn connection_ends_if_the_server_takes_nothing_more() {
+        let (own, mut peer) = UnixStream::pair().unwrap();
+        let mut driver = Driver::new().unwrap();
+        let socket = Socket::unix(own, driver.registry()).unwrap();
+        let is_full = socket.fullness();
+        driver.drive(exchange(socket, Arc::default()), is_full);
+        driver.send_within(poll_fn(|_| Poll::<()>::Pending), Duration::from_millis(20));
+        assert!(driver.moving.is_none());
+        let mut bytes = Vec::new();
+        peer.read_to_end(&mut bytes).unwrap();
+        assert!(!bytes.is_empty() && bytes.len() < BYTES);
     }
 }
