@@ -1,13 +1,13 @@
 //! Exchanges with another file.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use dflat_engine::engine::Engine;
 use dflat_history::branches::{Merged, ObjectConflict};
 use dflat_history::commits::{CommitId, head};
 use dflat_history::steps::notice;
-use dflat_history::sync::{Remote, Server, Stream, SyncLimits};
+use dflat_history::sync::{Duplex, Remote, Server, Stream, SyncLimits};
 use dflat_model::Table;
 use dflat_workspace::ErrorKind;
 
@@ -27,27 +27,10 @@ enum Other {
     Program(Program),
 }
 
-/// A running program, and its standard input and output as a connection.
+/// A running program, and its standard output and input as a connection.
 struct Program {
     child: Child,
-    input: ChildStdin,
-    output: ChildStdout,
-}
-
-impl Read for Program {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.output.read(bytes)
-    }
-}
-
-impl Write for Program {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.input.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.input.flush()
-    }
+    stream: Duplex<ChildStdout, ChildStdin>,
 }
 
 impl Other {
@@ -69,7 +52,7 @@ impl Other {
         ask: impl FnOnce(&mut dyn Stream) -> dflat_workspace::Result<R>,
     ) -> dflat_workspace::Result<R> {
         match self {
-            Self::Program(program) => ask(program),
+            Self::Program(program) => ask(&mut program.stream),
             Self::File(file, tables) => {
                 let server = Server {
                     engine: file.workspace.engine(),
@@ -105,23 +88,16 @@ impl Program {
             .spawn()
             .map_err(failed)?;
         let missing = || failed(io::Error::from(io::ErrorKind::BrokenPipe));
-        let input = child.stdin.take().ok_or_else(missing)?;
-        let output = child.stdout.take().ok_or_else(missing)?;
-        Ok(Self {
-            child,
-            input,
-            output,
-        })
+        let writer = child.stdin.take().ok_or_else(missing)?;
+        let reader = child.stdout.take().ok_or_else(missing)?;
+        let stream = Duplex { reader, writer };
+        Ok(Self { child, stream })
     }
 
     /// Ends the program's input, and waits for its end.
     fn end(self) -> Result<(), Failure> {
-        let Self {
-            mut child,
-            input,
-            output,
-        } = self;
-        drop((input, output));
+        let Self { mut child, stream } = self;
+        drop(stream);
         let ended = child.wait();
         match ended {
             Ok(status) if status.success() => Ok(()),

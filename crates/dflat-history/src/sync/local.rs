@@ -1,35 +1,14 @@
 //! An exchange between two files of one process.
 
-use std::io::{self, PipeReader, PipeWriter, Read, Write, pipe};
+use std::io::{self, pipe};
 use std::panic::resume_unwind;
 use std::thread;
 
 use dflat_engine::{Error, ErrorKind, Result};
 
+use super::duplex::Duplex;
 use super::server::Server;
 use super::wire::Stream;
-
-/// One end of a connection within a process.
-struct End {
-    reader: PipeReader,
-    writer: PipeWriter,
-}
-
-impl Read for End {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.reader.read(bytes)
-    }
-}
-
-impl Write for End {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.writer.flush()
-    }
-}
 
 impl Server<'_> {
     /// Answers the requests of `ask` on a thread of its own.
@@ -40,11 +19,11 @@ impl Server<'_> {
         let ends = pipe().and_then(|there| Ok((there, pipe()?)));
         let ((of_server, to_server), (of_client, to_client)) =
             ends.map_err(|error| failed(&error))?;
-        let mut client = End {
+        let mut client = Duplex {
             reader: of_client,
             writer: to_server,
         };
-        let mut server = End {
+        let mut server = Duplex {
             reader: of_server,
             writer: to_client,
         };

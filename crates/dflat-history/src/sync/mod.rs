@@ -8,6 +8,7 @@
 
 mod client;
 mod descriptors;
+mod duplex;
 mod local;
 mod named;
 mod negotiate;
@@ -20,5 +21,6 @@ mod server;
 mod wire;
 
 pub use client::{Pulled, Pushed, Remote};
+pub use duplex::Duplex;
 pub use server::{Served, Server};
 pub use wire::{Stream, SyncLimits};
