@@ -13,7 +13,8 @@ impl TableDescriptor {
     ///
     /// `None` if that would change the meaning of bytes that are there: if `newer` gives a field
     /// another default, requires a field that this descriptor does not, or has deprecated a field
-    /// of another type than a scalar or a string.
+    /// of another type than a scalar or a string. Also if the descriptor would have more bytes than
+    /// can be decoded.
     #[must_use]
     pub fn extended_by(&self, newer: &Self) -> Option<Self> {
         if !newer.covers(self) {
@@ -32,7 +33,10 @@ impl TableDescriptor {
             types: extension.types.into(),
             ..self.clone()
         };
-        (extended.covers(self) && extended.covers(newer)).then_some(extended)
+        let is_sound = extended.covers(self)
+            && extended.covers(newer)
+            && Self::from_bytes(&extended.to_bytes()).is_ok();
+        is_sound.then_some(extended)
     }
 }
 
@@ -116,5 +120,103 @@ impl<'t> Extension<'t> {
 const fn element(field: &FieldLayout) -> Element {
     match field.shape {
         Shape::Single(element) | Shape::Vector(element) => element,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+    use crate::encoding::BYTES_MAX;
+    use crate::{Field, FieldKind, Scalar, Step, Value};
+
+    fn field(voffset: u16, element: Element) -> FieldLayout {
+        FieldLayout {
+            name: format!("f{voffset}").into(),
+            voffset,
+            shape: Shape::Single(element),
+            default: match element {
+                Element::Scalar(_) => Value::Int(0),
+                _ => Value::Null,
+            },
+            required: false,
+        }
+    }
+
+    /// A type with a key and these fields, up to the field at an offset.
+    fn table(fields: &[FieldLayout], end: u16) -> TableDescriptor {
+        let key = field(4, Element::Scalar(Scalar::I32));
+        let root = TypeDescriptor::Table(TableLayout {
+            name: "T".into(),
+            fields: [&[key], fields].concat().into(),
+            end,
+        });
+        let part = TypeDescriptor::Table(TableLayout {
+            name: "Part".into(),
+            fields: vec![field(4, Element::Text)].into(),
+            end: 6,
+        });
+        TableDescriptor {
+            name: "t".into(),
+            type_name: "T".into(),
+            primary_key: vec![Field {
+                name: "f4".into(),
+                steps: vec![Step::Field(4)].into(),
+                kind: FieldKind::Scalar(Scalar::I32),
+                default: Value::Int(0),
+            }]
+            .into(),
+            auto_key: None,
+            indexes: Cow::Borrowed(&[]),
+            types: vec![root, part].into(),
+        }
+    }
+
+    fn fields(table: &TableDescriptor) -> Vec<u16> {
+        let TypeDescriptor::Table(root) = &table.types[0] else {
+            panic!("the root is a table");
+        };
+        root.fields.iter().map(|field| field.voffset).collect()
+    }
+
+    const INT: Element = Element::Scalar(Scalar::I32);
+
+    #[test]
+    fn further_fields_are_taken_and_deprecated_ones_stay() {
+        let ours = table(&[field(6, INT), field(8, Element::Text)], 10);
+        let theirs = table(&[field(8, Element::Text), field(10, INT)], 12);
+        let extended = ours.extended_by(&theirs).unwrap();
+        assert_eq!(fields(&extended), [4, 6, 8, 10]);
+        assert!(extended.covers(&ours) && extended.covers(&theirs));
+        assert_eq!(ours.extended_by(&ours).as_ref(), Some(&ours));
+        // The other one knows less.
+        assert_eq!(theirs.extended_by(&ours), None);
+    }
+
+    #[test]
+    fn descriptor_that_changes_the_meaning_of_bytes_is_not_taken() {
+        let ours = table(&[field(6, INT)], 8);
+        let with = |change: fn(&mut FieldLayout), voffset: u16| {
+            let mut fields = [field(6, INT), field(8, Element::Text)];
+            let of_offset = fields.iter_mut().find(|field| field.voffset == voffset);
+            change(of_offset.unwrap());
+            ours.extended_by(&table(&fields, 10))
+        };
+        assert!(with(|_| {}, 6).is_some());
+        assert_eq!(with(|field| field.default = Value::Int(1), 6), None);
+        assert_eq!(with(|field| field.required = true, 6), None);
+        assert_eq!(with(|field| field.required = true, 8), None);
+        // A deprecated table.
+        let ours = table(&[field(6, Element::Table(TypeId(1)))], 8);
+        assert_eq!(ours.extended_by(&table(&[field(8, INT)], 10)), None);
+    }
+
+    #[test]
+    fn descriptor_that_would_be_too_large_is_not_taken() {
+        let ours = table(&[field(6, INT)], 8);
+        let mut large = field(8, INT);
+        large.name = "n".repeat(BYTES_MAX).into();
+        assert_eq!(ours.extended_by(&table(&[field(6, INT), large], 10)), None);
     }
 }

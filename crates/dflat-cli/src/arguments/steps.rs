@@ -210,8 +210,8 @@ impl SyncArguments {
 
 /// Writes: answers `dflat sync --through` on standard input and output.
 ///
-/// Whoever can run the command can read the versioned types of the file; with `--accept-pushes`,
-/// also change them.
+/// A user who can run the command can read the objects of the file's versioned types, and change
+/// them if `--accept-pushes` is given.
 #[derive(Debug, Args)]
 #[command(before_help = SERVE_EXAMPLES)]
 pub(crate) struct ServeArguments {

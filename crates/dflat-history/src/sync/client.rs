@@ -6,13 +6,14 @@ use dflat_engine::engine::Engine;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
-use super::negotiate::{known, missing, offer, sample, take_offer};
+use super::negotiate::{ahead, known, offer, sample, take_offer};
 use super::receive::{Receiver, Source, write_history};
 use super::send::Sender;
 use super::wire::{Channel, Message, Request, Stream, SyncLimits, VERSION, malformed};
 use crate::branches::{check_remote, start, tip_of};
 use crate::commits::{
     CommitId, branches, delete_incoming, has, head, incoming, put_remote, remote_name, remote_tip,
+    remotes,
 };
 
 /// A remote: another file with the same history, under a name.
@@ -76,15 +77,18 @@ impl Remote<'_> {
     /// - [`ErrorKind::InvalidArgument`] for a type that is not allowed, and beyond a limit.
     /// - [`ErrorKind::DeadlineExceeded`] beyond the limit of time.
     /// - [`ErrorKind::Io`] if the connection fails.
+    /// - [`ErrorKind::Backend`] if the remote fails.
     /// - Otherwise the errors of reading and of a transaction.
     pub fn pull(&self, stream: &mut dyn Stream, branch: &str) -> Result<Pulled> {
         check_remote(self.name)?;
+        self.check_types()?;
         let mut channel = Channel::new(stream, self.limits);
         let named = self.engine.read_history(|snapshot| {
             let tracked = remote_tip(snapshot, &remote_name(self.name, branch))?;
             let begun = incoming(snapshot)?.into_iter().map(|branch| branch.commit);
             let own = head(snapshot)?.commit;
-            let others = branches(snapshot)?.into_iter().map(|branch| branch.commit);
+            let others = branches(snapshot)?.into_iter().chain(remotes(snapshot)?);
+            let others = others.map(|branch| branch.commit);
             let tips = begun.chain(tracked).chain(own).chain(others);
             let tips = known(snapshot, &tips.collect::<Vec<_>>())?;
             sample(snapshot, tips)
@@ -113,8 +117,8 @@ impl Remote<'_> {
     }
 
     /// Sends the commits of a branch that the remote lacks, and has the remote's branch of this
-    /// name refer to the last of them. Changes since the last commit of the current branch are
-    /// committed first.
+    /// name refer to the last of them. If it is the current branch, changes since the last commit
+    /// are committed first.
     ///
     /// # Errors
     /// - [`ErrorKind::NotFound`] if this file has no such branch.
@@ -124,6 +128,7 @@ impl Remote<'_> {
     /// - Otherwise as [`pull`](Self::pull).
     pub fn push(&self, stream: &mut dyn Stream, branch: &str) -> Result<Pushed> {
         check_remote(self.name)?;
+        self.check_types()?;
         let current = self
             .engine
             .read_history(|snapshot| Ok(head(snapshot)?.branch))?;
@@ -151,9 +156,8 @@ impl Remote<'_> {
         };
         let wanted = offer(&mut channel, tip, &ids)?;
         let mut sender = Sender::new(self.engine, self.tables);
-        if !ids.is_empty() {
-            let types: Vec<String> = names(self.tables);
-            sender.send(&mut channel, &wanted, &types)?;
+        if !wanted.is_empty() {
+            sender.send(&mut channel, &wanted, &names(self.tables))?;
         }
         let Message::Moved = channel.expect()? else {
             return Err(malformed("another end of a push"));
@@ -167,6 +171,17 @@ impl Remote<'_> {
         })
     }
 
+    fn check_types(&self) -> Result<()> {
+        match self.allowed.is_empty() {
+            false => Ok(()),
+            true => {
+                let message = "cannot sync: no type of this file is versioned, or none was \
+                               allowed; open the file with `versioned`";
+                Err(Error::new(ErrorKind::InvalidArgument, message))
+            }
+        }
+    }
+
     /// The commits to offer. The remote's branch must be before ours.
     fn to_push(
         &self,
@@ -174,30 +189,16 @@ impl Remote<'_> {
         (known_there, theirs): (Vec<CommitId>, Option<CommitId>),
         branch: &str,
     ) -> Result<Vec<CommitId>> {
-        let (missing, is_forward) = self.engine.read_history(|snapshot| {
-            let mut both = known(snapshot, &known_there)?;
-            both.extend(known(snapshot, theirs.as_slice())?);
-            let is_forward = match theirs {
-                None => true,
-                Some(theirs) => {
-                    has(snapshot, &[theirs])? == [true] && {
-                        // Their branch has no commit that ours lacks.
-                        missing(snapshot, theirs, &[tip])?.is_empty()
-                    }
-                }
-            };
-            Ok((missing(snapshot, tip, &both)?, is_forward))
-        })?;
-        match is_forward {
-            true => Ok(missing),
-            false => {
-                let message = format!(
-                    "cannot push {branch}: the other side's branch has commits that this one \
-                     lacks; pull and merge first"
-                );
-                Err(Error::new(ErrorKind::OutOfDate, message))
-            }
-        }
+        let ahead = self
+            .engine
+            .read_history(|snapshot| ahead(snapshot, tip, (&known_there, theirs)))?;
+        ahead.ok_or_else(|| {
+            let message = format!(
+                "cannot push {branch}: the other side's branch has commits that this one lacks; \
+                 pull and merge first"
+            );
+            Error::new(ErrorKind::OutOfDate, message)
+        })
     }
 
     fn request(&self, tables: &[Table], branch: &str, named: Vec<CommitId>) -> Request {

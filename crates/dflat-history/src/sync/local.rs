@@ -14,7 +14,7 @@ impl Server<'_> {
     /// Answers the requests of `ask` on a thread of its own.
     ///
     /// # Errors
-    /// That of `ask`; or, if the server has failed first, that of the server.
+    /// That of the server, unless `ask` has ended the connection; otherwise that of `ask`.
     pub fn serve_here<R>(&self, ask: impl FnOnce(&mut dyn Stream) -> Result<R>) -> Result<R> {
         let ends = pipe().and_then(|there| Ok((there, pipe()?)));
         let ((of_server, to_server), (of_client, to_client)) =
@@ -38,7 +38,7 @@ impl Server<'_> {
             drop(client);
             let served = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
             match (asked, served) {
-                (Err(error), Err(served)) if error.kind() == ErrorKind::Io => Err(served),
+                (Err(_), Err(served)) if served.kind() != ErrorKind::Io => Err(served),
                 (asked, _) => asked,
             }
         })

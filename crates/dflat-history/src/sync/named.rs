@@ -21,6 +21,11 @@ impl<'t> Named<'t> {
         }
     }
 
+    /// Whether these are the objects of a type.
+    pub(super) fn is_of(&self, table: &Table) -> bool {
+        self.table.is_same(table)
+    }
+
     /// The bytes with a hash, from an object as the file has it: its bytes, or their canonical
     /// form.
     ///

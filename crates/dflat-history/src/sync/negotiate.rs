@@ -58,8 +58,8 @@ pub(super) fn known(snapshot: &mut dyn Snapshot, ids: &[CommitId]) -> Result<Vec
     Ok(known.map(|(id, _)| *id).collect())
 }
 
-/// The commit `tip` and those before it, each after its parents, without those that are before the
-/// `known` ones.
+/// The commit `tip` and those before it, each after its parents, without the `known` ones and those
+/// before them.
 ///
 /// # Errors
 /// The errors of reading.
@@ -68,17 +68,42 @@ pub(super) fn missing(
     tip: CommitId,
     known: &[CommitId],
 ) -> Result<Vec<CommitId>> {
-    if known.contains(&tip) {
-        return Ok(Vec::new());
+    // A request without news reads no graph.
+    match known.contains(&tip) {
+        true => Ok(Vec::new()),
+        false => Ok(missing_in(&Graph::read(snapshot)?, tip, known)),
     }
-    let graph = Graph::read(snapshot)?;
+}
+
+fn missing_in(graph: &Graph, tip: CommitId, known: &[CommitId]) -> Vec<CommitId> {
     let of_known = graph.ancestors(known.iter().copied());
     let mut missing = graph.ancestors([tip]);
     missing.retain(|id| !of_known.contains(id));
-    Ok(graph.in_order(&missing))
+    graph.in_order(&missing)
 }
 
-/// Offers commits, and returns those that the other side wants.
+/// The commits to push, if the last commit of the other side's branch is `tip` or before it.
+///
+/// # Errors
+/// The errors of reading.
+pub(super) fn ahead(
+    snapshot: &mut dyn Snapshot,
+    tip: CommitId,
+    (known, theirs): (&[CommitId], Option<CommitId>),
+) -> Result<Option<Vec<CommitId>>> {
+    if theirs == Some(tip) {
+        return Ok(Some(Vec::new()));
+    }
+    let graph = Graph::read(snapshot)?;
+    let is_before = |theirs| graph.ancestors([tip]).contains(&theirs);
+    Ok(theirs.is_none_or(is_before).then(|| {
+        let known: Vec<CommitId> = known.iter().copied().chain(theirs).collect();
+        missing_in(&graph, tip, &known)
+    }))
+}
+
+/// Offers commits, and returns those that the other side wants. If there are none, neither side
+/// sends anything further of them.
 ///
 /// # Errors
 /// The errors of the connection.
@@ -144,6 +169,9 @@ pub(super) fn take_offer(engine: &Engine, channel: &mut Channel<'_>) -> Result<O
         };
         if !ids.iter().all(|id| seen.insert(*id)) {
             return Err(malformed("a commit is offered twice"));
+        }
+        if ids.is_empty() && !(is_last && offered.is_empty()) {
+            return Err(malformed("an offer without commits"));
         }
         offered.extend(ids);
         if offered.len() > channel.limits.commits {

@@ -16,7 +16,7 @@ use crate::compare::{KeyedStates, objects_at};
 use crate::tree::{EntryChange, Root, Trees};
 
 /// A part of the changes of a commit is sent once it has so many bytes.
-pub(super) const PART_BYTES: usize = 256 << 10;
+const PART_BYTES: usize = 256 << 10;
 
 /// The bytes of objects that are read at once, and the limits of their number. The steps of the
 /// file are read once for each such batch.
@@ -67,7 +67,7 @@ struct Outgoing {
 type Keys = BTreeMap<CommitId, BTreeSet<Vec<u8>>>;
 
 /// The objects of a batch by their tables and commits.
-type Objects = BTreeMap<(String, CommitId), KeyedStates>;
+type Objects = BTreeMap<String, BTreeMap<CommitId, KeyedStates>>;
 
 impl<'s> Sender<'s> {
     pub(super) fn new(engine: &'s Engine, tables: &'s [Table]) -> Self {
@@ -186,17 +186,21 @@ impl<'s> Sender<'s> {
     fn emit(&mut self, channel: &mut Channel<'_>) -> Result<()> {
         let batch = std::mem::take(&mut self.batch);
         let objects = self.objects(&batch)?;
-        let bytes = objects.values().flat_map(KeyedStates::values);
-        let bytes: usize = bytes.map(|(_, payload)| payload.len()).sum();
+        let states = objects.values().flat_map(BTreeMap::values);
+        let payloads = states.flat_map(KeyedStates::values);
+        let bytes: usize = payloads.map(|(_, payload)| payload.len()).sum();
         let fitting = BATCH_BYTES.saturating_mul(self.changes) / bytes.max(1);
         self.changes_max = fitting.clamp(CHANGES_MIN, CHANGES_MAX);
         self.sent += self.changes as u64;
         self.changes = 0;
-        for event in batch {
+        let mut named: Option<Named<'_>> = None;
+        for event in &batch {
             match event {
                 Event::Begin(commit) => channel.send(&Message::Commit(commit.to_bytes()))?,
                 Event::Change(change) => {
-                    self.add(&change, &objects)?;
+                    let known = named.take().filter(|known| known.is_of(&change.table));
+                    let named = named.insert(known.unwrap_or_else(|| Named::of(&change.table)));
+                    self.add(change, named, &objects)?;
                     if self.part.len() >= PART_BYTES {
                         self.end_part(channel, false)?;
                     }
@@ -238,15 +242,14 @@ impl<'s> Sender<'s> {
             let states = self
                 .engine
                 .read_history(|snapshot| objects_at(snapshot, table, &wanted))?;
-            let states = wanted.iter().zip(states);
-            objects
-                .extend(states.map(|((commit, _), states)| ((name.to_owned(), *commit), states)));
+            let commits = wanted.iter().map(|(commit, _)| *commit);
+            objects.insert(name.to_owned(), commits.zip(states).collect());
         }
         Ok(objects)
     }
 
     /// Adds a change to the part.
-    fn add(&mut self, change: &Outgoing, objects: &Objects) -> Result<()> {
+    fn add(&mut self, change: &Outgoing, named: &Named<'_>, objects: &Objects) -> Result<()> {
         if self.part_table != Some(change.number) {
             Item::Table(change.number).encode(&mut self.part);
             self.part_table = Some(change.number);
@@ -260,10 +263,9 @@ impl<'s> Sender<'s> {
             Item::Change(key, Sent::OfParent(parent)).encode(&mut self.part);
             return Ok(());
         }
-        let named = Named::of(&change.table);
+        let of_table = objects.get(&*change.table.name);
         let object = |commit: Option<CommitId>, hash: Address| -> Result<Vec<u8>> {
-            let place = commit.map(|commit| (change.table.name.to_string(), commit));
-            let found = place.and_then(|place| objects.get(&place)?.get(key));
+            let found = commit.and_then(|commit| of_table?.get(&commit)?.get(key));
             named.bytes(found.map(|(_, payload)| payload.as_slice()), hash)
         };
         let payload = object(Some(change.commit), after)?;

@@ -13,8 +13,8 @@ use super::wire::{Channel, Message, Refusal, Request, Stream, SyncLimits, VERSIO
 use crate::branches::{check_name, forward, forward_branch, start};
 use crate::commits::{CommitId, delete_incoming, has, head, load, tip};
 
-/// The name under which the commits of unfinished pushes are kept.
-const PUSHED: &str = "pushed";
+/// The name under which the commits of unfinished pushes are kept. No remote has it.
+const PUSHED: &str = "";
 
 /// Answers requests.
 #[derive(Clone)]
@@ -72,8 +72,7 @@ impl Server<'_> {
         let mut channel = Channel::new(stream, self.limits);
         let mut served = Served::default();
         loop {
-            channel.restart();
-            let Some(message) = channel.next()? else {
+            let Some(message) = channel.request()? else {
                 return Ok(served);
             };
             match self.answer(&mut channel, &message) {
@@ -120,21 +119,21 @@ impl Server<'_> {
             let text = format!("there is no branch {:?}", request.branch);
             return Ok(Answer::Refused(Refusal::NoBranch, text));
         };
-        for of in &types {
-            let is_allowed = self.allowed.iter().any(|table| table.name == of.name);
-            if !is_allowed || !request.types.contains(&of.name) {
-                let text = format!(
-                    "the branch {} has objects of {}, which is not versioned or not allowed on \
-                     both sides",
-                    request.branch, of.name
-                );
-                return Ok(Answer::Refused(Refusal::Types, text));
-            }
+        let mut of_both = request.types.clone();
+        of_both.retain(|name| self.allowed.iter().any(|table| table.name == *name));
+        if let Some(of) = types.iter().find(|of| !of_both.contains(&of.name)) {
+            let text = format!(
+                "the branch {} has objects of {}; open the files of both sides with `versioned` \
+                 for this type, and allow it",
+                request.branch, of.name
+            );
+            return Ok(Answer::Refused(Refusal::Types, text));
         }
         let wanted = offer(channel, tip, &ids)?;
-        if !ids.is_empty() {
+        if !wanted.is_empty() {
+            // An earlier commit may have a type that the last one lacks.
             let mut sender = Sender::new(self.engine, self.tables);
-            sender.send(channel, &wanted, &request.types)?;
+            sender.send(channel, &wanted, &of_both)?;
         }
         Ok(Answer::Given)
     }

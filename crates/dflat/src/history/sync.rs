@@ -76,11 +76,12 @@ impl Remote<'_> {
     /// # Errors
     /// - [`NotFound`](crate::ErrorKind::NotFound) if the remote has no such branch.
     /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the remote sends wrong bytes.
-    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a type that is not allowed,
-    ///   for schemas that do not fit, and beyond a limit.
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if no type is versioned, for a type
+    ///   that is not allowed, for schemas that do not fit, and beyond a limit.
     /// - [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) beyond the limit of time, and if
     ///   a read or a write of the connection takes longer than the connection allows.
     /// - [`Io`](crate::ErrorKind::Io) if the connection fails.
+    /// - [`Backend`](crate::ErrorKind::Backend) if the remote fails.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback;
     ///   otherwise the errors of a transaction.
     ///
@@ -117,7 +118,8 @@ impl Remote<'_> {
 
     /// Sends the commits of a branch that the remote lacks. The remote's branch of this name then
     /// has the last of them; if it is the remote's current branch, so have its objects, in one
-    /// transaction. Changes of this file since the last commit are committed first.
+    /// transaction. If it is the current branch of this file, changes since the last commit are
+    /// committed first.
     ///
     /// A push goes forward only: if the remote's branch has commits that this one lacks, nothing is
     /// changed.

@@ -45,11 +45,6 @@ impl<'s> Channel<'s> {
         }
     }
 
-    /// Begins to count anew: bytes and time.
-    pub(crate) fn restart(&mut self) {
-        (self.began, self.sent, self.received) = (Instant::now(), 0, 0);
-    }
-
     /// Sends a message, at the latest with the next [`flush`](Self::flush).
     ///
     /// # Errors
@@ -105,13 +100,38 @@ impl<'s> Channel<'s> {
     /// [`ErrorKind::Corrupt`] for a malformed message; [`ErrorKind::InvalidArgument`] beyond the
     /// limits; [`ErrorKind::DeadlineExceeded`] beyond the limit of time; otherwise the error of the
     /// connection.
-    pub(crate) fn next(&mut self) -> Result<Option<Message>> {
+    fn next(&mut self) -> Result<Option<Message>> {
+        match self.kind()? {
+            Some(kind) => self.message(kind).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// As [`next`](Self::next), for the first message of an exchange: bytes and time are counted
+    /// from its first byte on.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub(crate) fn request(&mut self) -> Result<Option<Message>> {
+        let Some(kind) = self.kind()? else {
+            return Ok(None);
+        };
+        (self.began, self.sent, self.received) = (Instant::now(), 0, 1);
+        self.message(kind).map(Some)
+    }
+
+    /// The kind of the next message; `None` if the peer has closed the connection before it.
+    fn kind(&mut self) -> Result<Option<u8>> {
         let mut kind = [0];
         match self.read(&mut kind) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-            Err(error) => return Err(failed(&error)),
+            Ok(()) => Ok(Some(kind[0])),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(failed(&error)),
         }
+    }
+
+    /// The rest of a message of a kind.
+    fn message(&mut self, kind: u8) -> Result<Message> {
         let mut length = [0; 4];
         self.read(&mut length).map_err(|error| failed(&error))?;
         let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
@@ -137,7 +157,7 @@ impl<'s> Channel<'s> {
         if self.received > self.limits.bytes {
             return Err(too_much(&format!("more than {} bytes", self.limits.bytes)));
         }
-        Message::decode(kind[0], &content).map(Some)
+        Message::decode(kind, &content)
     }
 
     /// The next message of an exchange that goes on.
@@ -198,4 +218,48 @@ fn refused(kind: Refusal, message: &str) -> Error {
         .take(500)
         .collect();
     Error::new(kind, format!("the other side refuses to sync: {text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A peer that is silent before its bytes.
+    struct Late(Duration, &'static [u8]);
+
+    impl Read for Late {
+        fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+            thread::sleep(std::mem::take(&mut self.0));
+            self.1.read(bytes)
+        }
+    }
+
+    impl Write for Late {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn time_of_an_exchange_begins_with_its_request() {
+        let time = Duration::from_secs(1);
+        let limits = SyncLimits {
+            time,
+            ..SyncLimits::default()
+        };
+        let done = &[9, 0, 0, 0, 0];
+        let mut peer = Late(time + Duration::from_millis(100), done);
+        let request = Channel::new(&mut peer, limits).request();
+        assert_eq!(request.unwrap(), Some(Message::Done));
+        let mut peer = Late(time + Duration::from_millis(100), done);
+        let late = Channel::new(&mut peer, limits).expect().unwrap_err();
+        assert_eq!(late.kind(), ErrorKind::DeadlineExceeded);
+    }
 }

@@ -10,12 +10,12 @@ pub struct SyncLimits {
     pub commits: usize,
     /// The maximum number of changed objects in all commits together.
     pub changes: u64,
-    /// The maximum number of bytes.
+    /// The maximum number of bytes of the messages, and of the objects that they give.
     pub bytes: u64,
     /// The maximum number of bytes of one object.
     pub object_bytes: usize,
-    /// The time after which no further message is taken. It is looked at between the messages: the
-    /// caller sets how long a read of its connection may take.
+    /// The time after which no further message is taken. It is compared after each message, so the
+    /// caller sets how long a read of the connection may take.
     pub time: Duration,
 }
 

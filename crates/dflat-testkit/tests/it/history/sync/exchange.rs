@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use dflat::history::{CommitId, Merged, SyncLimits};
 use dflat::{ErrorKind, Object, Workspace};
-use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
+use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData, Other, OtherChangeRequest};
 
 use super::super::files::{data, delete, file, note_others, open, open_both, put, rank};
-use dflat_testkit::wire::{recorded, served};
+use dflat_testkit::wire::{connection, recorded, served};
 
 /// The payloads of the items by key.
 pub(super) fn items(workspace: &Workspace) -> BTreeMap<String, Vec<u8>> {
@@ -230,6 +230,101 @@ fn types_that_are_not_allowed_are_not_taken() {
         .remote("there")
         .pull_from(&there, "main")
         .unwrap();
+}
+
+#[test]
+fn server_gives_no_other_type_of_an_earlier_commit() {
+    let ((_one, one), (_other, other)) = (file(), file());
+    let (here, there) = (open_both(&one), open_both(&other));
+    put(&there, "a", 1);
+    note_others(&there, 0..3, "secret");
+    there.history().commit("both").unwrap();
+    let deleted = there.perform_changes_blocking([Other::TABLE], |tx| {
+        for other in tx.fetch::<Other>().all()?.iter() {
+            let request = OtherChangeRequest::deletion(tx, &other)?.unwrap();
+            tx.submit(request)?;
+        }
+        Ok(())
+    });
+    deleted.unwrap();
+    // A merge leaves out types without objects.
+    let history = there.history();
+    history.branch("draft").unwrap();
+    put(&there, "b", 1);
+    history.checkout("draft").unwrap();
+    put(&there, "c", 1);
+    history.checkout("main").unwrap();
+    history.merge("draft").unwrap();
+    let last = history.commits().next().unwrap().unwrap();
+    assert!(last.tables.iter().all(|table| table.name != "other"));
+    let (mut end, mut far) = connection();
+    let refused = std::thread::scope(|scope| {
+        let there = &there;
+        scope.spawn(move || {
+            let server = there.history().server().of::<Item>();
+            let _ = server.serve(&mut far);
+        });
+        let refused = here.history().remote("there").pull(&mut end, "main");
+        let received = std::mem::take(&mut end.received);
+        drop(end);
+        let secret = b"secret".as_slice();
+        assert!(!received.windows(secret.len()).any(|bytes| bytes == secret));
+        refused.unwrap_err()
+    });
+    assert_ne!(refused.kind(), ErrorKind::Io, "{refused}");
+    assert!(here.history().remote_branches().unwrap().is_empty());
+}
+
+#[test]
+fn connection_is_used_again_after_an_offer_of_known_commits() {
+    let ((_one, one), (_other, other), (_third, third)) = (file(), file(), file());
+    let (here, there, hub) = (open(&one), open(&other), open(&third));
+    for round in 0..40 {
+        put(&hub, "a", round);
+        hub.history().commit("round").unwrap();
+    }
+    for workspace in [&here, &there] {
+        let history = workspace.history();
+        history.remote("hub").pull_from(&hub, "main").unwrap();
+        history.merge("hub/main").unwrap();
+    }
+    let tip = here.history().head().unwrap().unwrap();
+    here.history().delete_branch("hub/main").unwrap();
+    // The commits that both have are far behind those that a request names.
+    for round in 0..300 {
+        put(&here, "b", round);
+        here.history().commit("own").unwrap();
+    }
+    there.history().branch_at("old", tip).unwrap();
+    here.history().branch("own").unwrap();
+    let (exchanged, served) = served(&there, |end| {
+        let history = here.history();
+        let remote = history.remote("there");
+        for branch in ["old", "main", "old"] {
+            remote.pull(end, branch).unwrap();
+        }
+        remote.push(end, "own").unwrap()
+    });
+    assert_eq!(exchanged.commits, 300);
+    let served = served.unwrap();
+    assert_eq!((served.pulls, served.pushes), (3, 1));
+}
+
+#[test]
+fn file_without_versioned_types_says_how_to_get_them() {
+    let ((_one, one), (_other, other)) = (file(), file());
+    let (here, there) = (Workspace::builder(&one).open().unwrap(), open(&other));
+    put(&there, "a", 1);
+    let history = here.history();
+    let remote = history.remote("there");
+    for refused in [
+        remote.pull_from(&there, "main").map(drop),
+        remote.push_to(&there, "main").map(drop),
+    ] {
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+        assert!(refused.to_string().contains("`versioned`"), "{refused}");
+    }
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn flip_each(here: &Workspace, bytes: &[u8], fresh: impl Fn() -> Workspace, ther
 
 // Promise: sync-format#Y9
 #[test]
-fn flipped_byte_changes_nothing_or_not_the_outcome() {
+fn flipped_byte_is_refused_or_does_not_matter() {
     let ((_one, one), (_other, other)) = (file(), file());
     let there = open(&other);
     store(&there, 0..3, "text");
