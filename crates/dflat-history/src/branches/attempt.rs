@@ -1,4 +1,4 @@
-//! Attempts of a transaction that others may get ahead of.
+//! Attempts of a transaction: another one may change objects before it begins.
 
 use dflat_engine::engine::Engine;
 use dflat_engine::{Error, ErrorKind, Result};
@@ -6,12 +6,12 @@ use dflat_model::Table;
 
 use crate::commits::{CommitId, ensure_trees};
 
-/// How often a transaction begins anew because others have changed objects meanwhile.
+/// How often a transaction begins anew because another one has changed objects meanwhile.
 const TRIES: u32 = 100;
 
 /// The outcome of one attempt.
 pub(super) enum Attempt<T> {
-    /// Others have changed objects meanwhile.
+    /// Another transaction has changed objects meanwhile.
     Again,
     /// The trees of these commits are needed, and were collected as garbage.
     Restore(Vec<CommitId>),

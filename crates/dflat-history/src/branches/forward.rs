@@ -1,4 +1,4 @@
-//! Moves branches forward to commits of others.
+//! Moves branches forward to later commits.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -242,7 +242,7 @@ impl<'r> Run<'r> {
             return Ok(Attempt::Done(Plan::Conflicts(conflicts)));
         }
         let step = latest(snapshot)?;
-        let mut commit = self.commit((ours, theirs), &our_roots, edits)?;
+        let mut commit = self.commit((ours, &our_roots), (theirs, &their_roots), edits)?;
         commit.last_step = Some(step);
         let to_set = with_taken(snapshot, to_set)?;
         Ok(Attempt::Done(Plan::Merge(Box::new(Planned {
@@ -279,8 +279,8 @@ impl<'r> Run<'r> {
     /// The commit with the changes of both.
     fn commit(
         &self,
-        (ours, theirs): (CommitId, CommitId),
-        our_roots: &Roots,
+        (ours, our_roots): (CommitId, &Roots),
+        (theirs, their_roots): (CommitId, &Roots),
         edits: BTreeMap<String, Vec<Edit>>,
     ) -> Result<Commit> {
         let trees = Trees::new(Arc::clone(&self.store) as Arc<dyn ChunkStore>);
@@ -289,9 +289,10 @@ impl<'r> Run<'r> {
             let Some(table) = self.tables.iter().find(|table| table.name == *name) else {
                 continue;
             };
-            let root = trees.apply(&root(our_roots, &name), edits)?;
-            // Another file may not know a type that has no objects, and makes the same commit.
-            if root == Root::EMPTY {
+            let of_both = [our_roots, their_roots].map(|roots| root(roots, &name));
+            let root = trees.apply(&of_both[0], edits)?;
+            // Another file may not know a type without objects, and is to make the same commit.
+            if root == Root::EMPTY && of_both == [Root::EMPTY; 2] {
                 continue;
             }
             tables.push(CommitTable {

@@ -9,8 +9,9 @@ use dflat_model::Table;
 
 use crate::commits::{self, CommitId, closed, head, load};
 
-/// Commits the present state, and returns the commit. A file without objects, whose branch has no
-/// commit but a first one without objects, needs none: it takes those of others as they are.
+/// Commits the present state, and returns the commit. A file without objects needs no commit if its
+/// branch has none, or only a first one without objects: it takes a commit of another file as it
+/// is.
 ///
 /// # Errors
 /// Those of [`commit`](commits::commit).

@@ -23,7 +23,7 @@ pub use log::{CommitLog, find, has, load, place, store_commit};
 pub use make::commit;
 pub(crate) use make::{closed, latest};
 pub use refs::{Branch, Head, MAIN, branches, head};
-pub(crate) use refs::{count_collection, delete_branch, put_branch, put_head, tip};
+pub(crate) use refs::{collections, count_collection, delete_branch, put_branch, put_head, tip};
 pub use remotes::{
     delete_incoming, delete_remote, incoming, put_incoming, put_remote, remote_name, remote_tip,
     remotes,

@@ -163,7 +163,7 @@ pub(super) fn all(snapshot: &mut dyn Snapshot, prefix: &str) -> Result<Vec<Branc
 ///
 /// # Errors
 /// The errors of reading.
-pub(super) fn collections(snapshot: &mut dyn Snapshot) -> Result<u64> {
+pub(crate) fn collections(snapshot: &mut dyn Snapshot) -> Result<u64> {
     let bytes = read(snapshot, COLLECTIONS)?;
     let count = bytes.and_then(|bytes| bytes.try_into().ok());
     Ok(count.map_or(0, u64::from_le_bytes))

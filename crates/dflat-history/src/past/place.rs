@@ -99,7 +99,7 @@ pub(crate) fn check_before_all(moment: &Moment) -> Result<()> {
         Moment::Step(id) => Err(missing(*id)),
         Moment::Commit(place) if place.step.is_none() => {
             let message =
-                "cannot go back to a commit: the objects of this file never were those of it";
+                "cannot go back to a commit: the tables of this file never had its objects";
             Err(Error::new(ErrorKind::NotFound, message))
         }
         Moment::Commit(_) | Moment::Time(_) => Ok(()),

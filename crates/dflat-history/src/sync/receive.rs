@@ -20,7 +20,8 @@ use super::parts::Parts;
 use super::wire::{Channel, Item, Items, Message, malformed, too_much};
 use crate::chunk::{Address, ChunkStore};
 use crate::commits::{
-    Commit, CommitId, Content, FileStore, ensure_trees, has, load, put_incoming, store_commit,
+    Commit, CommitId, Content, FileStore, collections, ensure_trees, has, load, put_incoming,
+    store_commit,
 };
 use crate::node::KEY_BYTES_MAX;
 use crate::received::{delete_parts, put_part};
@@ -72,6 +73,8 @@ struct Incoming {
     parts: Parts,
     /// Whether parts are in the file already.
     is_begun: bool,
+    /// The number of collections of garbage before the first node was read or written.
+    collections: u64,
 }
 
 impl<'r> Receiver<'r> {
@@ -141,12 +144,13 @@ impl<'r> Receiver<'r> {
                 commit.parents.len()
             )));
         }
-        let parents = self.engine.read_history(|snapshot| {
+        let (parents, collections) = self.engine.read_history(|snapshot| {
             if has(snapshot, &commit.parents)?.contains(&false) {
                 return Err(malformed(&format!("commit {id} comes before its parents")));
             }
             let parents = commit.parents.iter().map(|parent| load(snapshot, *parent));
-            parents.collect::<Result<Vec<Commit>>>()
+            let parents = parents.collect::<Result<Vec<Commit>>>()?;
+            Ok((parents, collections(snapshot)?))
         })?;
         for of in &commit.tables {
             self.types.table(&of.name)?;
@@ -179,6 +183,7 @@ impl<'r> Receiver<'r> {
             place: None,
             parts: Parts::default(),
             is_begun: false,
+            collections,
         })
     }
 
@@ -323,6 +328,13 @@ impl<'r> Receiver<'r> {
         let parts = incoming.parts.take(true);
         let Source { remote, branch } = self.source;
         self.write(|writer| {
+            if collections(writer)? != incoming.collections {
+                let message = format!(
+                    "cannot sync commit {}: garbage was collected meanwhile; sync again",
+                    commit.id
+                );
+                return Err(Error::new(ErrorKind::Busy, message));
+            }
             for (number, part) in &parts {
                 put_part(writer, commit.id, *number, part)?;
             }

@@ -209,6 +209,45 @@ fn merges_are_sent_with_both_sides() {
     assert!(bytes.len() < 5000, "{}", bytes.len());
 }
 
+#[test]
+fn merge_that_has_deleted_all_objects_of_a_type_arrives() {
+    // Either parent may be the first one, by the ids.
+    for round in 0..6 {
+        let ((_one, one), (_other, other)) = (file(), file());
+        let (here, there) = (open_both(&one), open_both(&other));
+        put(&there, "a", round);
+        note_others(&there, 0..3, "note");
+        let history = there.history();
+        history.branch("draft").unwrap();
+        history.checkout("draft").unwrap();
+        delete_others(&there);
+        history.checkout("main").unwrap();
+        put(&there, "b", round);
+        let merged = history.merge("draft").unwrap();
+        assert!(matches!(merged, Merged::Commit { .. }), "{merged:?}");
+        assert_eq!(there.fetch::<Other>().count().unwrap(), 0);
+        let history = here.history();
+        let remote = history.remote("there");
+        let pulled = remote.pull_from(&there, "main").unwrap();
+        let at = here.at(pulled.commit).unwrap();
+        assert_eq!(at.fetch::<Other>().count().unwrap(), 0);
+        assert_eq!(items(&at), items(&there));
+        history.merge("there/main").unwrap();
+        assert_eq!(here.fetch::<Other>().count().unwrap(), 0);
+    }
+}
+
+fn delete_others(workspace: &Workspace) {
+    let deleted = workspace.perform_changes_blocking([Other::TABLE], |tx| {
+        for other in tx.fetch::<Other>().all()?.iter() {
+            let request = OtherChangeRequest::deletion(tx, other)?.unwrap();
+            tx.submit(request)?;
+        }
+        Ok(())
+    });
+    deleted.unwrap();
+}
+
 // Promise: sync-format#Y5
 #[test]
 fn types_that_are_not_allowed_are_not_taken() {
@@ -239,14 +278,7 @@ fn server_gives_no_other_type_of_an_earlier_commit() {
     put(&there, "a", 1);
     note_others(&there, 0..3, "secret");
     there.history().commit("both").unwrap();
-    let deleted = there.perform_changes_blocking([Other::TABLE], |tx| {
-        for other in tx.fetch::<Other>().all()?.iter() {
-            let request = OtherChangeRequest::deletion(tx, &other)?.unwrap();
-            tx.submit(request)?;
-        }
-        Ok(())
-    });
-    deleted.unwrap();
+    delete_others(&there);
     // A merge leaves out types without objects.
     let history = there.history();
     history.branch("draft").unwrap();

@@ -1,11 +1,17 @@
 //! The device fails while commits are received: a commit is there whole, or not at all.
 
+use std::io::{self, Read, Write};
 use std::path::Path;
 
-use dflat::{Durability, Result, Workspace};
+use dflat::history::KeepTrees;
+use dflat::{Durability, ErrorKind, Result, Workspace};
+use dflat_history::tree::CheckLimits;
 use dflat_testkit::fault::{self, Action, Device, Failure, Operation, Outcome};
 
+use dflat_testkit::wire::{End, served};
+
 use super::super::files::{file, open, open_durable};
+use super::super::versions::commits::chunks;
 use super::exchange::{items, store};
 
 /// A file with three commits.
@@ -82,4 +88,71 @@ fn loss_of_power_leaves_no_part_of_a_pull() {
         check(&image.path, &there, false)
     });
     assert_eq!(outcome, Ok(()));
+}
+
+/// A connection on which garbage is collected once so many bytes have arrived.
+struct Collecting<'c> {
+    end: &'c mut End,
+    bytes: usize,
+    workspace: &'c Workspace,
+}
+
+impl Read for Collecting<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if self.end.received.len() > self.bytes {
+            self.bytes = usize::MAX;
+            let collected = self
+                .workspace
+                .history()
+                .collect_garbage(&KeepTrees::default());
+            assert!(
+                collected.unwrap().nodes > 0,
+                "the pull has written no node yet"
+            );
+        }
+        self.end.read(bytes)
+    }
+}
+
+impl Write for Collecting<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.end.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.end.flush()
+    }
+}
+
+#[test]
+fn collection_during_a_pull_takes_no_node_of_its_commits() {
+    let ((_one, one), (_other, other)) = (file(), file());
+    let (here, there) = (open(&one), open(&other));
+    store(&there, 0..10, "small");
+    there.history().commit("small").unwrap();
+    store(&there, 0..3000, &"large ".repeat(1000));
+    there.history().commit("large").unwrap();
+    let history = here.history();
+    let pull = |bytes| {
+        let (pulled, _) = served(&there, |end| {
+            let workspace = &here;
+            let mut stream = Collecting {
+                end,
+                bytes,
+                workspace,
+            };
+            history.remote("there").pull(&mut stream, "main")
+        });
+        pulled
+    };
+    let busy = pull(12 << 20).unwrap_err();
+    assert_eq!(busy.kind(), ErrorKind::Busy, "{busy}");
+    pull(usize::MAX).unwrap();
+    let commits = there.history().commits();
+    for commit in commits.map(Result::unwrap) {
+        for table in &commit.tables {
+            let checked = chunks(&one).check(&table.root, &CheckLimits::NONE);
+            assert_eq!(checked.unwrap().entries, table.objects);
+        }
+    }
 }

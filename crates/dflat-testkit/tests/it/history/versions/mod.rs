@@ -4,7 +4,7 @@ mod branches;
 mod commit_faults;
 mod commit_groups;
 mod commit_storage;
-mod commits;
+pub(super) mod commits;
 mod diff;
 mod garbage;
 mod merge_cases;
