@@ -32,6 +32,49 @@ fn program(server: &Server, schema: &str) -> Workspace {
     workspace.open().unwrap()
 }
 
+/// The events of the programs, with the numbers of their programs. `disturb` is called again and
+/// again; if the programs end before something was disturbed, they run again.
+fn run_disturbed(
+    recorders: &[Recorder<'_>],
+    pause: Duration,
+    disturb: &(impl Fn() -> bool + Sync),
+) -> Vec<(u64, Vec<Event>)> {
+    let events: Mutex<Vec<(u64, Vec<Event>)>> = Mutex::default();
+    let (is_over, disturbed) = (AtomicBool::new(false), AtomicU32::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::SeqCst) {
+                thread::sleep(pause);
+                while !is_over.load(Ordering::SeqCst) {
+                    if disturb() {
+                        disturbed.fetch_add(1, Ordering::SeqCst);
+                        break;
+                    }
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
+        });
+        let run = |(number, recorder): (u64, &Recorder<'_>)| {
+            for round in 0..100 {
+                let number_of_run = number + 3 * round;
+                let done = recorder.run(7 + number_of_run, 1 + number_of_run * 1_000);
+                events.lock().unwrap().push((number, done));
+                if disturbed.load(Ordering::SeqCst) > 0 {
+                    break;
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for numbered in (0..).zip(recorders) {
+                scope.spawn(move || run(numbered));
+            }
+        });
+        is_over.store(true, Ordering::SeqCst);
+    });
+    assert!(disturbed.into_inner() > 0, "nothing was disturbed");
+    events.into_inner().unwrap()
+}
+
 /// Records the histories of three programs while `disturb` is called again and again. Checks that
 /// they are strictly serializable, that no acknowledged commit is lost, and that each program gets
 /// all commits, one by one.
@@ -44,27 +87,7 @@ fn check_disturbed(server: &Server, pause: Duration, disturb: impl Fn(&str) -> b
     let recorders = programs
         .each_ref()
         .map(|program| Recorder::new(program, clock.clone()).disturbed());
-    let events: Mutex<Vec<(u64, Vec<Event>)>> = Mutex::default();
-    let (is_over, disturbed) = (AtomicBool::new(false), AtomicU32::new(0));
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over.load(Ordering::SeqCst) {
-                thread::sleep(pause);
-                disturbed.fetch_add(u32::from(disturb(&schema)), Ordering::SeqCst);
-            }
-        });
-        let run = |(number, recorder): (u64, &Recorder<'_>)| {
-            let done = recorder.run(7 + number, 1 + number * 1_000);
-            events.lock().unwrap().push((number, done));
-        };
-        thread::scope(|scope| {
-            for numbered in (0..).zip(&recorders) {
-                scope.spawn(move || run(numbered));
-            }
-        });
-        is_over.store(true, Ordering::SeqCst);
-    });
-    assert!(disturbed.into_inner() > 0, "nothing was disturbed");
+    let done = run_disturbed(&recorders, pause, &|| disturb(&schema));
     for program in &programs {
         // The first use of a connection finds out that it was ended.
         let refreshed = (0..20).any(|_| program.refresh().is_ok());
@@ -72,7 +95,6 @@ fn check_disturbed(server: &Server, pause: Duration, disturb: impl Fn(&str) -> b
         program.settle().unwrap();
     }
     let last = last_lists(&programs[0]);
-    let done = events.into_inner().unwrap();
     for (at, recorder) in (0_usize..).zip(recorders) {
         let events = done.iter().flat_map(|(number, events)| {
             let events = events.iter().cloned();
