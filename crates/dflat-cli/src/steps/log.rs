@@ -94,10 +94,18 @@ fn commits(arguments: &LogArguments, session: &Session, file: Reading) -> Outcom
 fn commit_cells(file: &OpenFile, commit: &Commit) -> [Cell; 7] {
     let text = |text: &Option<String>| text.clone().map_or(Cell::Missing, Cell::Text);
     let parents = commit.parents.iter().map(version::shown);
-    let objects = commit
-        .tables
-        .iter()
-        .map(|table| format!("{} {}", type_name(file, &table.name), table.objects));
+    let objects = commit.tables.iter().map(|table| {
+        let forgotten = if table.is_forgotten {
+            " (forgotten)"
+        } else {
+            ""
+        };
+        format!(
+            "{} {}{forgotten}",
+            type_name(file, &table.name),
+            table.objects
+        )
+    });
     [
         Cell::Text(version::shown(&commit.id)),
         Cell::Text(time(commit.time)),

@@ -300,6 +300,7 @@ impl<'r> Run<'r> {
                 root,
                 descriptor: Address::of(&table.to_bytes()),
                 objects: trees.len(&root)?,
+                is_forgotten: false,
             });
         }
         let mut parents = vec![ours, theirs];

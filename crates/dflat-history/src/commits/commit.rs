@@ -53,6 +53,9 @@ pub struct CommitTable {
     pub descriptor: Address,
     /// The number of objects.
     pub objects: u64,
+    /// Whether the history of the type was forgotten since in this file: the objects of the commit
+    /// are lost.
+    pub is_forgotten: bool,
 }
 
 impl Commit {
@@ -104,18 +107,23 @@ impl Commit {
     /// # Errors
     /// [`ErrorKind::Corrupt`] if they are malformed.
     pub(crate) fn from_wire(bytes: &[u8]) -> Result<Self> {
-        decode(&mut Input(bytes)).ok_or_else(|| {
+        let mut input = Input(bytes);
+        let commit = decode(&mut input).filter(|_| input.0.is_empty());
+        commit.ok_or_else(|| {
             let message = "cannot read a commit of another file: its bytes are malformed";
             Error::new(ErrorKind::Corrupt, message)
         })
     }
 
-    /// The row of the commit in the file: the last step, which only this file has, and the bytes.
+    /// The row of the commit in the file: the bytes between what only this file has, which is the
+    /// last step, and the types whose history was forgotten.
     #[must_use]
     pub(crate) fn to_row(&self) -> Vec<u8> {
         let last_step = self.last_step.map_or(-1, |step| step.0);
         let mut row = last_step.to_le_bytes().to_vec();
         row.extend(self.to_bytes());
+        let forgotten = self.tables.iter().filter(|table| table.is_forgotten);
+        forgotten.for_each(|table| put_bytes(table.name.as_bytes(), &mut row));
         row
     }
 
@@ -128,6 +136,11 @@ impl Commit {
         let read = input.array().map(i64::from_le_bytes).and_then(|last| {
             let mut commit = decode(&mut input)?;
             commit.last_step = (last >= 0).then_some(StepId(last));
+            while !input.0.is_empty() {
+                let name = input.text()?;
+                let mut tables = commit.tables.iter_mut();
+                tables.find(|table| table.name == name)?.is_forgotten = true;
+            }
             Some(commit)
         });
         match read {
@@ -157,6 +170,7 @@ fn decode(input: &mut Input<'_>) -> Option<Commit> {
             root: Root::from_address(Address::from_bytes(input.array()?)),
             descriptor: Address::from_bytes(input.array()?),
             objects: input.number()?,
+            is_forgotten: false,
         })
     })?;
     let mut commit = Commit {
@@ -175,7 +189,7 @@ fn decode(input: &mut Input<'_>) -> Option<Commit> {
         .tables
         .is_sorted_by(|one, other| one.name < other.name);
     let is_kind = kind == if commit.is_merge() { MERGE } else { ORDINARY };
-    if version != VERSION || !is_kind || !is_sorted || !input.0.is_empty() {
+    if version != VERSION || !is_kind || !is_sorted {
         return None;
     }
     commit.name();
@@ -223,6 +237,7 @@ mod tests {
             root: Root::EMPTY,
             descriptor: Address::of(name.as_bytes()),
             objects: 3,
+            is_forgotten: name == "other",
         };
         let mut commit = Commit {
             id: CommitId::from_bytes([0; 32]),

@@ -20,7 +20,7 @@ use super::refs::{self, Head};
 use super::store::FileStore;
 use crate::chunk::{Address, ChunkStore};
 use crate::past::{Moment, Place};
-use crate::steps::{Backwards, CommitId, StoredStep, prepare, rows_of, take_gap};
+use crate::steps::{Backwards, CommitId, StoredStep, prepare, rows_of};
 use crate::tree::{Root, Trees};
 
 /// If more rows have changed since the last commit, the trees are built from all objects.
@@ -295,7 +295,7 @@ impl Made<'_> {
     ) -> Result<BTreeMap<String, Root>> {
         let mut gaps = Vec::new();
         for table in self.tables {
-            if take_gap(writer, &table.name)? {
+            if refs::take_gap(writer, &table.name)? {
                 gaps.push(table.name.to_string());
             }
         }
@@ -328,6 +328,7 @@ impl Made<'_> {
                 root: *root,
                 descriptor: Address::of(&table.to_bytes()),
                 objects: trees.len(root)?,
+                is_forgotten: false,
             })
         });
         committed.collect()

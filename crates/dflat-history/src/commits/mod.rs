@@ -8,6 +8,7 @@
 mod advance;
 mod commit;
 mod content;
+mod forgotten;
 mod grow;
 mod log;
 mod make;
@@ -18,12 +19,16 @@ mod store;
 
 pub use commit::{Commit, CommitTable, from_wire};
 pub use content::Content;
+pub use forgotten::past;
+pub(crate) use forgotten::{check_kept, forget_table};
 pub(crate) use log::put_place;
 pub use log::{CommitLog, find, has, load, place, store_commit};
 pub use make::commit;
 pub(crate) use make::{closed, latest};
 pub use refs::{Branch, Head, MAIN, branches, head};
-pub(crate) use refs::{collections, count_collection, delete_branch, put_branch, put_head, tip};
+pub(crate) use refs::{
+    collections, count_collection, delete_branch, put_branch, put_gap, put_head, tip,
+};
 pub use remotes::{
     delete_incoming, delete_remote, incoming, put_incoming, put_remote, remote_name, remote_tip,
     remotes,

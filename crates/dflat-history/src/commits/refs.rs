@@ -179,6 +179,40 @@ pub(crate) fn count_collection(writer: &mut dyn WriteTransaction) -> Result<()> 
     writer.put_named(NamedTable::Refs, COLLECTIONS, &count.to_le_bytes())
 }
 
+/// Notes that the steps of a table are no longer all of its changes, so that its next tree is built
+/// from all objects. Without a commit there is no tree.
+///
+/// # Errors
+/// The errors of reading and writing.
+pub(crate) fn put_gap(writer: &mut dyn WriteTransaction, table: &str) -> Result<()> {
+    let mut has_commits = false;
+    writer.all_named(NamedTable::Commits, None, &mut |_| {
+        has_commits = true;
+        ControlFlow::Break(())
+    })?;
+    match has_commits {
+        true => writer.put_named(NamedTable::Refs, gap_name(table).as_bytes(), b""),
+        false => Ok(()),
+    }
+}
+
+/// Takes such a note. Returns whether there was one.
+///
+/// # Errors
+/// The errors of reading and writing.
+pub(super) fn take_gap(writer: &mut dyn WriteTransaction, table: &str) -> Result<bool> {
+    let name = gap_name(table);
+    let has_gap = read(writer, name.as_bytes())?.is_some();
+    if has_gap {
+        writer.delete_named(NamedTable::Refs, name.as_bytes())?;
+    }
+    Ok(has_gap)
+}
+
+fn gap_name(table: &str) -> String {
+    format!("gap/{table}")
+}
+
 fn branch_name(branch: &str) -> String {
     format!("{BRANCH}{branch}")
 }

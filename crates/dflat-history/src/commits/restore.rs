@@ -10,13 +10,14 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
 use super::commit::Commit;
+use super::forgotten::past;
 use super::grow::grow;
 use super::log::{load, place};
 use super::make::{NODE_BYTES, TRIES, write_nodes};
 use super::refs;
 use super::store::{FileStore, has_trees};
 use crate::chunk::ChunkStore;
-use crate::past::{Moment, PastBackend};
+use crate::past::Moment;
 use crate::steps::CommitId;
 use crate::tree::Trees;
 
@@ -46,7 +47,8 @@ pub(crate) fn without_trees(
 /// unless the commit is the last one of a branch.
 ///
 /// # Errors
-/// - [`ErrorKind::NotFound`] if there is no such commit.
+/// - [`ErrorKind::NotFound`] if there is no such commit, or the history of one of its types was
+///   forgotten since.
 /// - [`ErrorKind::Corrupt`] if the objects are not those of the commit.
 /// - [`ErrorKind::Busy`] if others collect garbage again and again.
 /// - Otherwise those of [`Engine::perform_here`].
@@ -71,7 +73,7 @@ pub fn ensure_trees(engine: &Engine, tables: &[Table], id: CommitId) -> Result<(
         let Some(first) = lost.first() else {
             continue;
         };
-        let past = PastBackend::open(engine, tables.to_vec(), &Moment::Commit(place))?;
+        let past = past(engine, tables, &Moment::Commit(place))?;
         let mut past = (past as Arc<dyn Backend>).snapshot(View::Pinned)?;
         let store = FileStore::new(engine);
         for table in &lost {
@@ -113,8 +115,8 @@ fn build(
         return Ok(());
     }
     let message = format!(
-        "cannot build the tree of {} as commit {} has it: the objects are others; its history was \
-         forgotten since, or a program has changed objects and kept no history",
+        "cannot build the tree of {} as commit {} has it: the objects are others; a program has \
+         changed objects and kept no history",
         table.type_name, commit.id
     );
     Err(Error::new(ErrorKind::Corrupt, message))

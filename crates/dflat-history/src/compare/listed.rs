@@ -8,7 +8,7 @@ use dflat_engine::storage::{ScanPlan, Snapshot, Source};
 use dflat_model::{RowId, Table};
 
 use super::change::ObjectChange;
-use crate::commits::Content;
+use crate::commits::{Content, check_kept};
 use crate::past::{Moment, Overlay, PastTable};
 
 /// An object in one of the states.
@@ -18,13 +18,16 @@ type State = Option<(RowId, Vec<u8>)>;
 /// earlier moment are in memory.
 ///
 /// # Errors
-/// The errors of going back, and of reading.
+/// [`NotFound`](dflat_engine::ErrorKind::NotFound) if the history of the type was forgotten since;
+/// otherwise the errors of going back, and of reading.
 pub(super) fn listed(
     snapshot: &mut dyn Snapshot,
     tables: &[Table],
     table: &Table,
     (from, to): (&Moment, &Moment),
 ) -> Result<Vec<ObjectChange>> {
+    check_kept(snapshot, table, from)?;
+    check_kept(snapshot, table, to)?;
     let content = Content::of(table);
     let overlays = [
         Overlay::build(snapshot, tables, from)?,

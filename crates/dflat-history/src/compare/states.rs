@@ -7,7 +7,7 @@ use dflat_engine::storage::Snapshot;
 use dflat_model::record::{Before, Change, RowRecord};
 use dflat_model::{RowId, Table};
 
-use crate::commits::{CommitId, Content, place};
+use crate::commits::{CommitId, Content, check_kept, place};
 use crate::past::{Moment, check_before_all, is_reached, rows_with_keys};
 use crate::received::changes_between;
 use crate::steps::{Backwards, StoredStep, each_row, misfit, state_before};
@@ -50,14 +50,17 @@ pub fn objects_at(
 /// received commits that lead from there to the moments.
 ///
 /// # Errors
-/// [`ErrorKind::NotFound`](dflat_engine::ErrorKind::NotFound) if the history has no such step;
-/// [`ErrorKind::Corrupt`](dflat_engine::ErrorKind::Corrupt) if a step does not fit the objects;
-/// otherwise the errors of reading.
+/// [`NotFound`](dflat_engine::ErrorKind::NotFound) if the history has no such step, or the history
+/// of the type was forgotten since a commit; [`Corrupt`](dflat_engine::ErrorKind::Corrupt) if a
+/// step does not fit the objects; otherwise the errors of reading.
 pub fn states_at(
     snapshot: &mut dyn Snapshot,
     table: &Table,
     wanted: &[Wanted<'_>],
 ) -> Result<Vec<KeyedStates>> {
+    for (moment, _) in wanted {
+        check_kept(snapshot, table, moment)?;
+    }
     let keys: BTreeSet<&Vec<u8>> = wanted.iter().flat_map(|(_, keys)| *keys).collect();
     let mut walk = Walk {
         table,

@@ -7,6 +7,7 @@ mod place;
 mod ranges;
 mod scan;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub struct PastBackend {
     head: EngineSnapshot,
     overlay: Overlay,
     tables: Vec<Table>,
+    /// The tables whose objects are lost, by name, and why.
+    lost: BTreeMap<String, Error>,
 }
 
 impl PastBackend {
@@ -43,7 +46,7 @@ impl PastBackend {
     /// - [`ErrorKind::NotFound`] if there is no such step.
     /// - [`ErrorKind::Corrupt`] if the steps do not fit the objects.
     /// - Otherwise the errors of reading.
-    pub fn open(engine: &Engine, tables: Vec<Table>, moment: &Moment) -> Result<Arc<Self>> {
+    pub fn open(engine: &Engine, tables: Vec<Table>, moment: &Moment) -> Result<Self> {
         let head = engine.snapshot()?;
         let overlay = match tables.first() {
             Some(first) => head.read(first, |snapshot, _| {
@@ -54,14 +57,23 @@ impl PastBackend {
                 Moment::Time(_) | Moment::Commit(_) => Overlay::default(),
             },
         };
-        Ok(Arc::new(Self {
+        Ok(Self {
             head,
             overlay,
             tables,
-        }))
+            lost: BTreeMap::new(),
+        })
     }
 
-    fn check_versioned(&self, table: &Table) -> Result<()> {
+    /// Refuses to read a table, because its objects are lost.
+    pub(crate) fn lose(&mut self, table: &Table, why: Error) {
+        self.lost.insert(table.name.to_string(), why);
+    }
+
+    fn check_readable(&self, table: &Table) -> Result<()> {
+        if let Some(why) = self.lost.get(table.name.as_ref()) {
+            return Err(why.clone());
+        }
         if self.tables.iter().any(|known| known.is_stored_as(table)) {
             return Ok(());
         }
@@ -105,7 +117,7 @@ impl Snapshot for PastSnapshot {
         plan: &ScanPlan<'_>,
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.backend.check_versioned(plan.table)?;
+        self.backend.check_readable(plan.table)?;
         let past = self.backend.overlay.table(plan.table);
         self.backend.head.read(plan.table, |head, _| match past {
             Some(past) if past.is_whole() => scan::scan(past, &mut NoRows, plan, visit),
@@ -115,7 +127,7 @@ impl Snapshot for PastSnapshot {
     }
 
     fn indexes(&mut self, table: &Table) -> Result<Indexes> {
-        self.backend.check_versioned(table)?;
+        self.backend.check_readable(table)?;
         let mut found = self
             .backend
             .head

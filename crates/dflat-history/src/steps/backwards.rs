@@ -168,7 +168,7 @@ fn part_of(id: StepId, record: &[u8]) -> Result<Part> {
 }
 
 /// The error of a step that cannot be read.
-pub(super) fn unreadable(id: StepId, error: &RecordError) -> Error {
+pub(crate) fn unreadable(id: StepId, error: &RecordError) -> Error {
     let message = format!("cannot read step {} of the history: {error}", id.0);
     Error::new(ErrorKind::Corrupt, message)
 }

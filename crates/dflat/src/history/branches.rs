@@ -55,12 +55,12 @@ impl History<'_> {
     /// current branch.
     ///
     /// # Errors
-    /// - [`NotFound`](crate::ErrorKind::NotFound) if the file has no such commit.
+    /// - [`NotFound`](crate::ErrorKind::NotFound) if the file has no such commit, or the history of
+    ///   one of its types was forgotten since.
     /// - [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if there is a branch of this name.
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a name that is empty, has more
     ///   than 255 bytes or has control characters.
-    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the objects of the commit cannot be found any
-    ///   more, because the history of a type was forgotten since.
+    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the history is damaged.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback;
     ///   otherwise the errors of a transaction.
     ///

@@ -26,9 +26,9 @@ pub use dflat_history::branches::{Checkout, ConflictReason, ObjectConflict};
 pub use dflat_history::chunk::Address;
 pub use dflat_history::commits::{Branch, Commit, CommitId, CommitTable};
 pub use dflat_history::compare::Version;
-use dflat_history::garbage::collect_through;
 pub use dflat_history::garbage::{Collected, KeepTrees};
-use dflat_history::steps::{Author, Scope, blame, forget};
+use dflat_history::garbage::{collect_through, forget};
+use dflat_history::steps::{Author, Scope, blame};
 pub use dflat_history::steps::{
     Blame, BlameChange, Conflict, Note, Step, StepId, TableStep, Undone,
 };
@@ -125,6 +125,8 @@ impl History<'_> {
     /// Ends the history of a type: no further change of its objects is kept, and its changes are
     /// deleted from all steps. Steps without other changes are deleted. The nodes of its trees,
     /// which have its keys, are deleted, and so are commits that no branch has. The objects stay.
+    /// Other commits stay with their ids, and
+    /// [`is_forgotten`](CommitTable::is_forgotten) says that their objects of the type are lost.
     /// From then on, programs without a history may write to the type.
     ///
     /// A program that opens the file with

@@ -3,8 +3,9 @@
 use std::time::SystemTime;
 
 use dflat_engine::engine::EngineOptions;
+use dflat_history::commits::past;
 use dflat_history::compare::Version;
-use dflat_history::past::{Moment, PastBackend};
+use dflat_history::past::Moment;
 
 use super::strangers::{notice_to_read, versioned};
 use crate::{Result, Workspace};
@@ -17,7 +18,9 @@ impl Workspace {
     /// subscriptions deliver their first result and no other, and its transactions fail with
     /// [`ReadOnly`](crate::ErrorKind::ReadOnly). Types that are not versioned cannot be read:
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument). Objects that changed before their
-    /// type was versioned have the states from when that happened.
+    /// type was versioned have the states from when that happened. The objects of a type whose
+    /// history was [forgotten](crate::history::History::forget) since a commit cannot be read as of
+    /// this commit: [`NotFound`](crate::ErrorKind::NotFound).
     ///
     /// It holds a snapshot of the present state, as [`snapshot`](Self::snapshot) does, so it ends
     /// with this workspace. Its reads take turns.
@@ -79,7 +82,7 @@ impl Workspace {
     }
 
     fn past(&self, moment: &Moment) -> Result<Self> {
-        let backend = PastBackend::open(self.engine(), versioned(self)?, moment)?;
+        let backend = past(self.engine(), &versioned(self)?, moment)?;
         Ok(Self::on_backend(backend, EngineOptions::default()))
     }
 }

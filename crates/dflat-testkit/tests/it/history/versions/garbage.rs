@@ -302,6 +302,56 @@ fn keys_of_a_forgotten_type_are_in_no_tree_and_after_a_purge_nowhere() {
     });
 }
 
+#[test]
+fn objects_that_were_forgotten_are_not_read_as_those_of_a_commit_before() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open_both(&path);
+        put(&workspace, "a", 1);
+        note_others(&workspace, 1..2, "kept");
+        let history = workspace.history();
+        let first = history.commit("first").unwrap();
+        history.branch("draft").unwrap();
+        let item = |workspace: &Workspace| {
+            workspace
+                .get::<Item>("a")
+                .map(|item| item.map(|i| i.rank()))
+        };
+        assert_eq!(item(&workspace.at(first).unwrap()).unwrap(), Some(1));
+        put(&workspace, "a", 2);
+        history.forget::<Item>().unwrap();
+        drop(workspace);
+        // The type is versioned again, and has changed since.
+        let workspace = open_both(&path);
+        let history = workspace.history();
+        put(&workspace, "a", 3);
+        put(&workspace, "b", 3);
+        let again = history.commit("again").unwrap();
+        put(&workspace, "a", 4);
+        assert_eq!(item(&workspace.at(again).unwrap()).unwrap(), Some(3));
+        let before = workspace.at(first).unwrap();
+        assert_eq!(before.fetch::<Other>().count().unwrap(), 1);
+        let why = [
+            item(&before).unwrap_err(),
+            before.fetch::<Item>().count().unwrap_err(),
+            history.diff::<Item>(first, again).err().unwrap(),
+            history.checkout("draft").unwrap_err(),
+        ];
+        for error in why {
+            assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+            assert!(error.to_string().contains("forgotten since"), "{error}");
+        }
+        let commits = history.commits().collect::<Result<Vec<_>>>().unwrap();
+        let forgotten = commits.iter().map(|commit| {
+            let tables = commit.tables.iter();
+            tables.map(|table| table.is_forgotten).collect::<Vec<_>>()
+        });
+        let forgotten: Vec<_> = forgotten.collect();
+        assert_eq!(forgotten.first(), Some(&vec![false, false]));
+        assert_eq!(forgotten.last(), Some(&vec![true, false]));
+    });
+}
+
 /// The log beside a file.
 fn wal(path: &Path) -> std::path::PathBuf {
     path.with_extension("db-wal")

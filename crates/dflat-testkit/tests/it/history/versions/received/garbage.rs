@@ -8,7 +8,7 @@ use dflat_history::commits::{ensure_trees, put_incoming};
 use dflat_history::received::{each_change, put_part};
 use dflat_history::tree::CheckLimits;
 use dflat_testkit::fixture::bounded;
-use dflat_testkit::schema::Item;
+use dflat_testkit::schema::{Item, Other};
 
 use super::super::super::files::{delete, file, note_others, open_both, put, rank, sql};
 use super::super::commits::{built, chunks, last};
@@ -241,7 +241,7 @@ fn trees_of_a_commit_whose_objects_were_forgotten_are_not_built() {
         put(&again, "new", 1);
         let now = copy(&again);
         let refused = again.history().branch_at("old", ids[0]).unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::Corrupt);
+        assert_eq!(refused.kind(), ErrorKind::NotFound);
         assert_eq!(again.history().branches().unwrap().len(), 1);
         // The present state can be committed, and have a branch.
         again.history().branch("new").unwrap();
@@ -356,5 +356,13 @@ fn forgotten_type_is_in_no_received_change_and_after_a_purge_nowhere() {
         });
         read.unwrap();
         assert_eq!(left, ["other"; 5]);
+        drop(engine);
+        // If the type is versioned again, its objects in the commit are lost all the same.
+        let workspace = open_both(&to);
+        put(&workspace, "new", 1);
+        let before = workspace.at(first).unwrap();
+        assert_eq!(before.fetch::<Other>().count().unwrap(), 5);
+        let lost = before.fetch::<Item>().count().unwrap_err();
+        assert_eq!(lost.kind(), ErrorKind::NotFound, "{lost}");
     });
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use dflat::Object;
 use dflat::history::{Commit, CommitId};
+use dflat::{ErrorKind, Object};
 use dflat_engine::engine::Engine;
 use dflat_history::commits::store_commit;
 use dflat_history::compare::objects_at;
@@ -75,7 +75,9 @@ fn each_object_is_found_in_parts_of_any_size() {
             put(&workspace, "own", 1);
             workspace.history().forget::<Item>().unwrap();
             others();
-            assert_eq!(item(3), None);
+            let wanted = [(id, BTreeSet::from([key::encode([ValueRef::Text("03")])]))];
+            let lost = engine.read_history(|snapshot| objects_at(snapshot, &Item::TABLE, &wanted));
+            assert_eq!(lost.unwrap_err().kind(), ErrorKind::NotFound);
         }
     });
 }

@@ -4,17 +4,18 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use dflat_engine::engine::{Engine, PerformOptions};
-use dflat_engine::storage::{NamedTable, Snapshot, StepId, WriteTransaction};
+use dflat_engine::storage::{Snapshot, StepId, WriteTransaction};
 use dflat_engine::transaction::Transaction;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 use dflat_model::record;
 
-use super::backwards::unreadable;
+use crate::commits::{forget_table, put_gap};
 use crate::received::without_table;
+use crate::steps::unreadable;
 
 /// Ends the history of a table, and deletes its changes from all steps and from the received
-/// changes. `tables` are all versioned
+/// changes. The commits that have it note that its objects are lost. `tables` are all versioned
 /// tables.
 ///
 /// # Errors
@@ -36,6 +37,7 @@ pub fn forget(engine: &Engine, tables: &[Table], table: &Table) -> Result<()> {
         transaction.write_history(stored, |writer| {
             delete(writer, &stored.name)?;
             without_table(writer, &stored.name)?;
+            forget_table(writer, &stored.name)?;
             put_gap(writer, &stored.name)?;
             writer.forget_notes(stored, true)
         })
@@ -82,42 +84,4 @@ fn next(
         ControlFlow::Break(())
     })?;
     Ok(found)
-}
-
-/// Notes that the steps of a table are no longer all of its changes, so that its next tree is built
-/// from all objects. Without a commit there is no tree.
-///
-/// # Errors
-/// The errors of reading and writing.
-fn put_gap(writer: &mut dyn WriteTransaction, table: &str) -> Result<()> {
-    let mut has_commits = false;
-    writer.all_named(NamedTable::Commits, None, &mut |_| {
-        has_commits = true;
-        ControlFlow::Break(())
-    })?;
-    match has_commits {
-        true => writer.put_named(NamedTable::Refs, gap_name(table).as_bytes(), b""),
-        false => Ok(()),
-    }
-}
-
-/// Takes such a note. Returns whether there was one.
-///
-/// # Errors
-/// The errors of reading and writing.
-pub(crate) fn take_gap(writer: &mut dyn WriteTransaction, table: &str) -> Result<bool> {
-    let name = gap_name(table);
-    let mut has_gap = false;
-    writer.named(NamedTable::Refs, &[name.as_bytes()], &mut |_| {
-        has_gap = true;
-        ControlFlow::Break(())
-    })?;
-    if has_gap {
-        writer.delete_named(NamedTable::Refs, name.as_bytes())?;
-    }
-    Ok(has_gap)
-}
-
-fn gap_name(table: &str) -> String {
-    format!("gap/{table}")
 }
