@@ -41,7 +41,9 @@ pub use read::{Access, Explanation, Fetch, KeyUse, OwnedSource, Rows, Source, do
 pub use stats::Stats;
 pub use transaction::{CopyProgress, Operation, TableCopy, TransactionContext};
 #[cfg(feature = "sqlite")]
-pub use upkeep::{CheckReport, RepairReport, SalvageReport, StoredTable, described_table, salvage};
+pub use upkeep::{
+    CheckReport, Purged, RepairReport, SalvageReport, StoredTable, described_table, salvage,
+};
 pub use workspace::Workspace;
 
 /// The examples of the README are tests.

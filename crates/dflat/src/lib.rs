@@ -162,7 +162,7 @@ pub use dflat_workspace::{
     Access, Copied, CopyPhase, CopyProgress, CopyState, Explanation, KeyUse, OnConflict, Stats,
 };
 #[cfg(feature = "sqlite")]
-pub use dflat_workspace::{CheckReport, RepairReport, SalvageReport};
+pub use dflat_workspace::{CheckReport, Purged, RepairReport, SalvageReport};
 #[cfg(feature = "serde")]
 pub use dictionary::Serde;
 pub use dictionary::{

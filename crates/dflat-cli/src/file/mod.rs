@@ -41,6 +41,16 @@ pub(crate) struct OpenFile {
 }
 
 impl OpenFile {
+    /// The name of the type of a table of the file.
+    pub(crate) fn type_name(&self, table: &str) -> String {
+        let mut known = self.types.iter();
+        let known = known.find(|known| known.table.name == table);
+        known.map_or_else(
+            || table.to_owned(),
+            |known| known.table.type_name.to_string(),
+        )
+    }
+
     /// Opens the file for reading only.
     pub(crate) fn read(arguments: &FileArguments) -> Result<Self, Failure> {
         let mut options = FileOptions::default();

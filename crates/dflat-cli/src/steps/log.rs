@@ -102,7 +102,7 @@ fn commit_cells(file: &OpenFile, commit: &Commit) -> [Cell; 7] {
         };
         format!(
             "{} {}{forgotten}",
-            type_name(file, &table.name),
+            file.type_name(&table.name),
             table.objects
         )
     });
@@ -155,18 +155,9 @@ fn origin(note: &Note) -> String {
     }
 }
 
-fn type_name(file: &OpenFile, table: &str) -> String {
-    let mut known = file.types.iter();
-    let known = known.find(|known| known.table.name == table);
-    known.map_or_else(
-        || table.to_owned(),
-        |known| known.table.type_name.to_string(),
-    )
-}
-
 fn of_table(file: &OpenFile, table: &TableStep) -> serde_json::Value {
     json!({
-        "type": type_name(file, &table.name),
+        "type": file.type_name(&table.name),
         "inserted": table.inserted,
         "updated": table.updated,
         "deleted": table.deleted,
@@ -188,7 +179,7 @@ fn shown(file: &OpenFile, step: &Step) -> String {
             true => counts.join(" "),
             false => "not versioned".to_owned(),
         };
-        format!("{} {counts}", type_name(file, &table.name))
+        format!("{} {counts}", file.type_name(&table.name))
     });
     tables.collect::<Vec<_>>().join(", ")
 }

@@ -6,7 +6,7 @@ use crate::arguments::{
     BackupArguments, CompactArguments, FileArguments, PurgeArguments, WriteArguments,
 };
 use crate::confirm::confirm;
-use crate::failure::{Failure, Found, Outcome};
+use crate::failure::{Failure, Found, Outcome, note};
 use crate::file::OpenFile;
 use crate::record::report;
 use crate::session::Session;
@@ -53,7 +53,13 @@ pub(crate) fn purge(arguments: &PurgeArguments, session: &Session) -> Outcome {
         return Ok(Found::Yes);
     }
     let before = file.workspace.pages()?.pages;
-    with_spinner("removing bytes", || file.workspace.purge())?;
+    let purged = with_spinner("removing bytes", || file.workspace.purge())?;
+    for table in &purged.versioned {
+        note(&format!(
+            "the history of {} keeps earlier states and deleted objects; a purge does not touch it",
+            file.type_name(table)
+        ));
+    }
     end(file, before, &arguments.write)
 }
 

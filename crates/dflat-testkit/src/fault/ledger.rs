@@ -132,7 +132,7 @@ pub fn run_maintenance(device: &Device, ledger: &Ledger) -> std::result::Result<
     for work in [
         |workspace: &Workspace| workspace.reclaim(2).map(drop),
         |workspace: &Workspace| workspace.check([Item::TABLE, Other::TABLE]).map(drop),
-        Workspace::purge,
+        |workspace: &Workspace| workspace.purge().map(drop),
         |workspace: &Workspace| {
             workspace.suspend()?;
             workspace.resume();

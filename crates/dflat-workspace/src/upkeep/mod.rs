@@ -19,6 +19,15 @@ pub use repair::RepairReport;
 pub use salvage::{SalvageReport, salvage};
 pub use stored_tables::{StoredTable, described_table};
 
+/// The result of a purge.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Purged {
+    /// The names of the tables whose history is kept, such as `post`. The history has earlier
+    /// states of objects and deleted objects, and a purge does not touch it.
+    pub versioned: Vec<String>,
+}
+
 /// In memory, all of these methods succeed and do nothing, unless their documentation says
 /// otherwise. After shutdown, each of them fails with [`ShutDown`](ErrorKind::ShutDown).
 impl Workspace {
@@ -46,13 +55,19 @@ impl Workspace {
         self.on_sqlite("reclaim space", |sqlite| sqlite.reclaim(pages))
     }
 
-    /// Removes the bytes of deleted objects from the file and its log.
+    /// Removes the bytes of deleted objects from the file and its log. The result names the tables
+    /// whose history keeps such bytes.
     ///
     /// # Errors
     /// [`Busy`](ErrorKind::Busy) if a snapshot still reads an older state; otherwise, the errors of
     /// [`reclaim`](Self::reclaim).
-    pub fn purge(&self) -> Result<()> {
-        self.on_sqlite("purge", |sqlite| sqlite.purge())
+    pub fn purge(&self) -> Result<Purged> {
+        self.on_sqlite("purge", |sqlite| sqlite.purge())?;
+        let stored = self.stored_tables()?.into_iter();
+        let versioned = stored.filter(|table| table.is_versioned);
+        Ok(Purged {
+            versioned: versioned.map(|table| table.name).collect(),
+        })
     }
 
     /// Writes the whole file anew, without unused space and without the bytes of deleted objects.

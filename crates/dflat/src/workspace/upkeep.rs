@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use dflat_sqlite::Progress;
-use dflat_workspace::{CheckReport, RepairReport, SalvageReport};
+use dflat_workspace::{CheckReport, Purged, RepairReport, SalvageReport};
 
 use crate::{Result, Table, Workspace};
 
@@ -26,13 +26,17 @@ impl Workspace {
     /// Removes the bytes of deleted objects from the file and from its log. In memory there is
     /// nothing to do.
     ///
+    /// The history of a versioned type keeps earlier states
+    /// of objects and deleted objects. The result names the tables of these types; `forget` of the
+    /// history deletes what it has of a type, and the next purge then removes the bytes.
+    ///
     /// # Errors
     /// - [`Busy`](crate::ErrorKind::Busy) if a snapshot still sees an older state.
     /// - Otherwise as [`reclaim`](Self::reclaim).
     ///
     /// # Cost
     /// The whole file is written anew.
-    pub fn purge(&self) -> Result<()> {
+    pub fn purge(&self) -> Result<Purged> {
         self.untyped().purge()
     }
 

@@ -1,13 +1,15 @@
 //! The history of a type is ended.
 
+use std::path::Path;
+
 use dflat::{ErrorKind, Result, Workspace};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest, OtherData};
 
-use super::files::{data, file, open_both, put, rank, rows, sql, steps, without_history};
+use super::files::{data, delete, file, open_both, put, rank, rows, sql, steps, without_history};
 
 /// A workspace with two versioned types, and steps of each and of both.
-fn filled(path: &std::path::Path) -> Workspace {
+fn filled(path: &Path) -> Workspace {
     let workspace = open_both(path);
     put(&workspace, "secret", 1);
     for id in 0..2 {
@@ -56,6 +58,27 @@ fn forgotten_type_is_in_no_step_and_programs_without_a_history_write_it() {
         let without = without_history(&path);
         put(&without, "secret", 4);
         assert_eq!(rank(&without, "secret"), Some(4));
+    });
+}
+
+#[test]
+fn purge_names_the_tables_whose_history_has_deleted_objects() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = filled(&path);
+        delete(&workspace, "secret");
+        let has_secret = |path: &Path| {
+            let bytes = std::fs::read(path).unwrap();
+            bytes.windows(6).any(|window| window == b"secret")
+        };
+        let purged = workspace.purge().unwrap();
+        assert_eq!(purged.versioned, ["item", "other"]);
+        assert!(has_secret(&path), "the history has the deleted object");
+        workspace.history().forget::<Item>().unwrap();
+        let purged = workspace.purge().unwrap();
+        assert_eq!(purged.versioned, ["other"]);
+        workspace.shutdown().unwrap();
+        assert!(!has_secret(&path));
     });
 }
 
