@@ -11,7 +11,7 @@ use dflat_model::record::ByteDifference;
 use super::named::Named;
 use super::wire::{Channel, Item, Message, Sent};
 use crate::chunk::{Address, ChunkStore};
-use crate::commits::{Commit, CommitId, FileStore, ensure_trees, load};
+use crate::commits::{Commit, CommitId, FileStore, collections, ensure_trees, load};
 use crate::compare::{KeyedStates, objects_at};
 use crate::tree::{EntryChange, Root, Trees};
 
@@ -89,9 +89,29 @@ impl<'s> Sender<'s> {
     ///
     /// # Errors
     /// - [`ErrorKind::InvalidArgument`] if a commit has another type.
+    /// - [`ErrorKind::Busy`] if garbage that was collected meanwhile had a tree that was needed.
     /// - [`ErrorKind::Corrupt`] if the history does not fit the objects.
     /// - Otherwise the errors of reading and of the connection.
     pub(super) fn send(
+        &mut self,
+        channel: &mut Channel<'_>,
+        ids: &[CommitId],
+        allowed: &[String],
+    ) -> Result<()> {
+        let before = self.engine.read_history(collections)?;
+        self.send_all(channel, ids, allowed).map_err(|error| {
+            let now = self.engine.read_history(collections);
+            match error.kind() {
+                ErrorKind::Corrupt if now.is_ok_and(|now| now != before) => {
+                    let message = "cannot sync: garbage was collected meanwhile; sync again";
+                    Error::with_source(ErrorKind::Busy, message, error)
+                }
+                _ => error,
+            }
+        })
+    }
+
+    fn send_all(
         &mut self,
         channel: &mut Channel<'_>,
         ids: &[CommitId],

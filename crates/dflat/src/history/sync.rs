@@ -82,6 +82,7 @@ impl Remote<'_> {
     ///   a read or a write of the connection takes longer than the connection allows.
     /// - [`Io`](crate::ErrorKind::Io) if the connection fails.
     /// - [`Backend`](crate::ErrorKind::Backend) if the remote fails.
+    /// - [`Busy`](crate::ErrorKind::Busy) if garbage is collected meanwhile: sync again.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback;
     ///   otherwise the errors of a transaction.
     ///

@@ -26,9 +26,9 @@ impl Workspace {
     /// Removes the bytes of deleted objects from the file and from its log. In memory there is
     /// nothing to do.
     ///
-    /// The history of a versioned type keeps earlier states
-    /// of objects and deleted objects. The result names the tables of these types; `forget` of the
-    /// history deletes what it has of a type, and the next purge then removes the bytes.
+    /// The history of a versioned type keeps earlier states of objects and deleted objects. The
+    /// result names the tables of these types; `forget` of the history deletes what it has of a
+    /// type, and the next purge then removes the bytes.
     ///
     /// # Errors
     /// - [`Busy`](crate::ErrorKind::Busy) if a snapshot still sees an older state.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use dflat::history::KeepTrees;
 use dflat::{Durability, ErrorKind, Result, Workspace};
@@ -90,32 +91,34 @@ fn loss_of_power_leaves_no_part_of_a_pull() {
     assert_eq!(outcome, Ok(()));
 }
 
-/// A connection on which garbage is collected once so many bytes have arrived.
+/// A connection on which garbage is collected once so many bytes have arrived, or were sent.
 struct Collecting<'c> {
     end: &'c mut End,
     bytes: usize,
     workspace: &'c Workspace,
+    keep: KeepTrees,
+}
+
+impl Collecting<'_> {
+    fn collect_behind(&mut self, bytes: usize) {
+        if bytes > self.bytes {
+            self.bytes = usize::MAX;
+            let collected = self.workspace.history().collect_garbage(&self.keep);
+            assert!(collected.unwrap().nodes > 0, "there is no garbage yet");
+        }
+    }
 }
 
 impl Read for Collecting<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        if self.end.received.len() > self.bytes {
-            self.bytes = usize::MAX;
-            let collected = self
-                .workspace
-                .history()
-                .collect_garbage(&KeepTrees::default());
-            assert!(
-                collected.unwrap().nodes > 0,
-                "the pull has written no node yet"
-            );
-        }
+        self.collect_behind(self.end.received.len());
         self.end.read(bytes)
     }
 }
 
 impl Write for Collecting<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.collect_behind(self.end.sent.len());
         self.end.write(bytes)
     }
 
@@ -140,6 +143,7 @@ fn collection_during_a_pull_takes_no_node_of_its_commits() {
                 end,
                 bytes,
                 workspace,
+                keep: KeepTrees::default(),
             };
             history.remote("there").pull(&mut stream, "main")
         });
@@ -155,4 +159,37 @@ fn collection_during_a_pull_takes_no_node_of_its_commits() {
             assert_eq!(checked.unwrap().entries, table.objects);
         }
     }
+}
+
+#[test]
+fn sender_whose_trees_are_collected_meanwhile_is_busy() {
+    let ((_one, one), (_other, other)) = (file(), file());
+    let (here, there) = (open(&one), open(&other));
+    store(&here, 0..3000, &"large ".repeat(1000));
+    here.history().commit("large").unwrap();
+    store(&here, 0..3000, "small");
+    here.history().commit("small").unwrap();
+    let history = here.history();
+    let push = |bytes| {
+        let (pushed, _) = served(&there, |end| {
+            let workspace = &here;
+            let keep = KeepTrees {
+                last: 0,
+                age: Duration::ZERO,
+                labelled: false,
+            };
+            let mut stream = Collecting {
+                end,
+                bytes,
+                workspace,
+                keep,
+            };
+            history.remote("there").push(&mut stream, "main")
+        });
+        pushed
+    };
+    let busy = push(1 << 20).unwrap_err();
+    assert_eq!(busy.kind(), ErrorKind::Busy, "{busy}");
+    let pushed = push(usize::MAX).unwrap();
+    assert_eq!(items(&there.at(pushed.commit).unwrap()), items(&here));
 }
