@@ -32,6 +32,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
   races      12   the C programs of the tests under the thread sanitizer of the C compiler
   rivals     20   each scenario of the benchmarks with each store, on few objects
   cuts       10   a connection to a server is cut at each message
+  open        2   a transaction of another program stays open for a minute
   packs      15   packs beside other stores, a million objects of 1 KiB and of 120 bytes
   large      15   a pack of 10 GB, built and read with 256 MiB of memory; needs 30 GB of disk
   sqlite     10   more tests on the system's SQLite, by `cargo xtask system-sqlite --all`
@@ -43,7 +44,7 @@ Steps, and how many minutes each is estimated to take on one idle core, once it 
 type Variable = (&'static str, &'static str);
 
 /// The names of the steps, their commands, and the variables that set their length.
-const STEPS: [(&str, &str, Option<Variable>); 17] = [
+const STEPS: [(&str, &str, Option<Variable>); 18] = [
     (
         "kills",
         "cargo test --profile long -p dflat-testkit --test it -- kill",
@@ -120,6 +121,11 @@ const STEPS: [(&str, &str, Option<Variable>); 17] = [
         "cuts",
         "cargo test --profile long -p dflat-postgres --test it -- cuts",
         Some(("DFLAT_FAULTS_ALL", "1")),
+    ),
+    (
+        "open",
+        "cargo test --profile long -p dflat-postgres --test it -- open_transaction",
+        Some(("DFLAT_OPEN_SECONDS", "60")),
     ),
     (
         "packs",

@@ -170,20 +170,29 @@ fn each_engine_delivers_the_commits_of_the_others_without_a_call() {
     });
 }
 
+/// How many seconds the transaction of another program stays open: 3, or as a variable says.
+fn seconds_open() -> u64 {
+    let seconds = std::env::var("DFLAT_OPEN_SECONDS").ok();
+    seconds.map_or(3, |seconds| seconds.parse().unwrap())
+}
+
 /// Starts a transaction of another program that writes to a table of its own and stays open.
 fn open_foreign_transaction(server: &Server) -> std::thread::JoinHandle<()> {
     let table = new_schema().replace(' ', "_");
     let create = format!("CREATE TABLE {table} (number bigint)");
     sql(server, &create).unwrap();
+    let sleep = format!("pg_sleep({})", seconds_open());
     let (address, write) = (
         server.address(),
-        format!("BEGIN; INSERT INTO {table} VALUES (1); SELECT pg_sleep(3); COMMIT"),
+        format!("BEGIN; INSERT INTO {table} VALUES (1); SELECT {sleep}; COMMIT"),
     );
     let thread = std::thread::spawn(move || sql_at(&address, &write).map(drop).unwrap());
     until(|| {
-        let open = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
-                    AND backend_xid IS NOT NULL AND query LIKE '%pg_sleep(3)%'";
-        !sql(server, open).unwrap().is_empty()
+        let open = format!(
+            "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
+             AND backend_xid IS NOT NULL AND query LIKE '%{sleep}%'"
+        );
+        !sql(server, &open).unwrap().is_empty()
     });
     thread
 }
@@ -193,33 +202,46 @@ fn open_transaction_of_another_program_delays_no_delivery() {
     if is_skipped() {
         return;
     }
-    bounded(|| {
-        let schema = new_schema();
-        let (writer, reader) = (engine(&schema), engine(&schema));
-        let latest = Latest::default();
-        let subscription = follow(&reader, &latest);
-        let open = open_foreign_transaction(server().unwrap());
-        let began = std::time::Instant::now();
-        for number in 0..20 {
-            let written = writer.perform_changes([Item::TABLE], move |tx| {
-                let id = format!("item {number}");
-                let data = ItemData {
-                    id,
-                    ..ItemData::default()
-                };
-                tx.submit(ItemChangeRequest::creation(data)).map(drop)
-            });
-            written.wait().unwrap();
+    match seconds_open() {
+        ..=3 => bounded(check_open_transaction),
+        _ => check_open_transaction(),
+    }
+}
+
+fn check_open_transaction() {
+    let schema = new_schema();
+    let (writer, reader) = (engine(&schema), engine(&schema));
+    let latest = Latest::default();
+    let subscription = follow(&reader, &latest);
+    let open = open_foreign_transaction(server().unwrap());
+    let began = std::time::Instant::now();
+    let mut written = 0;
+    // In a longer run, the commits go on until the other transaction is about to end.
+    while written < 20 || began.elapsed().as_secs() + 3 < seconds_open() {
+        let number = written;
+        let done = writer.perform_changes([Item::TABLE], move |tx| {
+            let id = format!("item {number}");
+            let data = ItemData {
+                id,
+                ..ItemData::default()
+            };
+            tx.submit(ItemChangeRequest::creation(data)).map(drop)
+        });
+        done.wait().unwrap();
+        written += 1;
+        if written % 20 == 0 {
+            until(|| latest.lock().unwrap().len() == written);
+            std::thread::sleep(Duration::from_millis(10));
         }
-        until(|| latest.lock().unwrap().len() == 20);
-        assert!(
-            !open.is_finished(),
-            "the other transaction ended after {:?}",
-            began.elapsed()
-        );
-        drop(subscription);
-        open.join().unwrap();
-    });
+    }
+    until(|| latest.lock().unwrap().len() == written);
+    assert!(
+        !open.is_finished(),
+        "the other transaction ended after {:?}",
+        began.elapsed()
+    );
+    drop(subscription);
+    open.join().unwrap();
 }
 
 #[test]
