@@ -17,7 +17,8 @@ use super::set::{ObjectToSet, TableToSet, ToSet, row_of, set_all, with_taken};
 use super::start::is_there;
 use crate::chunk::ChunkStore;
 use crate::commits::{
-    self, CommitId, FileStore, Head, latest, load, place, put_head, put_place, tip, without_trees,
+    self, CommitId, FileStore, Head, check_kept, latest, load, place, put_head, put_place, tip,
+    without_trees,
 };
 use crate::compare::states_at;
 use crate::past::{Moment, Place};
@@ -40,7 +41,8 @@ pub struct Checkout {
 /// are committed first. `tables` are all versioned tables.
 ///
 /// # Errors
-/// - [`ErrorKind::NotFound`] if there is no branch of this name.
+/// - [`ErrorKind::NotFound`] if there is no branch of this name, or the history of a type was
+///   forgotten since its last commit.
 /// - [`ErrorKind::InvalidArgument`] if it is a branch of a remote, or if a type of the commit is
 ///   versioned no more.
 /// - [`ErrorKind::AlreadyExists`] if an object that is in no commit has a unique value of one to
@@ -48,7 +50,16 @@ pub struct Checkout {
 /// - [`ErrorKind::Busy`] if others change objects again and again.
 /// - Otherwise those of [`commit`](commits::commit).
 pub fn checkout(engine: &Engine, tables: &[Table], name: &str) -> Result<Checkout> {
-    engine.read_history(|snapshot| own_tip(snapshot, name))?;
+    engine.read_history(|snapshot| {
+        let commit = own_tip(snapshot, name)?;
+        if commits::head(snapshot)?.branch == name {
+            return Ok(());
+        }
+        // Order: before the present state is committed.
+        let moment = Moment::Commit(place(snapshot, commit)?);
+        let mut tables = tables.iter();
+        tables.try_for_each(|table| check_kept(snapshot, table, &moment))
+    })?;
     attempts(engine, tables, &format!("check out {name}"), || {
         let before = commits::commit(engine, tables, None)?;
         let store = FileStore::new(engine);

@@ -95,7 +95,8 @@ impl History<'_> {
     /// free. Undo goes back to the last checkout and no further.
     ///
     /// # Errors
-    /// - [`NotFound`](crate::ErrorKind::NotFound) if there is no branch of this name.
+    /// - [`NotFound`](crate::ErrorKind::NotFound) if there is no branch of this name, or the
+    ///   history of a type was forgotten since its last commit.
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a branch of a remote, and if a
     ///   type of the branch is versioned no more.
     /// - [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if an object that is in no commit has a
