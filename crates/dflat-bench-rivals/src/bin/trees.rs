@@ -6,8 +6,11 @@
 //! of them are updates, and half are insertions. The lines of `page` are for a leaf of 100
 //! entries with keys of 16 bytes: all entries read, one entry read by place, and a look-up of a key
 //! that the leaf lacks. Arguments choose parts: `page`, `dflat`, `prolly-map`.
+//! `--dolt PATH` runs a program after `dflat`: the one that `dolt/build.sh` builds, which does the
+//! same with Dolt's trees.
 
 use std::hint::black_box;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -226,13 +229,35 @@ fn page() -> Result<()> {
     Ok(())
 }
 
+fn dolt(program: &str) -> Result<()> {
+    let status = Command::new(program).status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{program}: {status}").into())
+    }
+}
+
 fn main() -> Result<()> {
     let parts: [(&str, fn() -> Result<()>); 3] =
         [("page", page), ("dflat", ours), ("prolly-map", prolly_map)];
-    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let mut wanted: Vec<String> = std::env::args().skip(1).collect();
+    let mut program = None;
+    if let Some(place) = wanted.iter().position(|argument| argument == "--dolt") {
+        wanted.remove(place);
+        if place == wanted.len() {
+            return Err("--dolt needs the path of a program".into());
+        }
+        program = Some(wanted.remove(place));
+    }
     for (name, part) in parts {
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
             part()?;
+        }
+        if name == "dflat"
+            && let Some(program) = &program
+        {
+            dolt(program)?;
         }
     }
     Ok(())
