@@ -115,15 +115,16 @@ impl Commit {
         })
     }
 
-    /// The row of the commit in the file: the bytes between what only this file has, which is the
-    /// last step, and the types whose history was forgotten.
+    /// The row of the commit in the file: what only this file has, which is the last step and the
+    /// types whose history was forgotten, and the bytes.
     #[must_use]
     pub(crate) fn to_row(&self) -> Vec<u8> {
         let last_step = self.last_step.map_or(-1, |step| step.0);
         let mut row = last_step.to_le_bytes().to_vec();
-        row.extend(self.to_bytes());
         let forgotten = self.tables.iter().filter(|table| table.is_forgotten);
+        put_count(forgotten.clone().count(), &mut row);
         forgotten.for_each(|table| put_bytes(table.name.as_bytes(), &mut row));
+        row.extend(self.to_bytes());
         row
     }
 
@@ -134,10 +135,10 @@ impl Commit {
     pub(crate) fn from_row(id: &[u8], row: &[u8]) -> Result<Self> {
         let mut input = Input(row);
         let read = input.array().map(i64::from_le_bytes).and_then(|last| {
-            let mut commit = decode(&mut input)?;
+            let forgotten = input.list(Input::text)?;
+            let mut commit = decode(&mut input).filter(|_| input.0.is_empty())?;
             commit.last_step = (last >= 0).then_some(StepId(last));
-            while !input.0.is_empty() {
-                let name = input.text()?;
+            for name in forgotten {
                 let mut tables = commit.tables.iter_mut();
                 tables.find(|table| table.name == name)?.is_forgotten = true;
             }

@@ -65,11 +65,12 @@ fn write_to<R>(
     engine.perform_here(tables.iter().cloned(), options, handler, |_| ())
 }
 
-/// The commits of a file, each after its parents.
+/// The commits of a file, each after its parents. Before the bytes of a commit, its row has 8 bytes
+/// with a step, and 4 bytes with the number of types whose history was forgotten: none.
 pub(super) fn commits(path: &Path) -> Vec<Commit> {
     named(path, "dflat__commits")
         .iter()
-        .map(|(_, row)| from_wire(&row[8..]).unwrap())
+        .map(|(_, row)| from_wire(&row[12..]).unwrap())
         .collect()
 }
 
