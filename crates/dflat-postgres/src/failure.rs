@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use dflat_engine::{Error, ErrorKind};
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, Severity, SqlState};
 
 /// The error of an operation. The message has the server's words, and never the address.
 #[cold]
@@ -31,7 +31,7 @@ pub(crate) fn failed(operation: impl Display, error: tokio_postgres::Error) -> E
 }
 
 fn kind_of(code: &SqlState) -> ErrorKind {
-    if is_lost(code) {
+    if is_of_connection(code) {
         return ErrorKind::Io;
     }
     match *code {
@@ -58,22 +58,33 @@ fn kind_of(code: &SqlState) -> ErrorKind {
     }
 }
 
-/// Whether the server ends the connection with this error.
-fn is_lost(code: &SqlState) -> bool {
-    matches!(
-        *code,
-        SqlState::ADMIN_SHUTDOWN
-            | SqlState::CRASH_SHUTDOWN
-            | SqlState::CANNOT_CONNECT_NOW
-            | SqlState::IDLE_SESSION_TIMEOUT
-            | SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
-    )
+/// Whether the server, or a pool before it, ends the connection with this error. The transaction
+/// may have been committed: a pool does not know that, if its own connection to the server fails.
+fn is_lost(error: &DbError) -> bool {
+    let is_fatal = matches!(
+        error.parsed_severity(),
+        Some(Severity::Fatal | Severity::Panic)
+    );
+    is_fatal || matches!(error.severity(), "FATAL" | "PANIC") || is_of_connection(error.code())
+}
+
+/// Whether a code tells that the connection has failed, or is ended.
+fn is_of_connection(code: &SqlState) -> bool {
+    code.code().starts_with("08")
+        || matches!(
+            *code,
+            SqlState::ADMIN_SHUTDOWN
+                | SqlState::CRASH_SHUTDOWN
+                | SqlState::CANNOT_CONNECT_NOW
+                | SqlState::IDLE_SESSION_TIMEOUT
+                | SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
+        )
 }
 
 /// Whether the connection has ended, so that its transaction is gone.
 pub(crate) fn is_disconnected(error: &tokio_postgres::Error) -> bool {
     match error.as_db_error() {
-        Some(db) => is_lost(db.code()),
+        Some(db) => is_lost(db),
         // The crate has no other sign of an error of the connection.
         None => error.is_closed() || error.to_string().contains("communicating with the server"),
     }
@@ -81,7 +92,7 @@ pub(crate) fn is_disconnected(error: &tokio_postgres::Error) -> bool {
 
 /// Whether the server has refused a request, and goes on.
 pub(crate) fn is_refused(error: &tokio_postgres::Error) -> bool {
-    error.as_db_error().is_some_and(|db| !is_lost(db.code()))
+    error.as_db_error().is_some_and(|db| !is_lost(db))
 }
 
 /// Whether a table was removed since its name was read.

@@ -243,3 +243,33 @@ fn snapshot_whose_connection_ends_gives_the_first_error_again() {
         assert_eq!(workspace.fetch::<Item>().count().unwrap(), 1);
     });
 }
+
+#[test]
+fn commit_that_was_made_is_found_if_a_pool_loses_the_server() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let socket = server().unwrap().socket();
+        let schema = new_schema();
+        engine(&schema)
+            .perform_changes([Item::TABLE], |_| Ok(()))
+            .wait()
+            .unwrap();
+        let proxy = Proxy::pool_at_commit(&socket);
+        let workspace = Workspace::server(&proxy.address()).schema(&schema);
+        let workspace = workspace.open().unwrap();
+        let written = workspace.perform_changes([Item::TABLE], |tx| {
+            tx.submit(ItemChangeRequest::creation(data(1))).map(drop)
+        });
+        written.wait().unwrap();
+        let stored = engine(&schema).get::<Item>(&data(1).id).unwrap();
+        assert!(stored.is_some());
+        // The program goes on with another connection.
+        let written = workspace.perform_changes([Item::TABLE], |tx| {
+            tx.submit(ItemChangeRequest::creation(data(2))).map(drop)
+        });
+        written.wait().unwrap();
+        assert_eq!(engine(&schema).fetch::<Item>().count().unwrap(), 2);
+    });
+}

@@ -19,6 +19,8 @@ pub(crate) enum Cut {
     AfterAndAway,
     /// As `After`, at the first message that commits instead of at a number.
     AfterCommit,
+    /// As `AfterCommit`, with the error that a pool gives if its connection to the server fails.
+    AfterCommitWithError,
 }
 
 struct Shared {
@@ -67,6 +69,14 @@ impl Proxy {
     pub(crate) fn at_commit(socket: &Path, next: &Path) -> Self {
         let next = Some(next.to_owned());
         Self::new(socket, 0, Cut::AfterCommit, Duration::ZERO, next)
+    }
+
+    /// As [`at_commit`](Self::at_commit), with the error that a pool gives if its connection to the
+    /// server fails. Later connections are to the same server.
+    pub(crate) fn pool_at_commit(socket: &Path) -> Self {
+        // The answers come after the error.
+        let delay = Duration::from_millis(50);
+        Self::new(socket, 0, Cut::AfterCommitWithError, delay, None)
     }
 
     fn new(socket: &Path, at: u64, cut: Cut, delay: Duration, next: Option<PathBuf>) -> Self {
@@ -177,7 +187,8 @@ fn forward_messages(
         if shared.is_answered.swap(false, Ordering::SeqCst) {
             shared.turns.fetch_add(1, Ordering::SeqCst);
         }
-        let commits = shared.cut == Cut::AfterCommit && body.starts_with(b"COMMIT");
+        let is_at_commit = matches!(shared.cut, Cut::AfterCommit | Cut::AfterCommitWithError);
+        let commits = is_at_commit && body.starts_with(b"COMMIT");
         let is_cut = number == shared.at || commits && !shared.is_cut.swap(true, Ordering::SeqCst);
         if number > shared.at && shared.cut == Cut::AfterAndAway {
             return Ok(());
@@ -188,6 +199,9 @@ fn forward_messages(
         server.write_all(&head)?;
         server.write_all(&body)?;
         if is_cut {
+            if shared.cut == Cut::AfterCommitWithError {
+                client.write_all(&pool_error())?;
+            }
             // The server executes the message; its answer is not forwarded.
             let _ = client.shutdown(Shutdown::Both);
             let mut rest = Vec::new();
@@ -196,4 +210,11 @@ fn forward_messages(
             return Ok(());
         }
     }
+}
+
+/// The message of PgBouncer whose connection to the server has failed.
+fn pool_error() -> Vec<u8> {
+    let fields = b"SFATAL\0C08P01\0Mserver conn crashed?\0\0";
+    let length = u32::try_from(fields.len() + 4).unwrap();
+    [b"E", &length.to_be_bytes()[..], fields].concat()
 }
