@@ -61,6 +61,7 @@ fn kind_of(code: &SqlState) -> ErrorKind {
 /// Whether the server, or a pool before it, ends the connection with this error. The transaction
 /// may have been committed: a pool does not know that, if its own connection to the server fails.
 fn is_lost(error: &DbError) -> bool {
+    // A pool may give the severity in one form alone.
     let is_fatal = matches!(
         error.parsed_severity(),
         Some(Severity::Fatal | Severity::Panic)
@@ -68,7 +69,7 @@ fn is_lost(error: &DbError) -> bool {
     is_fatal || matches!(error.severity(), "FATAL" | "PANIC") || is_of_connection(error.code())
 }
 
-/// Whether a code tells that the connection has failed, or is ended.
+/// Whether an error with this code means that the connection has failed or is closed.
 fn is_of_connection(code: &SqlState) -> bool {
     code.code().starts_with("08")
         || matches!(

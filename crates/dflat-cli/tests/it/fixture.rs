@@ -102,14 +102,19 @@ pub(crate) fn make_tasks(path: &Path) {
     workspace.shutdown_with(options).unwrap();
 }
 
-/// A file with versioned tasks.
-pub(crate) fn make_versioned(path: &Path) {
+/// A workspace in which tasks are versioned.
+pub(crate) fn open_versioned(path: &Path) -> Workspace {
     let mut options = FileOptions::default();
     let keeper = Arc::new(Keeper::default());
     keeper.want(&table("Work.Task"), true);
     options.history(keeper);
     options.author(Some("ann".to_owned()));
-    let workspace = Workspace::open(path, &options).unwrap();
+    Workspace::open(path, &options).unwrap()
+}
+
+/// A file with versioned tasks.
+pub(crate) fn make_versioned(path: &Path) {
+    let workspace = open_versioned(path);
     let tasks = [
         r#"{"id": 1, "title": "dig", "list": 1}"#,
         r#"{"id": 2, "title": "sow", "list": 1}"#,

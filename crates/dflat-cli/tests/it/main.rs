@@ -10,6 +10,7 @@
 mod completing;
 mod concurrent;
 mod fixture;
+mod forgotten;
 #[cfg(target_os = "linux")]
 mod in_terminal;
 mod moving;

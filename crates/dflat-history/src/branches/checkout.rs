@@ -57,8 +57,7 @@ pub fn checkout(engine: &Engine, tables: &[Table], name: &str) -> Result<Checkou
         }
         // Order: before the present state is committed.
         let moment = Moment::Commit(place(snapshot, commit)?);
-        let mut tables = tables.iter();
-        tables.try_for_each(|table| check_kept(snapshot, table, &moment))
+        check_kept(snapshot, tables, &moment)
     })?;
     attempts(engine, tables, &format!("check out {name}"), || {
         let before = commits::commit(engine, tables, None)?;

@@ -291,7 +291,7 @@ impl<'r> Run<'r> {
             };
             let of_both = [our_roots, their_roots].map(|roots| root(roots, &name));
             let root = trees.apply(&of_both[0], edits)?;
-            // Another file may not know a type without objects, and is to make the same commit.
+            // Another file may not know a type without objects, and must make the same commit.
             if root == Root::EMPTY && of_both == [Root::EMPTY; 2] {
                 continue;
             }

@@ -115,8 +115,8 @@ impl Commit {
         })
     }
 
-    /// The row of the commit in the file: what only this file has, which is the last step and the
-    /// types whose history was forgotten, and the bytes.
+    /// The row of the commit in the file: the last step and the types whose history was forgotten,
+    /// which only this file has, and the bytes.
     #[must_use]
     pub(crate) fn to_row(&self) -> Vec<u8> {
         let last_step = self.last_step.map_or(-1, |step| step.0);

@@ -38,52 +38,65 @@ pub(crate) fn forget_table(writer: &mut dyn WriteTransaction, table: &str) -> Re
     }
 }
 
-/// Checks that the objects of a table at a moment are not lost. The steps and received changes that
-/// are left lead to other objects.
+/// Checks that the objects of these tables at a moment are not lost. The steps and received changes
+/// that are left lead to other objects.
 ///
 /// # Errors
 /// [`ErrorKind::NotFound`] if they are lost; otherwise those of [`load`].
 pub(crate) fn check_kept(
     snapshot: &mut dyn Snapshot,
-    table: &Table,
+    tables: &[Table],
     moment: &Moment,
 ) -> Result<()> {
+    let lost = lost(snapshot, tables, moment)?;
+    lost.into_iter().next().map_or(Ok(()), |(_, why)| Err(why))
+}
+
+/// The tables whose objects at a moment are lost, each with the error of reading them.
+///
+/// # Errors
+/// Those of [`load`].
+fn lost<'t>(
+    snapshot: &mut dyn Snapshot,
+    tables: &'t [Table],
+    moment: &Moment,
+) -> Result<Vec<(&'t Table, Error)>> {
+    let mut lost = Vec::new();
     let Moment::Commit(Place {
         commit, received, ..
     }) = moment
     else {
-        return Ok(());
+        return Ok(lost);
     };
     for id in commit.iter().chain(received) {
         let commit = load(snapshot, *id)?;
-        let mut tables = commit.tables.iter();
-        if tables.any(|of| of.name == *table.name && of.is_forgotten) {
+        for of in commit.tables.iter().filter(|of| of.is_forgotten) {
+            let Some(table) = tables.iter().find(|table| table.name == *of.name) else {
+                continue;
+            };
             let message = format!(
                 "cannot read the objects of {} in commit {id}: the history of the type was \
                  forgotten since",
                 table.type_name
             );
-            return Err(Error::new(ErrorKind::NotFound, message));
+            lost.push((table, Error::new(ErrorKind::NotFound, message)));
         }
     }
-    Ok(())
+    Ok(lost)
 }
 
-/// The state at a moment, without the tables whose objects are lost: to read one of them fails.
-/// `tables` are all versioned tables.
+/// The state at a moment. A read of a table whose objects are lost fails. `tables` are all
+/// versioned tables.
 ///
 /// # Errors
-/// As [`PastBackend::open`].
+/// - [`ErrorKind::NotFound`] if there is no such step.
+/// - [`ErrorKind::Corrupt`] if the steps do not fit the objects.
+/// - Otherwise the errors of reading.
 pub fn past(engine: &Engine, tables: &[Table], moment: &Moment) -> Result<Arc<PastBackend>> {
     let mut past = PastBackend::open(engine, tables.to_vec(), moment)?;
-    // Order: after the steps are read, so that it is known whether they led to the state.
-    for table in tables {
-        if let Err(error) = engine.read_history(|snapshot| check_kept(snapshot, table, moment)) {
-            match error.kind() {
-                ErrorKind::NotFound => past.lose(table, error),
-                _ => return Err(error),
-            }
-        }
+    // Order: after the steps are read, because a history that was forgotten before them is noted.
+    for (table, why) in engine.read_history(|snapshot| lost(snapshot, tables, moment))? {
+        past.lose(table, why);
     }
     Ok(Arc::new(past))
 }

@@ -26,8 +26,9 @@ pub(super) fn listed(
     table: &Table,
     (from, to): (&Moment, &Moment),
 ) -> Result<Vec<ObjectChange>> {
-    check_kept(snapshot, table, from)?;
-    check_kept(snapshot, table, to)?;
+    for moment in [from, to] {
+        check_kept(snapshot, std::slice::from_ref(table), moment)?;
+    }
     let content = Content::of(table);
     let overlays = [
         Overlay::build(snapshot, tables, from)?,

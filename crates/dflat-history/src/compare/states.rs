@@ -59,7 +59,7 @@ pub fn states_at(
     wanted: &[Wanted<'_>],
 ) -> Result<Vec<KeyedStates>> {
     for (moment, _) in wanted {
-        check_kept(snapshot, table, moment)?;
+        check_kept(snapshot, std::slice::from_ref(table), moment)?;
     }
     let keys: BTreeSet<&Vec<u8>> = wanted.iter().flat_map(|(_, keys)| *keys).collect();
     let mut walk = Walk {

@@ -46,7 +46,7 @@ impl PastBackend {
     /// - [`ErrorKind::NotFound`] if there is no such step.
     /// - [`ErrorKind::Corrupt`] if the steps do not fit the objects.
     /// - Otherwise the errors of reading.
-    pub fn open(engine: &Engine, tables: Vec<Table>, moment: &Moment) -> Result<Self> {
+    pub(crate) fn open(engine: &Engine, tables: Vec<Table>, moment: &Moment) -> Result<Self> {
         let head = engine.snapshot()?;
         let overlay = match tables.first() {
             Some(first) => head.read(first, |snapshot, _| {
@@ -65,7 +65,7 @@ impl PastBackend {
         })
     }
 
-    /// Refuses to read a table, because its objects are lost.
+    /// Has each read of a table fail, because its objects are lost.
     pub(crate) fn lose(&mut self, table: &Table, why: Error) {
         self.lost.insert(table.name.to_string(), why);
     }

@@ -176,7 +176,7 @@ impl Remote<'_> {
             false => Ok(()),
             true => {
                 let message = "cannot sync: no type of this file is versioned, or none was \
-                               allowed; open the file with `versioned`";
+                               allowed; a program versions a type by opening the file with `versioned`";
                 Err(Error::new(ErrorKind::InvalidArgument, message))
             }
         }

@@ -6,8 +6,8 @@ use super::{Event, History, Register};
 
 /// Checks a history. The final lists have each committed transaction exactly once and no other.
 /// Some order of the transactions explains every read, and agrees with the order of calls that did
-/// not overlap. Completions and deliveries follow such an order too; of several programs, only the
-/// completions of transactions that change something.
+/// not overlap. Deliveries follow such an order too, and so do the completions of each program. If
+/// several programs write, completions of transactions that change nothing are not compared.
 ///
 /// # Errors
 /// An error if two readings contradict each other, or if no order of the transactions explains

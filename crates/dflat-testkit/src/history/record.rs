@@ -182,8 +182,8 @@ fn start(recorder: &Recorder<'_>, random: &mut Random, id: u64) -> Receiver<Even
         (event.id, event.called, event.answered) = (id, called, clock.now());
         event.committed = outcome.is_ok();
         event.in_doubt = outcome.is_err_and(|error| error.kind() == ErrorKind::InDoubt);
-        // A transaction that changes nothing has no commit, so commits of this program that follow
-        // one of another program may be completed before it, though it read a state before both.
+        // A transaction that changes nothing has no commit. If it read a state before a commit of
+        // another program, a later commit of its own program may be completed first.
         let may_be_late = event.appends.is_empty() && clock.is_shared();
         event.ordered = thread::current().id() != caller && !may_be_late;
         let _ = sender.send(event);

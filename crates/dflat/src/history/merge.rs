@@ -55,7 +55,8 @@ impl History<'_> {
     /// other branch and makes none of its own.
     ///
     /// # Errors
-    /// - [`NotFound`](crate::ErrorKind::NotFound) if there is no branch of this name.
+    /// - [`NotFound`](crate::ErrorKind::NotFound) if there is no branch of this name, or the
+    ///   history of a type was forgotten since a commit that the merge needs.
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a type of the branch is
     ///   versioned no more.
     /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the history does not fit the objects.

@@ -279,7 +279,7 @@ fn server_gives_no_other_type_of_an_earlier_commit() {
     note_others(&there, 0..3, "secret");
     there.history().commit("both").unwrap();
     delete_others(&there);
-    // A merge leaves out types without objects.
+    // A merge leaves out a type that has no objects in the merge and in its parents.
     let history = there.history();
     history.branch("draft").unwrap();
     put(&there, "b", 1);

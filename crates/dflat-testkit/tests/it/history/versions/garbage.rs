@@ -305,13 +305,16 @@ fn keys_of_a_forgotten_type_are_in_no_tree_and_after_a_purge_nowhere() {
 #[test]
 fn objects_that_were_forgotten_are_not_read_as_those_of_a_commit_before() {
     bounded(|| {
-        let (_directory, path) = file();
-        let workspace = open_both(&path);
+        let ((_directory, path), (_fresh, to)) = (file(), file());
+        let (workspace, fresh) = (open_both(&path), open_both(&to));
         put(&workspace, "a", 1);
         note_others(&workspace, 1..2, "kept");
         let history = workspace.history();
         let first = history.commit("first").unwrap();
         history.branch("draft").unwrap();
+        history.checkout("draft").unwrap();
+        put(&workspace, "c", 1);
+        history.checkout("main").unwrap();
         let item = |workspace: &Workspace| {
             workspace
                 .get::<Item>("a")
@@ -350,6 +353,13 @@ fn objects_that_were_forgotten_are_not_read_as_those_of_a_commit_before() {
         });
         let forgotten: Vec<_> = forgotten.collect();
         assert_eq!(forgotten, [vec![false, false], vec![true, false]]);
+        let remote = fresh.history().remote("old");
+        for error in [
+            history.merge("draft").unwrap_err(),
+            remote.pull_from(&workspace, "main").unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+        }
     });
 }
 
