@@ -25,7 +25,7 @@ pub(crate) fn failed(operation: impl Display, error: tokio_postgres::Error) -> E
         );
     }
     if *db.code() == SqlState::LOCK_NOT_AVAILABLE {
-        message.push_str("; another transaction wrote for longer than the busy timeout");
+        message.push_str("; another transaction held a lock for longer than the busy timeout");
     }
     Error::with_source(kind, message, error)
 }
@@ -96,6 +96,16 @@ pub(crate) fn is_refused(error: &tokio_postgres::Error) -> bool {
     error.as_db_error().is_some_and(|db| !is_lost(db))
 }
 
+/// Whether a table is missing, or may not be read.
+pub(crate) fn is_unreadable(error: &tokio_postgres::Error) -> bool {
+    let unreadable = [
+        SqlState::UNDEFINED_TABLE,
+        SqlState::INVALID_SCHEMA_NAME,
+        SqlState::INSUFFICIENT_PRIVILEGE,
+    ];
+    error.code().is_some_and(|code| unreadable.contains(code))
+}
+
 /// Whether a table was removed since its name was read.
 pub(crate) fn is_removed_table(error: &tokio_postgres::Error) -> bool {
     error.code() == Some(&SqlState::UNDEFINED_TABLE)
@@ -112,6 +122,27 @@ pub(crate) fn not_connected(error: tokio_postgres::Error) -> Error {
         return Error::with_source(ErrorKind::Io, message, error);
     }
     failed("connect to the server", error)
+}
+
+/// The error of a server that accepts a connection and does not answer.
+#[cold]
+pub(crate) fn silent() -> Error {
+    let message =
+        "cannot connect to the server: it has not answered within the time for connecting";
+    Error::new(ErrorKind::Io, message)
+}
+
+/// The error of an operation on a server that may lose acknowledged commits, unless the program
+/// has chosen to.
+#[cold]
+pub(crate) fn not_durable(operation: &str) -> Error {
+    let message = format!(
+        "cannot {operation}: the server's setting `synchronous_commit` is off, so that a crash of \
+         the server may undo commits; choose the option `durability` (`Full` turns the setting on \
+         for the connections of this program, `Normal` leaves it off), or turn it on for the role, \
+         the database or the server"
+    );
+    Error::new(ErrorKind::InvalidArgument, message)
 }
 
 /// The error of a use after the shutdown.

@@ -63,10 +63,11 @@ impl Lineage {
     }
 
     /// Takes the answer to a question: whether the server has the record. Returns the generation of
-    /// the server; `None` if another question must be asked.
-    pub(crate) fn answer(&self, asked: Record, has: bool) -> Option<u16> {
+    /// the server; `None` if another question must be asked. With `is_last`, none is asked because
+    /// a later record was seen meanwhile.
+    pub(crate) fn answer(&self, asked: Record, has: bool, is_last: bool) -> Option<u16> {
         let mut seen = self.seen();
-        if seen.generation != asked.generation {
+        if seen.generation != asked.generation || has && !is_last && *seen != asked {
             return None;
         }
         if !has {
@@ -107,7 +108,7 @@ mod tests {
     fn connect(lineage: &Lineage, engines: &[i64]) -> u16 {
         let (asked, question) = lineage.question();
         let has = question.is_none() || engines.get(asked.id as usize - 1) == Some(&asked.engine);
-        lineage.answer(asked, has).unwrap()
+        lineage.answer(asked, has, false).unwrap()
     }
 
     fn note(lineage: &Lineage, generation: u16, id: i64, engine: i64) {
@@ -161,7 +162,19 @@ mod tests {
         let lineage = Lineage::new("log");
         note(&lineage, 0, 2, 7);
         let (asked, _) = lineage.question();
-        assert_eq!(lineage.answer(asked, false), Some(1));
-        assert_eq!(lineage.answer(asked, true), None);
+        assert_eq!(lineage.answer(asked, false, false), Some(1));
+        assert_eq!(lineage.answer(asked, true, true), None);
+    }
+
+    #[test]
+    fn answer_is_asked_for_again_if_a_later_record_was_seen() {
+        let lineage = Lineage::new("log");
+        note(&lineage, 0, 2, 7);
+        let (asked, _) = lineage.question();
+        note(&lineage, 0, 3, 7);
+        assert_eq!(lineage.answer(asked, true, false), None);
+        assert_eq!(lineage.answer(asked, true, true), Some(0));
+        // The later record is the one that the server lacks.
+        assert_eq!(connect(&lineage, &[5, 7]), 1);
     }
 }

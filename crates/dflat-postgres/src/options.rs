@@ -21,10 +21,11 @@ pub struct PostgresOptions {
     /// connection writes.
     pub readers_max: usize,
     /// How long a transaction waits for the transactions of other engines, a read for a connection,
-    /// and a commit whose outcome is in doubt for the server. Defaults to 30 s.
+    /// and a commit whose outcome is in doubt for the server. A connection whose server says
+    /// nothing for this time and 10 s more while an answer is awaited is closed. Defaults to 30 s.
     pub busy_timeout: Duration,
-    /// How long to wait for a connection to the server, if the address does not say. Defaults to
-    /// 10 s.
+    /// How long to wait for a connection to the server, if the address does not say; zero for ever.
+    /// Defaults to 10 s.
     pub connect_timeout: Duration,
     /// The certificates, as PEM, of the authorities whose servers are trusted. Defaults to those of
     /// the system.

@@ -1,9 +1,9 @@
 //! The database: its connections, and the state that snapshots and transactions share.
 
 mod known;
+mod own;
 mod tables;
 
-use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -20,6 +20,7 @@ use crate::options::PostgresOptions;
 use crate::server::{self, Connection, Pool, Server, Session, random_number};
 
 pub(crate) use known::Known;
+pub(crate) use own::{Doubt, Own};
 pub(crate) use tables::{read_created, read_table};
 
 /// Of this many connections that have written, the numbers are known.
@@ -51,19 +52,9 @@ struct Shared {
     closed: bool,
     known: Arc<Known>,
     own: Own,
-}
-
-/// The tables as this engine's last transaction left them.
-#[derive(Clone, Default)]
-pub(crate) struct Own {
-    /// The generation of the server.
-    pub(crate) generation: u16,
-    /// The state on which the transaction of the last commit began.
-    pub(crate) base: i64,
-    /// The state that the last commit made. The tables are as described as long as this is the
-    /// state.
-    pub(crate) last: i64,
-    pub(crate) tables: HashMap<String, StoredTable>,
+    /// The last commit of this engine whose outcome is not known. Its transaction holds the lock of
+    /// writers until its end, so one before it has ended.
+    doubt: Option<Doubt>,
 }
 
 impl Database {
@@ -115,15 +106,6 @@ impl Database {
     /// A session that gets notifications.
     pub(crate) async fn open_session(&self) -> Result<Session> {
         Session::open(&self.server).await
-    }
-
-    /// Whether the library's own tables exist.
-    pub(crate) async fn has_own_tables(&self, session: &Session) -> Result<bool> {
-        let question = &self.control.exists;
-        let name = self.schema.name();
-        let asked = session.client().query_one(question, &[&name]).await;
-        let has = asked.and_then(|row| row.try_get(0));
-        has.map_err(|error| failed("look for commits", error))
     }
 
     /// The present generation of servers.
@@ -348,29 +330,6 @@ impl Database {
         shared.writer = connection.filter(|connection| !connection.is_closed());
         drop(shared);
         self.changed.notify_all();
-    }
-
-    /// The tables as the last commit left them.
-    pub(crate) fn own(&self) -> Own {
-        self.lock().own.clone()
-    }
-
-    /// Notes the tables as a commit has left them, whose transaction began on the state `base`.
-    pub(crate) fn note_own(&self, base: &State, last: i64, tables: HashMap<String, StoredTable>) {
-        let mut shared = self.lock();
-        if shared.generation != base.generation {
-            return;
-        }
-        shared.own.generation = base.generation;
-        shared.own.base = base.last;
-        let known = Arc::make_mut(&mut shared.known);
-        known.exists = true;
-        let created = tables.iter().filter(|(_, table)| table.is_created());
-        for (name, table) in created {
-            known.tables.insert(name.clone(), Arc::new(table.clone()));
-        }
-        shared.own.last = last;
-        shared.own.tables = tables;
     }
 
     /// A new connection, which belongs to no pool.

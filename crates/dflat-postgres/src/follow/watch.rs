@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use dflat_engine::{Error, ErrorKind, Result};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_postgres::{Row, Statement};
 
 use super::{INTERVAL, INTERVAL_BUSY};
@@ -20,6 +20,9 @@ const INTERVAL_TOLD: Duration = Duration::from_millis(750);
 
 /// The server ends the session of a relay that has asked nothing for this time.
 const SILENCE_MAX: Duration = Duration::from_millis(900);
+
+/// The longest time for the answer to a question. Afterwards the thread asks by itself.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
 
 /// The time until the next try after a session that has ended.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -82,13 +85,11 @@ impl Watch<'_> {
             let message = "cannot listen: a replica sends no notifications";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        while !self.database.has_own_tables(&session).await? {
+        while !self.has_own_tables(&session).await? {
             sleep(AGAIN).await;
         }
-        let listen = session.client().batch_execute(&self.relay.listen).await;
-        listen.map_err(refused)?;
-        let candidate = session.client().prepare(&self.relay.candidate).await;
-        let candidate = candidate.map_err(refused)?;
+        answer(session.client().batch_execute(&self.relay.listen)).await?;
+        let candidate = answer(session.client().prepare(&self.relay.candidate)).await?;
         // Order: the state is read after the session has begun to listen.
         let (state, mut is_relay) = self.ask(&session, &candidate).await?;
         self.has_begun = true;
@@ -101,6 +102,14 @@ impl Watch<'_> {
         self.relay(&session).await
     }
 
+    /// Whether the library's own tables exist.
+    async fn has_own_tables(&self, session: &Session) -> Result<bool> {
+        let question = &self.database.control().exists;
+        let schema = self.database.schema().name();
+        let row = answer(session.client().query_one(question, &[&schema])).await?;
+        row.try_get(0).map_err(refused)
+    }
+
     /// Tells of the states that notifications name, until this session is the relay.
     async fn listen(&mut self, session: &mut Session, candidate: &Statement) -> Result<bool> {
         // The state up to which nothing is awaited.
@@ -110,7 +119,8 @@ impl Watch<'_> {
             if let Ok(notified) = timeout_at(next, session.notified()).await {
                 let notification = notified?;
                 let state = State::told(&notification, session.generation());
-                if let Some(state) = state.filter(|state| state.last > self.latest.last) {
+                // A forged number, however large, does not hide the commits that follow.
+                if let Some(state) = state.filter(|state| state.last != self.latest.last) {
                     self.changed(state)?;
                 }
                 told = self.latest.last;
@@ -131,15 +141,13 @@ impl Watch<'_> {
 
     /// Reads the state again and again, and notifies the others.
     async fn relay(&mut self, session: &Session) -> Result<Never> {
-        let begun = session.client().batch_execute(&self.relay.begin).await;
-        begun.map_err(refused)?;
-        let relay = session.client().prepare(&self.relay.relay).await;
-        let relay = relay.map_err(refused)?;
+        answer(session.client().batch_execute(&self.relay.begin)).await?;
+        let relay = answer(session.client().prepare(&self.relay.relay)).await?;
         // The first state is told in any case: the relay before may not have done so.
         let mut told = -1;
         loop {
-            let rows = session.client().query(&relay, &[&told]).await;
-            let state = self.state(session, &rows.map_err(refused)?)?;
+            let rows = answer(session.client().query(&relay, &[&told])).await?;
+            let state = self.state(session, &rows)?;
             let is_new = state.last != told;
             if state.last != self.latest.last {
                 self.changed(state)?;
@@ -151,8 +159,7 @@ impl Watch<'_> {
 
     /// Reads the state, and whether this session is the relay.
     async fn ask(&self, session: &Session, candidate: &Statement) -> Result<(State, bool)> {
-        let rows = session.client().query(candidate, &[]).await;
-        let rows = rows.map_err(refused)?;
+        let rows = answer(session.client().query(candidate, &[])).await?;
         let state = self.state(session, &rows)?;
         let is_relay = rows.first().map(|row| row.try_get::<_, bool>(6));
         let is_relay = is_relay.transpose().map_err(refused)?;
@@ -182,6 +189,32 @@ impl Watch<'_> {
     }
 }
 
+/// Waits for the answer to a question.
+async fn answer<T>(
+    asked: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
+) -> Result<T> {
+    let Ok(answer) = timeout(ANSWER_MAX, asked).await else {
+        let message = "cannot look for commits: the server does not answer";
+        return Err(Error::new(ErrorKind::Io, message));
+    };
+    answer.map_err(refused)
+}
+
 fn refused(error: tokio_postgres::Error) -> Error {
     failed("look for commits", error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    #[test]
+    fn answer_that_does_not_come_is_an_error() {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_time().build().unwrap();
+        let error = runtime.block_on(answer::<()>(pending())).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
+    }
 }

@@ -84,7 +84,7 @@ impl Control {
                  engine = $2::bigint, log_bytes = log_bytes + $7::bigint"
             ),
             records: format!(
-                "SELECT id, record, NULL::bytea FROM {log} \
+                "SELECT id, record, int8send(engine) FROM {log} \
                  WHERE id > $1::bigint AND id <= $2::bigint ORDER BY id DESC"
             ),
             prune: format!(

@@ -23,7 +23,7 @@ pub(crate) struct State {
     /// The connection that made the last commit.
     pub(crate) engine: i64,
     /// The number of the last record of another connection than that.
-    pub(super) before: i64,
+    pub(crate) before: i64,
     /// All records up to this number were deleted.
     pub(crate) pruned: i64,
     /// The bytes of the records that are left.

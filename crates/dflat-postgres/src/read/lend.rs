@@ -75,23 +75,30 @@ impl<'a, 'v> Lender<'a, 'v> {
     /// Lends the next rows.
     pub(super) fn take(&mut self, rows: Vec<Row>) -> Result<ControlFlow<()>> {
         for row in rows {
-            let columns = Columns::of(&row)?;
-            let is_long = columns.key.is_some_and(|key| key.len() >= KEY_MAX);
-            let is_alike = is_long
-                && self.alike.first().is_some_and(|(first, _)| {
-                    columns.key.and_then(|key| key.get(..KEY_MAX)) == first.get(..KEY_MAX)
-                });
-            if !is_alike && self.finish()?.is_break() {
+            if self.take_one(row)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
-            if is_long {
-                let key = columns.key.unwrap_or_default().to_vec();
-                if self.range.is_none_or(|range| range.has(&key)) {
-                    self.alike.push((key, row));
-                }
-            } else if self.lend(&columns)?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Lends the next row.
+    pub(super) fn take_one(&mut self, row: Row) -> Result<ControlFlow<()>> {
+        let columns = Columns::of(&row)?;
+        let is_long = columns.key.is_some_and(|key| key.len() >= KEY_MAX);
+        let is_alike = is_long
+            && self.alike.first().is_some_and(|(first, _)| {
+                columns.key.and_then(|key| key.get(..KEY_MAX)) == first.get(..KEY_MAX)
+            });
+        if !is_alike && self.finish()?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        if !is_long {
+            return self.lend(&columns);
+        }
+        let key = columns.key.unwrap_or_default().to_vec();
+        if self.range.is_none_or(|range| range.has(&key)) {
+            self.alike.push((key, row));
         }
         Ok(ControlFlow::Continue(()))
     }

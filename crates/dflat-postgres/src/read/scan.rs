@@ -16,7 +16,7 @@ use crate::layout::{StoredKey, StoredTable};
 use crate::server::{Connection, FETCHES};
 
 /// Rows are fetched by a larger number at once only if as many rows of the size so far have at most
-/// this many bytes.
+/// this many bytes. A scan that ends early has the server send few bytes in vain.
 const FETCH_BYTES: usize = 1 << 20;
 
 /// The most row ids of one query.
@@ -204,25 +204,31 @@ impl Scan<'_, '_> {
         lent
     }
 
-    fn lend_from_cursor(&mut self, mut rows: Vec<Row>, note: Note<'_>) -> Result<()> {
+    fn lend_from_cursor(&mut self, first: Vec<Row>, note: Note<'_>) -> Result<()> {
+        let mut count = first.len();
+        let mut bytes: usize = first.iter().map(Row::raw_size_bytes).sum();
+        let mut lent = self.lender.take(first);
         let mut step = 0;
-        loop {
-            let (count, bytes) = (
-                rows.len(),
-                rows.iter().map(Row::raw_size_bytes).sum::<usize>(),
-            );
-            let is_last = count < FETCHES[step].0;
-            if self.lender.take(rows)?.is_break() {
-                return Ok(());
-            }
-            if is_last {
+        while lent?.is_continue() {
+            if count < FETCHES[step].0 {
                 let _ = self.lender.finish()?;
                 return Ok(());
             }
             step = next_step(step, bytes / count.max(1));
-            let fetched = self.connection.fetch(FETCHES[step].1);
-            rows = self.answer(fetched, note)?;
+            (count, bytes) = (0, 0);
+            lent = Ok(ControlFlow::Continue(()));
+            let fetched = self.connection.fetch_each(FETCHES[step].1, &mut |row| {
+                count += 1;
+                bytes += row.raw_size_bytes();
+                lent = self.lender.take_one(row);
+                match lent {
+                    Ok(lent) => lent,
+                    Err(_) => ControlFlow::Break(()),
+                }
+            });
+            self.answer(fetched, note)?;
         }
+        Ok(())
     }
 
     /// Lends rows by their ids, in the order of the ids.

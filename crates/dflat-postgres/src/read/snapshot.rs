@@ -259,7 +259,8 @@ impl Snapshot for PostgresSnapshot {
             None => Ok(Records::Broken),
             Some(connection) => {
                 let states = (since, &pinned.state);
-                records(connection.get()?, database.control(), states, visit)
+                let known = (database.control(), database.doubt());
+                records(connection.get()?, known, states, visit)
             }
         }
     }

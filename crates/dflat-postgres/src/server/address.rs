@@ -1,27 +1,77 @@
 //! The address of a server, which may name the schema.
 
+use std::time::Duration;
+
 use dflat_engine::{Error, ErrorKind, Result};
+use tokio_postgres::Config;
+
+use crate::options::PostgresOptions;
 
 /// The parameter of an address that names the schema.
 const PARAMETER: &str = "dflat_schema=";
+
+/// After this time without a byte, the system asks whether the server is still there.
+const KEEPALIVES_IDLE: Duration = Duration::from_secs(30);
+
+/// The settings of an address, and those of the options that the address does not have.
+pub(super) fn configure(address: &str, options: &PostgresOptions) -> Result<Config> {
+    let mut config: Config = address.parse().map_err(|error| invalid(address, error))?;
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(options.connect_timeout);
+    }
+    if let (None, Some(password)) = (config.get_password(), &options.password) {
+        config.password(&password.0);
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("dflat");
+    }
+    if !address.contains("keepalives_idle") {
+        config.keepalives_idle(KEEPALIVES_IDLE);
+    }
+    if config.get_hosts().is_empty() {
+        // The certificate of a server without a name is for its address, as with libpq.
+        for address in config.get_hostaddrs().to_vec() {
+            config.host(address.to_string());
+        }
+    }
+    Ok(config)
+}
+
+/// The error of an address that is not understood. Its source names the part that is wrong, which
+/// may be a piece of a password that has a space and no quotes.
+fn invalid(address: &str, error: tokio_postgres::Error) -> Error {
+    let message = "cannot connect to the server: its address is invalid";
+    let has_password = address.contains("password") || is_url(address) && address.contains('@');
+    match has_password {
+        true => {
+            let message = format!("{message}; a value with spaces is quoted, as in key='a b'");
+            Error::new(ErrorKind::InvalidArgument, message)
+        }
+        false => Error::with_source(ErrorKind::InvalidArgument, message, error),
+    }
+}
+
+fn is_url(address: &str) -> bool {
+    address.starts_with("postgres://") || address.starts_with("postgresql://")
+}
 
 /// The address without the schema, and the schema that it names.
 ///
 /// The other parameters are those of the client library, which refuses unknown ones.
 pub(crate) fn split(address: &str) -> Result<(String, Option<String>)> {
-    let is_url = address.starts_with("postgres://") || address.starts_with("postgresql://");
-    let (before, parameters, separator) = match address.split_once('?') {
-        Some((before, parameters)) if is_url => (Some(before), parameters, "&"),
+    let is_url = is_url(address);
+    let (before, parameters) = match address.split_once('?') {
+        Some((before, parameters)) if is_url => (Some(before), parameters),
         _ if is_url => return Ok((address.to_owned(), None)),
-        _ => (None, address, " "),
+        _ => (None, address),
     };
-    let is_separator = |c: char| match is_url {
-        true => c == '&',
-        false => c.is_ascii_whitespace(),
+    let (listed, separator) = match is_url {
+        true => (parameters.split('&').collect(), "&"),
+        false => (pieces(parameters), " "),
     };
     let mut schema = None;
     let mut others = Vec::new();
-    for parameter in parameters.split(is_separator) {
+    for parameter in listed {
         match parameter.strip_prefix(PARAMETER) {
             Some(name) => schema = Some(checked(name)?),
             None => others.push(parameter),
@@ -39,6 +89,24 @@ pub(crate) fn split(address: &str) -> Result<(String, Option<String>)> {
     Ok((without, schema))
 }
 
+/// The pieces of a list of parameters, between the spaces that stand outside of quotes.
+fn pieces(list: &str) -> Vec<&str> {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let is_separator = |c: char| {
+        if is_escaped {
+            is_escaped = false;
+            return false;
+        }
+        match c {
+            '\\' => is_escaped = true,
+            '\'' => is_quoted = !is_quoted,
+            _ => return c.is_ascii_whitespace() && !is_quoted,
+        }
+        false
+    };
+    list.split(is_separator).collect()
+}
+
 /// A name in an address has neither quotes nor encoded characters, so that each form of an address
 /// has it as it is.
 fn checked(name: &str) -> Result<String> {
@@ -53,7 +121,9 @@ fn checked(name: &str) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::split;
+    use tokio_postgres::config::Host;
+
+    use super::*;
 
     #[test]
     fn the_schema_is_taken_out_of_both_forms_of_an_address() {
@@ -77,10 +147,61 @@ mod tests {
     }
 
     #[test]
+    fn quoted_values_are_left_as_they_are() {
+        let quoted = r"host=/run password='a  dflat_schema=b \' c' user=d";
+        assert_eq!(split(quoted).unwrap(), (quoted.to_owned(), None));
+        let with = format!("{quoted} dflat_schema=posts");
+        let taken = split(&with).unwrap();
+        assert_eq!(taken, (quoted.to_owned(), Some("posts".to_owned())));
+    }
+
+    #[test]
     fn a_name_with_other_characters_is_refused() {
         for name in ["", "a%20b", "'a b'", "a;b"] {
             let address = format!("postgres://host/db?dflat_schema={name}");
             assert!(split(&address).is_err(), "{name}");
         }
+    }
+
+    fn configured(address: &str) -> Result<Config> {
+        configure(address, &PostgresOptions::default())
+    }
+
+    #[test]
+    fn error_of_an_address_shows_no_piece_of_a_password() {
+        let addresses = [
+            "host=a password=secret word user=b",
+            "host=a password=secret word=1 user=b",
+            "postgres://a:secret word@host:x/db",
+            "postgresql://a:b@word/db?word=1",
+        ];
+        for address in addresses {
+            let error = configured(address).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            let shown = format!("{error} {error:?}");
+            assert!(!shown.contains("word"), "{shown}");
+        }
+        // Without a password, the source names the part that is wrong.
+        let error = configured("host=a usr=b").unwrap_err();
+        assert!(format!("{error:?}").contains("usr"), "{error:?}");
+    }
+
+    #[test]
+    fn settings_of_the_address_are_kept() {
+        let config = configured("host=a keepalives=0 connect_timeout=3").unwrap();
+        assert!(!config.get_keepalives());
+        assert_eq!(config.get_keepalives_idle(), KEEPALIVES_IDLE);
+        assert_eq!(config.get_connect_timeout(), Some(&Duration::from_secs(3)));
+        let config = configured("host=a keepalives_idle=7").unwrap();
+        assert!(config.get_keepalives());
+        assert_eq!(config.get_keepalives_idle(), Duration::from_secs(7));
+    }
+
+    #[test]
+    fn address_of_a_server_without_a_name_is_its_name() {
+        let config = configured("hostaddr=127.0.0.1 user=a").unwrap();
+        assert_eq!(config.get_hosts(), [Host::Tcp("127.0.0.1".to_owned())]);
+        let config = configured("host=b hostaddr=127.0.0.1 user=a").unwrap();
+        assert_eq!(config.get_hosts(), [Host::Tcp("b".to_owned())]);
     }
 }

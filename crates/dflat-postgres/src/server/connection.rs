@@ -1,19 +1,23 @@
 //! A connection to the server.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::pin::pin;
 use std::sync::Arc;
 
 use dflat_engine::{Error, ErrorKind, Result};
+use futures_util::StreamExt;
 use futures_util::future::join;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
-use super::dial::connect;
+use super::dial::{connect, deadline};
 use super::driver::Driver;
 use super::in_order::in_order;
 use super::posted::Posted;
 use super::session::{Served, begin};
 use super::{Server, random_number};
+use crate::failure::silent;
 
 /// The parameters of a statement.
 pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -54,13 +58,15 @@ pub(crate) struct Connection {
 impl Connection {
     /// Connects to the server.
     pub(crate) fn open(server: &Server) -> Result<Self> {
-        let driver = Driver::new();
+        let driver = Driver::new(server.silence_max);
         let mut driver = driver.map_err(|error| {
             let message = "cannot connect to the server: nothing can be waited for";
             Error::with_source(ErrorKind::Io, message, error)
         })?;
         let client = connect(server, &mut driver)?;
-        let served = driver.wait(begin(server, &client))?;
+        let end = deadline(&server.config);
+        let begun = driver.wait_until(end, begin(server, &client));
+        let served = begun.ok_or_else(silent)??;
         Ok(Self {
             client: Arc::new(client),
             statements: HashMap::new(),
@@ -177,7 +183,7 @@ impl Connection {
             let declared = self.client.execute(&declare, params);
             let (begun, declared) = self.posted.wait(&mut self.driver, join(begun, declared));
             begun.and(declared)?;
-            return self.fetch(first);
+            return self.query(first, &[]);
         };
         let begun = self.client.batch_execute(begin);
         let declared = self.client.execute(&declare, params);
@@ -203,8 +209,23 @@ impl Connection {
         self.posted.settle(&mut self.driver)
     }
 
-    /// Fetches the next rows of the cursor.
-    pub(crate) fn fetch(&mut self, fetch: &str) -> Answer<Vec<Row>> {
-        self.query(fetch, &[])
+    /// Fetches the next rows of the cursor, and calls `each` with every row as it comes, until
+    /// `each` breaks. However many rows are fetched, few of them are in memory.
+    pub(crate) fn fetch_each(
+        &mut self,
+        fetch: &str,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> Answer<()> {
+        let statement = self.statement(fetch)?;
+        let (posted, driver) = (&mut self.posted, &mut self.driver);
+        let no_params: [&(dyn ToSql + Sync); 0] = [];
+        let rows = posted.wait(driver, self.client.query_raw(&statement, no_params))?;
+        let mut rows = pin!(rows);
+        while let Some(row) = posted.wait(driver, rows.next()).transpose()? {
+            if each(row).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }

@@ -2,9 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dflat_engine::{Error, ErrorKind, Result};
 use mio::Registry;
@@ -17,7 +15,7 @@ use super::driver::Driver;
 use super::session::drive;
 use super::socket::Socket;
 use super::{Server, random_number};
-use crate::failure::not_connected;
+use crate::failure::{not_connected, silent};
 
 /// One host of an address.
 struct Target<'a> {
@@ -151,21 +149,23 @@ impl Target<'_> {
         T::Stream: Send + 'static,
         T::TlsConnect: Send,
     {
-        let is_full: Arc<AtomicBool> = socket.fullness();
+        let signs = socket.signs();
+        let end = deadline(config);
         let tls = tls.make_tls_connect(self.name).map_err(|error| {
             let message = "cannot connect to the server: its name is invalid for a certificate";
             Error::with_source(ErrorKind::InvalidArgument, message, error.into())
         })?;
-        let connected = driver.wait(config.connect_raw(socket, tls));
-        let (client, connection) = connected.map_err(not_connected)?;
-        driver.drive(drive(connection, None), is_full);
+        let connected = driver.wait_until(end, config.connect_raw(socket, tls));
+        let (client, connection) = connected.ok_or_else(silent)?.map_err(not_connected)?;
+        driver.drive(drive(connection, None), signs);
         let wanted = match config.get_target_session_attrs() {
             TargetSessionAttrs::ReadWrite => "off",
             TargetSessionAttrs::ReadOnly => "on",
             _ => return Ok(client),
         };
-        let answer = driver.wait(client.simple_query("SHOW transaction_read_only"));
-        let answer = answer.map_err(not_connected)?;
+        let asked = client.simple_query("SHOW transaction_read_only");
+        let answer = driver.wait_until(end, asked);
+        let answer = answer.ok_or_else(silent)?.map_err(not_connected)?;
         let is_wanted = answer.iter().any(
             |message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some(wanted)),
         );
@@ -178,17 +178,26 @@ impl Target<'_> {
     }
 }
 
+/// The time by which the server must have answered, if connecting begins now.
+pub(super) fn deadline(config: &Config) -> Option<Instant> {
+    timeout(config).and_then(|timeout| Instant::now().checked_add(timeout))
+}
+
+/// The longest time to wait for a connection; `None` without a limit.
+pub(super) fn timeout(config: &Config) -> Option<Duration> {
+    let timeout = config.get_connect_timeout().copied();
+    timeout.filter(|timeout| !timeout.is_zero())
+}
+
 fn unreachable(error: io::Error) -> Error {
     let message = "cannot connect to the server: it cannot be reached";
     Error::with_source(ErrorKind::Io, message, error)
 }
 
 fn tcp(address: SocketAddr, config: &Config, registry: &Registry) -> io::Result<Socket> {
-    let stream = match config.get_connect_timeout() {
-        Some(timeout) if *timeout > Duration::ZERO => {
-            TcpStream::connect_timeout(&address, *timeout)
-        }
-        _ => TcpStream::connect(address),
+    let stream = match timeout(config) {
+        Some(timeout) => TcpStream::connect_timeout(&address, timeout),
+        None => TcpStream::connect(address),
     }?;
     stream.set_nodelay(true)?;
     let socket = SockRef::from(&stream);

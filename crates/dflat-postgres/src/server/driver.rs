@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use mio::{Events, Registry};
 
+use super::socket::Signs;
+
 type Moving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Moves the bytes of one connection, on the thread that waits for an answer. Between two waits
@@ -21,7 +23,17 @@ pub(super) struct Driver {
     poll: mio::Poll,
     events: Events,
     woken: Arc<Woken>,
-    is_full: Arc<AtomicBool>,
+    signs: Arc<Signs>,
+    silence_max: Duration,
+}
+
+/// How long to wait for an answer.
+enum Limit {
+    /// Until a time, if there is one.
+    Until(Option<Instant>),
+    /// Until no byte has moved for the longest silence. Has the time of the last one, once it was
+    /// waited for.
+    Silence(Option<Instant>),
 }
 
 /// Whether a future was woken while others were polled.
@@ -45,13 +57,15 @@ const SENDING_MAX: Duration = Duration::from_secs(10);
 const CLOSING_MAX: Duration = Duration::from_millis(100);
 
 impl Driver {
-    pub(super) fn new() -> io::Result<Self> {
+    /// If no byte moves for `silence_max` while an answer is awaited, the connection ends.
+    pub(super) fn new(silence_max: Duration) -> io::Result<Self> {
         Ok(Self {
             moving: None,
             poll: mio::Poll::new()?,
             events: Events::with_capacity(2),
             woken: Arc::default(),
-            is_full: Arc::default(),
+            signs: Arc::default(),
+            silence_max,
         })
     }
 
@@ -60,30 +74,76 @@ impl Driver {
         self.poll.registry()
     }
 
-    /// Moves the bytes of a connection from now on. `is_full` is whether its socket has taken fewer
-    /// bytes than it was given.
+    /// Moves the bytes of a connection from now on. `signs` are those of its socket.
     pub(super) fn drive(
         &mut self,
         connection: impl Future<Output = ()> + Send + 'static,
-        is_full: Arc<AtomicBool>,
+        signs: Arc<Signs>,
     ) {
         self.moving = Some(Box::pin(connection));
-        self.is_full = is_full;
+        self.signs = signs;
     }
 
-    /// Waits for an answer.
+    /// Waits for an answer. If the server says nothing for too long, the connection ends, and the
+    /// answer is the error of a closed connection.
     pub(super) fn wait<F: Future>(&mut self, answer: F) -> F::Output {
         let mut answer = pin!(answer);
+        let mut limit = Limit::Silence(None);
+        loop {
+            if let Some(answer) = self.wait_within(answer.as_mut(), &mut limit) {
+                return answer;
+            }
+            let silence = self.silence_max;
+            tracing::warn!(target: "dflat", ?silence, "the server says nothing: a connection ends");
+            self.moving = None;
+            limit = Limit::Until(None);
+        }
+    }
+
+    /// Waits for an answer until a time; `None` if the answer has not come by then.
+    pub(super) fn wait_until<F: Future>(
+        &mut self,
+        end: Option<Instant>,
+        answer: F,
+    ) -> Option<F::Output> {
+        self.wait_within(pin!(answer), &mut Limit::Until(end))
+    }
+
+    fn wait_within<F: Future>(
+        &mut self,
+        mut answer: Pin<&mut F>,
+        limit: &mut Limit,
+    ) -> Option<F::Output> {
         let waker = Waker::from(Arc::clone(&self.woken));
         let mut context = Context::from_waker(&waker);
         loop {
             self.woken.0.store(false, Ordering::Release);
             if let Poll::Ready(answer) = answer.as_mut().poll(&mut context) {
-                return answer;
+                return Some(answer);
             }
             self.move_bytes(&mut context);
             if !self.woken.0.load(Ordering::Acquire) {
-                self.wait_for_socket(None);
+                let left = self.left(limit);
+                if left == Some(Duration::ZERO) {
+                    return None;
+                }
+                self.wait_for_socket(left);
+            }
+        }
+    }
+
+    /// The time that is left, if there is a limit.
+    fn left(&self, limit: &mut Limit) -> Option<Duration> {
+        let now = Instant::now();
+        match limit {
+            Limit::Until(end) => end.map(|end| end.saturating_duration_since(now)),
+            Limit::Silence(since) => {
+                let has_moved = self.signs.has_moved.swap(false, Ordering::Relaxed);
+                let since = match since {
+                    Some(since) if !has_moved => since,
+                    _ => since.insert(now),
+                };
+                Some(self.silence_max.saturating_sub(now - *since))
             }
         }
     }
@@ -105,7 +165,7 @@ impl Driver {
         let _ = pin!(request).poll(&mut Context::from_waker(Waker::noop()));
         self.run();
         // Order: the server may hold a lock until it gets the request.
-        while self.moving.is_some() && self.is_full.load(Ordering::Relaxed) {
+        while self.moving.is_some() && self.signs.is_full.load(Ordering::Relaxed) {
             let left = time_max.saturating_sub(began.elapsed());
             if left.is_zero() {
                 self.moving = None;
@@ -207,10 +267,10 @@ mod tests {
             peer.read_exact(&mut bytes).unwrap();
             assert!(bytes.iter().all(|byte| *byte == 1));
         });
-        let mut driver = Driver::new().unwrap();
+        let mut driver = Driver::new(Duration::from_secs(60)).unwrap();
         let socket = Socket::unix(own, driver.registry()).unwrap();
-        let (is_full, ended) = (socket.fullness(), Arc::<AtomicBool>::default());
-        driver.drive(exchange(socket, Arc::clone(&ended)), is_full);
+        let (signs, ended) = (socket.signs(), Arc::<AtomicBool>::default());
+        driver.drive(exchange(socket, Arc::clone(&ended)), signs);
         driver.wait(poll_fn(|_| match ended.load(Ordering::Acquire) {
             true => Poll::Ready(()),
             false => Poll::Pending,
@@ -223,14 +283,61 @@ mod tests {
     #[test]
     fn connection_ends_if_the_server_takes_nothing_more() {
         let (own, mut peer) = UnixStream::pair().unwrap();
-        let mut driver = Driver::new().unwrap();
+        let mut driver = Driver::new(Duration::from_secs(60)).unwrap();
         let socket = Socket::unix(own, driver.registry()).unwrap();
-        let is_full = socket.fullness();
-        driver.drive(exchange(socket, Arc::default()), is_full);
+        let signs = socket.signs();
+        driver.drive(exchange(socket, Arc::default()), signs);
         driver.send_within(poll_fn(|_| Poll::<()>::Pending), Duration::from_millis(20));
         assert!(driver.moving.is_none());
         let mut bytes = Vec::new();
         peer.read_to_end(&mut bytes).unwrap();
         assert!(!bytes.is_empty() && bytes.len() < BYTES);
+    }
+
+    /// An answer that comes when the connection has ended.
+    async fn ends(is_ended: tokio::sync::oneshot::Receiver<()>) -> bool {
+        is_ended.await.is_err()
+    }
+
+    #[test]
+    fn connection_ends_if_the_server_says_nothing() {
+        let silence = Duration::from_millis(300);
+        let (own, mut peer) = UnixStream::pair().unwrap();
+        let mut driver = Driver::new(silence).unwrap();
+        let socket = Socket::unix(own, driver.registry()).unwrap();
+        let (signs, (ended, is_ended)) = (socket.signs(), tokio::sync::oneshot::channel());
+        let exchange = exchange(socket, Arc::default());
+        driver.drive(
+            async move {
+                exchange.await;
+                drop(ended);
+            },
+            signs,
+        );
+        // The peer takes nothing, and says a byte at a time for longer than the silence.
+        let began = Instant::now();
+        let peer = thread::spawn(move || {
+            for _ in 0..10 {
+                thread::sleep(silence / 5);
+                peer.write_all(&[2]).unwrap();
+            }
+            peer
+        });
+        assert!(driver.wait(ends(is_ended)));
+        assert!(began.elapsed() >= silence * 3, "{:?}", began.elapsed());
+        drop(peer.join().unwrap());
+    }
+
+    #[test]
+    fn answer_is_awaited_until_a_time() {
+        let mut driver = Driver::new(Duration::from_secs(60)).unwrap();
+        let end = Instant::now() + Duration::from_millis(20);
+        assert!(
+            driver
+                .wait_until(Some(end), poll_fn(|_| Poll::<()>::Pending))
+                .is_none()
+        );
+        assert!(Instant::now() >= end);
+        assert!(driver.wait_until(None, std::future::ready(1)).is_some());
     }
 }

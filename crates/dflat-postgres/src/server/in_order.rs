@@ -23,13 +23,14 @@ pub(crate) async fn in_order<A, B, E>(
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::time::Duration;
 
     use super::super::driver::Driver;
     use super::*;
 
     #[test]
     fn second_request_is_sent_only_if_the_first_one_was() {
-        let mut driver = Driver::new().unwrap();
+        let mut driver = Driver::new(Duration::from_secs(60)).unwrap();
         let is_sent = Cell::new(false);
         let second = || async {
             is_sent.set(true);

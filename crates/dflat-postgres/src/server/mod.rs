@@ -37,6 +37,8 @@ pub(crate) struct Server {
     /// Moves the bytes of all connections, on one thread. `None` only while it is dropped.
     runtime: Option<Runtime>,
     session: String,
+    /// If the server says nothing for this time while an answer is awaited, the connection ends.
+    silence_max: Duration,
     /// Whether the server may be a replica.
     may_be_replica: bool,
     /// The durability that was chosen.
@@ -50,21 +52,7 @@ pub(crate) struct Server {
 impl Server {
     /// The server at an address. Nothing is connected to yet.
     pub(crate) fn new(address: &str, options: &PostgresOptions, lineage: Lineage) -> Result<Self> {
-        let mut config: Config = address.parse().map_err(|error| {
-            // The source says which part is wrong, and no password.
-            let message = "cannot connect to the server: its address is invalid";
-            Error::with_source(ErrorKind::InvalidArgument, message, error)
-        })?;
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(options.connect_timeout);
-        }
-        if let (None, Some(password)) = (config.get_password(), &options.password) {
-            config.password(&password.0);
-        }
-        if config.get_application_name().is_none() {
-            config.application_name("dflat");
-        }
-        config.keepalives(true).keepalives_idle(KEEPALIVES_IDLE);
+        let config = address::configure(address, options)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("dflat-postgres")
@@ -79,6 +67,7 @@ impl Server {
             config,
             runtime: Some(runtime),
             session: session(options),
+            silence_max: options.busy_timeout.saturating_add(SILENCE_MORE),
             may_be_replica: options.replica,
             durability: options.durability,
             lineage,
@@ -120,21 +109,29 @@ impl Drop for Server {
     }
 }
 
-/// After this time without a byte, the system asks whether the server is still there.
-const KEEPALIVES_IDLE: Duration = Duration::from_secs(30);
+/// The server says that a lock was not free within the busy timeout. It has this much time more, in
+/// which it says anything.
+const SILENCE_MORE: Duration = Duration::from_secs(10);
 
 /// The settings of a connection, and at last the questions whether the server is a replica, and
 /// whether commits may return before they are stored. Every scan is by the order of an index, so
 /// the planner is kept from sorting what it could read in order, and a statement is planned once,
 /// whatever its values are.
+///
+/// Of a program whose machine is away, the server learns after a minute, and then frees the lock of
+/// writers.
 fn session(options: &PostgresOptions) -> String {
     let mut session = "SET jit = off; SET enable_seqscan = off; SET enable_sort = off; \
          SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
          SET enable_material = off; SET cursor_tuple_fraction = 0.001; \
          SET plan_cache_mode = force_generic_plan; \
          SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; \
+         SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; \
+         SET tcp_keepalives_count = 3; SET tcp_user_timeout = 60000; \
          SET client_min_messages = warning; SET dflat.writing = 'on';"
         .to_owned();
+    let timeout = options.busy_timeout.as_millis().clamp(1, 1 << 30);
+    session.push_str(&format!("SET lock_timeout = {timeout};"));
     session.push_str(match options.durability {
         Some(Durability::Normal) => "SET synchronous_commit = off;",
         Some(Durability::Full) => {

@@ -88,6 +88,7 @@ mod tests {
     use std::future::ready;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
 
     use super::*;
 
@@ -110,7 +111,7 @@ mod tests {
     #[test]
     fn answers_are_taken_while_a_later_one_is_waited_for() {
         let done = Arc::new(AtomicUsize::new(0));
-        let mut driver = Driver::new().unwrap();
+        let mut driver = Driver::new(Duration::from_secs(60)).unwrap();
         let mut posted = Posted::default();
         for polls in 0..4 {
             posted.add(&mut driver, after(polls, Arc::clone(&done)));

@@ -8,7 +8,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_postgres::{AsyncMessage, Client, NoTls, SimpleQueryMessage};
 
 use super::Server;
-use crate::failure::{failed, is_refused, not_connected};
+use super::dial::timeout;
+use crate::failure::{failed, is_unreadable, not_connected, not_durable, silent};
 use crate::lineage::Lineage;
 
 /// Moves the bytes of a connection until it ends. The texts of notifications are sent on.
@@ -80,12 +81,7 @@ pub(super) async fn begin(server: &Server, client: &Client) -> Result<Served> {
         return Err(Error::new(ErrorKind::ReadOnly, message));
     }
     if is_asynchronous && server.durability.is_none() {
-        let message = "cannot connect to the server: its setting `synchronous_commit` is off, so \
-                       that a crash of the server may undo commits; choose the option \
-                       `durability` (`Full` turns the setting on for the connections of this \
-                       program, `Normal` leaves it off), or turn it on for the role, the database \
-                       or the server";
-        return Err(Error::new(ErrorKind::InvalidArgument, message));
+        return Err(not_durable("connect to the server"));
     }
     Ok(Served {
         is_replica,
@@ -93,9 +89,15 @@ pub(super) async fn begin(server: &Server, client: &Client) -> Result<Served> {
     })
 }
 
+/// A server is asked for the latest commit this many times, if more are seen meanwhile. It then has
+/// each of them as it is made.
+const QUESTIONS_MAX: usize = 8;
+
 /// Finds out whether the server has the commits that were seen before.
 async fn find_generation(client: &Client, lineage: &Lineage) -> Result<u16> {
+    let mut left = QUESTIONS_MAX;
     loop {
+        left = left.saturating_sub(1);
         let (asked, question) = lineage.question();
         let has = match question {
             None => true,
@@ -105,11 +107,11 @@ async fn find_generation(client: &Client, lineage: &Lineage) -> Result<u16> {
                     rows.any(|row| matches!(row, SimpleQueryMessage::Row(_)))
                 }
                 // Without the table, or the right to read it, nothing is known.
-                Err(error) if is_refused(&error) => false,
+                Err(error) if is_unreadable(&error) => false,
                 Err(error) => return Err(failed("connect to the server", error)),
             },
         };
-        if let Some(generation) = lineage.answer(asked, has) {
+        if let Some(generation) = lineage.answer(asked, has, left == 0) {
             return Ok(generation);
         }
     }
@@ -125,6 +127,16 @@ pub(crate) struct Session {
 impl Session {
     /// Begins a session.
     pub(crate) async fn open(server: &Server) -> Result<Self> {
+        match timeout(&server.config) {
+            Some(limit) => {
+                let opened = tokio::time::timeout(limit, Self::begin(server)).await;
+                opened.map_err(|_| silent())?
+            }
+            None => Self::begin(server).await,
+        }
+    }
+
+    async fn begin(server: &Server) -> Result<Self> {
         let (sender, notifications) = unbounded_channel();
         let client = connect(server, sender).await?;
         Ok(Self {

@@ -14,8 +14,16 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// polls it again.
 pub(super) struct Socket {
     stream: Stream,
+    signs: Arc<Signs>,
+}
+
+/// The signs of life of a socket.
+#[derive(Default)]
+pub(super) struct Signs {
     /// Whether the socket has taken fewer bytes than it was given.
-    is_full: Arc<AtomicBool>,
+    pub(super) is_full: AtomicBool,
+    /// Whether bytes were read or written. The thread that waits clears this.
+    pub(super) has_moved: AtomicBool,
 }
 
 enum Stream {
@@ -83,13 +91,19 @@ impl Socket {
         stream.source().register(registry, Token(0), interest)?;
         Ok(Self {
             stream,
-            is_full: Arc::default(),
+            signs: Arc::default(),
         })
     }
 
-    /// Whether the socket has taken fewer bytes than it was given.
-    pub(super) fn fullness(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.is_full)
+    /// The signs of life of this socket.
+    pub(super) fn signs(&self) -> Arc<Signs> {
+        Arc::clone(&self.signs)
+    }
+
+    fn note_moved(&self, count: usize) {
+        if count > 0 {
+            self.signs.has_moved.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -112,7 +126,10 @@ impl AsyncRead for Socket {
     ) -> Poll<io::Result<()>> {
         let bytes = buffer.initialize_unfilled();
         let read = poll(|| self.stream.read(bytes));
-        read.map_ok(|count| buffer.advance(count))
+        read.map_ok(|count| {
+            self.note_moved(count);
+            buffer.advance(count);
+        })
     }
 }
 
@@ -123,8 +140,12 @@ impl AsyncWrite for Socket {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = poll(|| self.stream.write(bytes));
-        self.is_full.store(written.is_pending(), Ordering::Relaxed);
-        written
+        let is_full = written.is_pending();
+        self.signs.is_full.store(is_full, Ordering::Relaxed);
+        written.map_ok(|count| {
+            self.note_moved(count);
+            count
+        })
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use dflat_engine::{Error, ErrorKind, Result};
 
 use super::transaction::PostgresTransaction;
-use crate::database::{Database, random_bytes};
+use crate::database::{Database, Doubt, random_bytes};
 use crate::failure::{damaged, failed, is_refused, shut_down};
+use crate::lineage::Record;
 
 /// The time between two questions for the outcome of a commit.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
@@ -31,8 +32,16 @@ impl PostgresTransaction {
         let records = std::mem::take(&mut self.records);
         let (sent, sent_bytes) = self.sent;
         let count = sent + records.len() as i64;
-        let bytes = sent_bytes + bytes_of(&records);
-        self.prune(bytes)?;
+        let record = Record {
+            generation: self.state.generation,
+            id: self.state.last + count,
+            engine: self.engine,
+        };
+        let mut bytes = bytes_of(&records);
+        // The records that were sent are counted with those that are left.
+        if !self.prune(sent_bytes + bytes)? {
+            bytes += sent_bytes;
+        }
         self.send_pending()?;
         let (names, last): (Vec<&str>, Vec<i64>) = self
             .tables
@@ -50,7 +59,7 @@ impl PostgresTransaction {
                 &records,
                 &names,
                 &last,
-                &(state.last + count),
+                &record.id,
                 &bytes,
             ],
             "COMMIT",
@@ -67,11 +76,15 @@ impl PostgresTransaction {
                 return Err(failed("commit", error));
             }
             self.connection = None;
-            let record = state.last + count;
-            outcome(&database, &self.number, (record, engine), error)?;
+            outcome(&database, &self.number, (record.id, engine), error).inspect_err(|error| {
+                if error.kind() == ErrorKind::InDoubt {
+                    let after = state.last;
+                    database.note_doubt(Doubt { engine, after });
+                }
+            })?;
         }
         let tables = std::mem::take(&mut self.tables);
-        database.note_own(&state, state.last + count, tables);
+        database.note_own(&state, record, tables);
         Ok(())
     }
 
@@ -89,17 +102,18 @@ impl PostgresTransaction {
         Ok(())
     }
 
-    /// Deletes the oldest records if there are too many bytes of them.
-    fn prune(&mut self, added: i64) -> Result<()> {
+    /// Deletes the oldest records if there are too many bytes of them. Returns whether it has
+    /// counted the bytes that are left.
+    fn prune(&mut self, added: i64) -> Result<bool> {
         let database = Arc::clone(&self.database);
         let max = i64::try_from(database.options().log_bytes_max).unwrap_or(i64::MAX);
         if self.state.log_bytes.saturating_add(added) <= max {
-            return Ok(());
+            return Ok(false);
         }
         self.run("delete old change records", |connection| {
             connection.query(&database.control().prune, &[&(max / 2)])
         })?;
-        Ok(())
+        Ok(true)
     }
 
     /// The id of the database in change records.
@@ -124,6 +138,11 @@ impl PostgresTransaction {
 fn bytes_of(records: &[Option<Vec<u8>>]) -> i64 {
     let bytes: usize = records.iter().flatten().map(Vec::len).sum();
     bytes as i64 + 32 * records.len() as i64
+}
+
+/// Whether the outcome of a commit may be told after this error.
+const fn may_be_told_later(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Io | ErrorKind::Busy | ErrorKind::ReadOnly)
 }
 
 /// Finds out the outcome of a commit whose answer was lost.
@@ -160,8 +179,9 @@ fn outcome(
             Ok((Some("in progress"), false)) if !is_late() => {}
             // It was made after the record was looked for, unless this is another server.
             Ok((Some("committed"), false)) if !was_asked => was_asked = true,
-            // The server is away. If it refuses the question, another one has taken its place.
-            Err(error) if error.kind() == ErrorKind::Io && !is_late() => {}
+            // The server is away, or a replica that is not the primary yet, or has no connection to
+            // give. If it refuses the question, another one has taken its place.
+            Err(error) if may_be_told_later(error.kind()) && !is_late() => {}
             _ => {
                 let message = "cannot tell whether a commit was made: the connection was lost, and \
                                the server does not say; read the objects before you write again";

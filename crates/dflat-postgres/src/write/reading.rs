@@ -69,7 +69,7 @@ impl Snapshot for PostgresTransaction {
         }
         let read = records(
             self.connection()?,
-            database.control(),
+            (database.control(), database.doubt()),
             (since, &state),
             visit,
         );

@@ -12,7 +12,7 @@ use dflat_model::{RowId, Table};
 use super::pending::Pending;
 use super::statement::Kind;
 use crate::database::{Database, Known, read_table};
-use crate::failure::{failed, is_removed_table, shut_down};
+use crate::failure::{failed, is_removed_table, not_durable, shut_down};
 use crate::layout::{State, StoredTable};
 use crate::server::Connection;
 
@@ -50,11 +50,17 @@ pub(crate) struct PostgresTransaction {
     pub(super) number: String,
 }
 
-/// Reads the state and the number of the transaction.
+/// Has a commit survive a crash of the server. The setting is that of the role, the database or the
+/// server, unless that is off.
+const FULL: &str = "SET LOCAL synchronous_commit TO DEFAULT; \
+     SELECT set_config('synchronous_commit', 'on', true) \
+     WHERE current_setting('synchronous_commit') = 'off'";
+
+/// Reads the number of the transaction, whether its commit need not be stored, and the state.
 fn state_query(state: &str) -> String {
     state.replacen(
         "SELECT ",
-        "SELECT pg_current_xact_id()::text AS number, ",
+        "SELECT pg_current_xact_id()::text, current_setting('synchronous_commit') = 'off', ",
         1,
     )
 }
@@ -112,24 +118,22 @@ impl PostgresTransaction {
         let connection = self.connection()?;
         database.create_own_tables(connection)?;
         let control = database.control();
-        let timeout = database
-            .options()
-            .busy_timeout
-            .as_millis()
-            .clamp(1, 1 << 30);
         let durability = match asked {
-            same if same == database.durability() => "",
-            Durability::Normal => "SET LOCAL synchronous_commit = off; ",
-            Durability::Full => "SET LOCAL synchronous_commit = on; ",
+            Durability::Normal if database.durability() == Durability::Full => {
+                "SET LOCAL synchronous_commit = off; "
+            }
+            _ => "",
         };
         // Order: the lock comes before the first query, which takes the snapshot.
         let batch = format!(
-            "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL lock_timeout = {timeout}; \
-             {durability}{}",
+            "BEGIN ISOLATION LEVEL REPEATABLE READ; {durability}{}",
             control.lock
         );
         let query = state_query(&control.state);
         let begun = connection.batch_and_query(&batch, &query, &[]);
+        // The transaction before may have ended before it was known that the server refused one of
+        // its writes. Nothing of that transaction was kept.
+        let _ = connection.settle();
         let rows = begun.map_err(|error| {
             connection.send("ROLLBACK");
             if is_removed_table(&error) {
@@ -142,10 +146,20 @@ impl PostgresTransaction {
             Error::new(ErrorKind::Corrupt, message)
         })?;
         let (generation, engine) = (connection.generation(), connection.engine());
-        self.number = row
+        let read = row
             .try_get(0)
-            .map_err(|error| failed("begin to write", error))?;
-        self.state = database.read_state(row, 1, generation)?;
+            .and_then(|number| Ok((number, row.try_get(1)?)));
+        let (number, is_hasty): (_, bool) =
+            read.map_err(|error| failed("begin to write", error))?;
+        if is_hasty && asked == Durability::Full {
+            // The setting may have been changed since the connection was opened.
+            if database.options().durability.is_none() {
+                return Err(not_durable("begin to write"));
+            }
+            connection.send(FULL);
+        }
+        self.number = number;
+        self.state = database.read_state(row, 2, generation)?;
         self.engine = engine;
         database.note_engine(engine);
         let own = database.own();

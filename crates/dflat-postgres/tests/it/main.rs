@@ -22,5 +22,6 @@ mod process;
 mod proxy;
 mod round_trips;
 mod server;
+mod silent;
 
 dflat_testkit::conformance!(laws, crate::server::open);

@@ -37,6 +37,8 @@ struct Shared {
     /// The socket of the server that takes the place of the first one after the cut.
     next: Option<PathBuf>,
     is_cut: AtomicBool,
+    /// Whether no answer is forwarded, as if the server stood still.
+    is_silent: AtomicBool,
 }
 
 impl Shared {
@@ -92,12 +94,19 @@ impl Proxy {
             delay,
             next,
             is_cut: AtomicBool::new(false),
+            is_silent: AtomicBool::new(false),
         });
         let (of_thread, socket) = (Arc::clone(&shared), socket.to_owned());
         // The thread ends with the process.
         thread::spawn(move || {
+            let mut held = Vec::new();
             for client in listener.incoming() {
                 let Ok(client) = client else { return };
+                if of_thread.is_silent.load(Ordering::SeqCst) {
+                    // The connection is accepted, and stays open.
+                    held.push(client);
+                    continue;
+                }
                 if of_thread.is_away() {
                     continue;
                 }
@@ -118,6 +127,11 @@ impl Proxy {
             "host=127.0.0.1 port={} user=dflat dbname=postgres sslmode=disable",
             self.port
         )
+    }
+
+    /// Forwards no answer from now on, and accepts connections, or goes on with new ones.
+    pub(crate) fn set_silent(&self, is_silent: bool) {
+        self.shared.is_silent.store(is_silent, Ordering::SeqCst);
     }
 
     /// The round trips so far: how often a client has waited for an answer before it sent more. The
@@ -153,6 +167,9 @@ fn forward(client: TcpStream, server: UnixStream, shared: &Arc<Shared>) {
     thread::spawn(move || {
         for (at, bytes) in arriving {
             thread::sleep(at.saturating_duration_since(Instant::now()));
+            if answered.is_silent.load(Ordering::SeqCst) {
+                continue;
+            }
             answered.is_answered.store(true, Ordering::SeqCst);
             if to_client.write_all(&bytes).is_err() {
                 break;

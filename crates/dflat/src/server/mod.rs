@@ -125,7 +125,9 @@ impl ServerBuilder {
     }
 
     /// How long a transaction waits for the transactions of other programs, a read for a
-    /// connection, and a commit whose outcome is in doubt for the server. Defaults to 30 s.
+    /// connection, and a commit whose outcome is in doubt for the server. A connection whose server
+    /// says nothing for this time and 10 s more while an answer is awaited is closed. Defaults to
+    /// 30 s.
     pub fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.options.busy_timeout = timeout;
         self.engine.busy_timeout = timeout;

@@ -2,12 +2,13 @@
 //! its place.
 
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use dflat::{ErrorKind, Result, Workspace};
 use dflat_engine::storage::{Backend, Durability, View};
-use dflat_testkit::fixture::bounded;
+use dflat_testkit::fixture::{bounded, until};
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 
 use crate::engines::{engine, is_skipped};
@@ -123,6 +124,75 @@ fn commit_is_in_doubt_if_another_server_has_taken_the_place() {
         assert!(near.get::<Item>("second").unwrap().is_none());
         create(&workspace, "third").unwrap();
         assert_eq!(near.fetch::<Item>().count().unwrap(), 2);
+    });
+}
+
+/// The error `InDoubt` comes before the commit.
+#[test]
+fn commit_in_doubt_that_is_made_later_reaches_live_queries_of_its_program() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let server = server().unwrap();
+        let schema = new_schema();
+        create(&near(server, &schema), "first").unwrap();
+        let proxy = Proxy::at_commit(&server.socket(), &server.socket());
+        let workspace = Workspace::server(&proxy.address()).schema(&schema);
+        let workspace = workspace.busy_timeout(Duration::from_millis(500));
+        let workspace = workspace.open().unwrap();
+        let shown = Arc::<Mutex<usize>>::default();
+        let noted = Arc::clone(&shown);
+        let subscription = workspace.subscribe(workspace.fetch::<Item>(), move |update| {
+            *noted.lock().unwrap() = update.unwrap().result().len();
+        });
+        let subscription = subscription.unwrap();
+        until(|| *shown.lock().unwrap() == 1);
+        delay_commits(server, &schema, DELAY * 3);
+        let error = create(&workspace, "second").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InDoubt, "{error:?}");
+        assert_eq!(engine(&schema).fetch::<Item>().count().unwrap(), 1);
+        // Everything is read again because of the error, before the commit is made.
+        workspace.refresh().unwrap();
+        until(|| workspace.stats().renewals > 0);
+        assert_eq!(workspace.fetch::<Item>().count().unwrap(), 1);
+        until(|| *shown.lock().unwrap() == 2);
+        assert!(workspace.get::<Item>("second").unwrap().is_some());
+        sql(
+            server,
+            &format!("DROP FUNCTION \"{schema}\".pause() CASCADE"),
+        )
+        .unwrap();
+        create(&workspace, "third").unwrap();
+        until(|| *shown.lock().unwrap() == 3);
+        drop(subscription);
+    });
+}
+
+/// The role has no connection left until the transaction has ended.
+#[test]
+fn outcome_is_asked_for_again_while_the_server_has_no_connection_to_give() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let server = server().unwrap();
+        let schema = new_schema();
+        create(&near(server, &schema), "first").unwrap();
+        delay_commits(server, &schema, DELAY);
+        let grant = format!(
+            "CREATE ROLE limited LOGIN CONNECTION LIMIT 2; \
+             GRANT ALL ON SCHEMA \"{schema}\" TO limited; \
+             GRANT ALL ON ALL TABLES IN SCHEMA \"{schema}\" TO limited"
+        );
+        sql(server, &grant).unwrap();
+        let proxy = Proxy::at_commit(&server.socket(), &server.socket());
+        let address = proxy.address().replace("user=dflat", "user=limited");
+        let workspace = Workspace::server(&address).schema(&schema).open().unwrap();
+        // One connection reads, and the other one writes.
+        assert_eq!(workspace.fetch::<Item>().count().unwrap(), 1);
+        create(&workspace, "second").unwrap();
+        assert_eq!(engine(&schema).fetch::<Item>().count().unwrap(), 2);
     });
 }
 

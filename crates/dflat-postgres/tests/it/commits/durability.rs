@@ -1,7 +1,7 @@
 //! The server's setting `synchronous_commit`, and the durability that programs choose.
 
 use dflat::{Durability, ErrorKind, Result, ServerBuilder, Workspace};
-use dflat_testkit::fixture::bounded;
+use dflat_testkit::fixture::{bounded, until};
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 
 use crate::engines::{engine, is_skipped};
@@ -119,6 +119,8 @@ fn commit_is_made_with_the_durability_of_the_workspace_or_of_its_transaction() {
             ("remote_apply", None, None, "remote_apply"),
             ("remote_apply", None, full, "remote_apply"),
             ("remote_apply", full, None, "remote_apply"),
+            ("remote_apply", normal, full, "remote_apply"),
+            ("off", normal, full, "on"),
             ("local", full, full, "local"),
         ];
         for (number, (set, chosen, asked, expected)) in cases.into_iter().enumerate() {
@@ -134,5 +136,48 @@ fn commit_is_made_with_the_durability_of_the_workspace_or_of_its_transaction() {
             assert_eq!(noted.len(), number + 1);
             assert_eq!(noted[number], expected, "{set} {chosen:?} {asked:?}");
         }
+    });
+}
+
+#[test]
+fn setting_that_is_changed_while_a_program_runs_is_noticed() {
+    if is_skipped() {
+        return;
+    }
+    // To start a server may take a while.
+    let server = new_server(&[]).unwrap();
+    bounded(move || {
+        let schema = new_schema();
+        let builder = || Workspace::server(&server.address()).schema(&schema);
+        let unaware = builder().open().unwrap();
+        let full = builder().durability(Durability::Full).open().unwrap();
+        create(&unaware, None).unwrap();
+        create(&full, None).unwrap();
+        note_settings(&server, &schema);
+        let change = |change: &str| {
+            sql(&server, &format!("ALTER SYSTEM {change}")).unwrap();
+            sql(&server, "SELECT pg_reload_conf()").unwrap();
+        };
+        change("SET synchronous_commit = off");
+        let refused = loop {
+            if let Err(error) = create(&unaware, None) {
+                break error;
+            }
+        };
+        assert_eq!(refused.kind(), ErrorKind::InvalidArgument, "{refused:?}");
+        assert!(
+            refused.to_string().contains("option `durability`"),
+            "{refused}"
+        );
+        let noted = || {
+            let noted = format!("SELECT setting FROM \"{schema}\".noted ORDER BY number");
+            sql(&server, &noted).unwrap().concat()
+        };
+        let before = noted().len();
+        create(&full, None).unwrap();
+        create(&full, None).unwrap();
+        assert_eq!(noted()[before..], ["on", "on"]);
+        change("RESET synchronous_commit");
+        until(|| create(&unaware, None).is_ok());
     });
 }

@@ -30,6 +30,14 @@ fn impatient(schema: &str) -> Workspace {
     builder.busy_timeout(timeout).open().unwrap()
 }
 
+/// Waits until a session sleeps that holds a lock, and names the schema.
+fn is_held(schema: &str) {
+    let sleeps = format!(
+        "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE '%{schema}%'"
+    );
+    until(|| !sql(server().unwrap(), &sleeps).unwrap().is_empty());
+}
+
 #[test]
 fn every_statement_of_another_program_that_writes_objects_is_refused() {
     if is_skipped() {
@@ -83,11 +91,7 @@ fn locks_of_another_program_make_a_writer_busy_and_no_reader() {
             let address = server().unwrap().address();
             let hold = format!("BEGIN; {lock}; SELECT pg_sleep(1.5), '{schema}'; COMMIT");
             let held = thread::spawn(move || sql_at(&address, &hold).map(drop).unwrap());
-            let sleeps = format!(
-                "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
-                 AND query LIKE '%{schema}%'"
-            );
-            until(|| !sql(server().unwrap(), &sleeps).unwrap().is_empty());
+            is_held(&schema);
             let write = |workspace: &Workspace| {
                 workspace.perform_changes_blocking([Item::TABLE], |tx| {
                     let first = tx.get::<Item>("item 1")?.unwrap();
@@ -174,5 +178,85 @@ fn no_two_transactions_commit_that_each_read_before_the_other_wrote() {
         assert_eq!(first.unwrap_err().kind(), ErrorKind::Busy);
         let left = programs[0].fetch::<Item>().all().unwrap();
         assert_eq!(left.iter().map(|item| item.rank()).collect::<Vec<_>>(), [1]);
+    });
+}
+
+/// The program learns of the refusal only after it has given the transaction up.
+#[test]
+fn refused_write_of_a_transaction_that_was_given_up_fails_no_later_one() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        let workspace = engine(&schema);
+        let ranks = 0..2_000;
+        let filled = workspace.perform_changes_blocking([Item::TABLE], |tx| {
+            let requests = ranks
+                .clone()
+                .map(|rank| ItemChangeRequest::creation(data(rank)));
+            let mut made = tx.submit_many(requests).into_iter();
+            made.try_for_each(|made| made.map(drop))
+        });
+        filled.unwrap();
+        let refuse = format!(
+            "SET search_path = \"{schema}\"; \
+             CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS \
+             $$ BEGIN RAISE EXCEPTION 'no'; END $$; \
+             CREATE TRIGGER no BEFORE UPDATE ON item EXECUTE FUNCTION no()"
+        );
+        sql(server().unwrap(), &refuse).unwrap();
+        let items = workspace.fetch::<Item>().all().unwrap();
+        let given_up = workspace.perform_changes_blocking([Item::TABLE], |tx| {
+            for item in &items {
+                let Some(mut request) = ItemChangeRequest::change(tx, item)? else {
+                    continue;
+                };
+                request.size = 7;
+                tx.submit(request)?;
+            }
+            Err::<(), _>(dflat::Error::new(ErrorKind::InvalidArgument, "given up"))
+        });
+        assert!(given_up.is_err());
+        create(&workspace, 5_000).unwrap();
+        assert_eq!(engine(&schema).fetch::<Item>().count().unwrap(), 2_001);
+    });
+}
+
+#[test]
+fn lock_of_another_program_on_new_tables_makes_a_writer_busy() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        let hash = blake3::hash(schema.as_bytes());
+        let key = i64::from_le_bytes(*hash.as_bytes().first_chunk().unwrap());
+        let hold = format!("SELECT pg_advisory_lock({key}); SELECT pg_sleep(2), '{schema}'");
+        let held = thread::spawn(move || sql(server().unwrap(), &hold).map(drop).unwrap());
+        is_held(&schema);
+        let refused = create(&impatient(&schema), 1).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Busy, "{refused:?}");
+        held.join().unwrap();
+        create(&impatient(&schema), 1).unwrap();
+    });
+}
+
+#[test]
+fn exclusive_lock_of_another_program_makes_a_reader_busy() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        create(&engine(&schema), 1).unwrap();
+        let lock = format!("LOCK TABLE \"{schema}\".item IN ACCESS EXCLUSIVE MODE");
+        let hold = format!("BEGIN; {lock}; SELECT pg_sleep(2), '{schema}'; COMMIT");
+        let held = thread::spawn(move || sql(server().unwrap(), &hold).map(drop).unwrap());
+        is_held(&schema);
+        let refused = impatient(&schema).fetch::<Item>().count().unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Busy, "{refused:?}");
+        held.join().unwrap();
+        assert_eq!(impatient(&schema).fetch::<Item>().count().unwrap(), 1);
     });
 }

@@ -3,3 +3,4 @@
 mod doubts;
 mod durability;
 mod isolation;
+mod log;
