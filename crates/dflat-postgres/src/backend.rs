@@ -74,6 +74,10 @@ impl Backend for PostgresBackend {
         BATCH_MAX
     }
 
+    fn reads_max(&self) -> Option<usize> {
+        Some(self.database.options().readers_max)
+    }
+
     fn staleness(&self) -> Result<Staleness> {
         staleness(&self.database)
     }

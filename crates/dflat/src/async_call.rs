@@ -29,8 +29,9 @@ use crate::{Error, ErrorKind, Result, Table};
 ///   [`run_async`](crate::Workspace::run_async), a backup, a check and a shutdown.
 ///
 /// Each open file, and each workspace in memory, has threads for these calls: as many for reads as
-/// the machine has processors, but at least 4 and at most 64, and 4 for longer calls. Calls beyond
-/// that wait, in the order of their first polls. A thread without work ends after five seconds.
+/// the machine has processors, or as a workspace on a server has connections that read, but at
+/// least 4 and at most 64; and 4 for longer calls. Calls beyond that wait, in the order of their
+/// first polls. A thread without work ends after five seconds.
 ///
 /// `docs/async.md` is the guide.
 #[must_use = "the call is not made unless the future is awaited"]

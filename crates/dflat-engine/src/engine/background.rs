@@ -10,7 +10,8 @@ use crate::error::Result;
 /// The largest number of threads that make long calls.
 const LONG_MAX: usize = 4;
 
-/// The bounds of the number of threads that read. Between them, it is the number of processors.
+/// The bounds of the number of threads that read. Between them, the number is that of the backend
+/// or of the processors.
 const READS: (usize, usize) = (4, 64);
 
 /// How long a background call may take. Calls of different lengths do not wait for each other.
@@ -29,11 +30,13 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    pub(super) fn new() -> Self {
+    /// `reads_max` is that of the backend.
+    pub(super) fn new(reads_max: Option<usize>) -> Self {
         let (least, most) = READS;
-        let processors = std::thread::available_parallelism().map_or(least, NonZero::get);
+        let processors = || std::thread::available_parallelism().map_or(least, NonZero::get);
+        let reads = reads_max.unwrap_or_else(processors).clamp(least, most);
         Self {
-            reads: Background::new("dflat-read", processors.clamp(least, most)),
+            reads: Background::new("dflat-read", reads),
             long: Background::new("dflat-call", LONG_MAX),
         }
     }

@@ -141,6 +141,7 @@ impl Engine {
         let scheduler = Scheduler::on(executor, concurrency, threads_max, after_job);
         let inner = Inner {
             entrance: entrance.into(),
+            background: Threads::new(reader.backend.reads_max()),
             reader,
             groups,
             deliveries,
@@ -148,7 +149,6 @@ impl Engine {
             registry,
             telemetry,
             snapshots,
-            background: Threads::new(),
             busy_timeout: options.busy_timeout,
             listener,
             history: options.history,

@@ -47,6 +47,13 @@ pub trait Backend: Send + Sync + 'static {
         1
     }
 
+    /// How many reads at the same time the backend can carry out, if they wait for another machine
+    /// rather than for a processor. As many threads then make the asynchronous reads. `None` if the
+    /// processors are the bound.
+    fn reads_max(&self) -> Option<usize> {
+        None
+    }
+
     /// How old the state can be that reads see. A backend that reads from a copy which another
     /// machine keeps up to date asks it.
     ///

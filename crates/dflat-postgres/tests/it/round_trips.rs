@@ -5,12 +5,14 @@ use std::time::Duration;
 use dflat::{Object, Result, TransactionContext, Workspace};
 use dflat_engine::storage::{Backend, Durability, RowWrite};
 use dflat_model::RowId;
-use dflat_testkit::fixture::bounded;
+use dflat_testkit::fixture::{bounded, until};
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
+use futures::executor::block_on;
+use futures::future::join_all;
 
 use crate::engines::{engine, is_skipped};
 use crate::proxy::Proxy;
-use crate::server::{backend, new_schema, server};
+use crate::server::{backend, new_schema, server, sql};
 
 /// The delay of every answer, longer than a client takes to send what it sends without waiting.
 const DELAY: Duration = Duration::from_millis(30);
@@ -190,6 +192,42 @@ fn single_request_takes_at_most_one_round_trip() {
             .map(|item| (item.rank(), item.size()))
             .collect();
         assert_eq!(sizes, [(9_000, 7), (9_001, 0)]);
+    });
+}
+
+/// As many asynchronous reads wait for the network at the same time as connections may read, even
+/// if the machine has fewer processors.
+#[test]
+fn asynchronous_reads_wait_for_the_network_together() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        let created = engine(&schema).perform_changes([Item::TABLE], |tx| {
+            tx.submit(ItemChangeRequest::creation(data(1))).map(drop)
+        });
+        created.wait().unwrap();
+        let proxy = Proxy::slow(&server().unwrap().socket(), DELAY);
+        // Its connections are known by the schema's name.
+        let address = format!("{} application_name='{schema}'", proxy.address());
+        let distant = Workspace::server(&address).schema(&schema).readers_max(12);
+        let distant = distant.open().unwrap();
+        let connections = || {
+            let count = format!(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = '{schema}'"
+            );
+            sql(server().unwrap(), &count).unwrap()[0][0].parse::<usize>()
+        };
+        // A busy machine may begin the last reads when the first ones have ended.
+        until(|| {
+            let reads = (0..24).map(|_| distant.get_async::<Item>(&data(1).id));
+            let found = block_on(join_all(reads));
+            assert!(found.iter().all(|found| found.as_ref().unwrap().is_some()));
+            let connections = connections().unwrap();
+            assert!(connections <= 12, "{connections}");
+            connections == 12
+        });
     });
 }
 
