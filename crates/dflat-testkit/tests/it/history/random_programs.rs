@@ -227,6 +227,8 @@ fn random_changes_undos_and_redos_equal_those_of_whole_copies() {
                     _ => run.undo_or_redo(&path),
                 }
             }
+            // The last commit may be that of the other program.
+            run.mine.refresh().unwrap();
             run.mine.settle().unwrap();
             let shown = live.latest().unwrap().unwrap();
             let stored = run.mine.fetch::<Item>().all().unwrap();
