@@ -39,7 +39,7 @@ pub enum Work {
     /// Compiles the tests and programs of the workspace.
     Build,
     /// Runs some of these tests and programs, which must succeed. Compiles them if no step has.
-    Built(Selection),
+    Built(Vec<Selection>),
     /// Calls a task of `cargo xtask`: its name and its function.
     Task(&'static str, fn(&Path) -> Result<()>),
     /// Does nothing, for this reason.
@@ -120,7 +120,10 @@ impl Step {
         match &self.work {
             Work::Program(invocation) => invocation.shell_line(),
             Work::Build => built::COMMAND.to_owned(),
-            Work::Built(selection) => selection.invocation().shell_line(),
+            Work::Built(selections) => {
+                let lines = selections.iter().map(|some| some.invocation().shell_line());
+                lines.collect::<Vec<_>>().join(" && ")
+            }
             Work::Task(name, _) => format!("cargo xtask {name}"),
             Work::Skip(reason) => format!("(skipped: {reason})"),
         }
@@ -134,12 +137,12 @@ impl Step {
                 *build = Some(Build::new(root)?);
                 Ok(())
             }
-            Work::Built(selection) => {
+            Work::Built(selections) => {
                 let made = match build.take() {
                     Some(made) => made,
                     None => Build::new(root)?,
                 };
-                selection.run(root, build.insert(made))
+                built::run(selections, root, build.insert(made))
             }
             Work::Task(_, task) => task(root),
             Work::Skip(_) => Ok(()),
