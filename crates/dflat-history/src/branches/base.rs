@@ -21,8 +21,9 @@ pub(super) type Roots = BTreeMap<String, Root>;
 /// # Errors
 /// As [`load`].
 pub(super) fn roots_of(snapshot: &mut dyn Snapshot, id: CommitId) -> Result<Roots> {
-    let tables = load(snapshot, id)?.tables.into_iter();
-    let roots = tables.map(|table| (table.name, table.root));
+    let commit = load(snapshot, id)?;
+    let names = commit.tables.iter().map(|table| &table.name);
+    let roots = names.map(|name| (name.clone(), commit.root(name)));
     Ok(roots.filter(|(_, root)| *root != Root::EMPTY).collect())
 }
 

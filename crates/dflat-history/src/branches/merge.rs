@@ -301,6 +301,8 @@ impl<'r> Run<'r> {
                 descriptor: Address::of(&table.to_bytes()),
                 objects: trees.len(&root)?,
                 is_forgotten: false,
+                has_forgotten_objects: false,
+                rest: None,
             });
         }
         let mut parents = vec![ours, theirs];

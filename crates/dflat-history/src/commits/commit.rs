@@ -56,14 +56,27 @@ pub struct CommitTable {
     /// Whether the history of the type was forgotten since in this file: the objects of the commit
     /// are lost.
     pub is_forgotten: bool,
+    /// Whether objects of the commit were forgotten since in this file, one by one. The root and
+    /// the number of objects are those with them, so they can no longer be checked.
+    pub has_forgotten_objects: bool,
+    /// The tree of the other objects, if some were forgotten and it was built since.
+    pub(crate) rest: Option<Root>,
 }
 
 impl Commit {
-    /// The root of a type; that of no objects if the commit does not have the type.
+    /// The root of a type; that of no objects if the commit does not have the type. If objects of
+    /// the commit [were forgotten](CommitTable::has_forgotten_objects), it is that of the others,
+    /// as soon as their tree is built.
     #[must_use]
     pub fn root(&self, table: &str) -> Root {
         let found = self.tables.iter().find(|of| of.name == table);
-        found.map_or(Root::EMPTY, |of| of.root)
+        found.map_or(Root::EMPTY, |of| of.kept().unwrap_or(of.root))
+    }
+
+    /// As [`root`](Self::root), but none if the tree is not built yet.
+    pub(crate) fn kept_root(&self, table: &str) -> Option<Root> {
+        let found = self.tables.iter().find(|of| of.name == table);
+        found.map_or(Some(Root::EMPTY), CommitTable::kept)
     }
 
     /// Whether it is a merge.
@@ -116,7 +129,8 @@ impl Commit {
     }
 
     /// The row of the commit in the file: the last step and the types whose history was forgotten,
-    /// which only this file has, and the bytes.
+    /// the bytes, and the types some of whose objects were forgotten. Only this file has these,
+    /// apart from the bytes.
     #[must_use]
     pub(crate) fn to_row(&self) -> Vec<u8> {
         let last_step = self.last_step.map_or(-1, |step| step.0);
@@ -125,6 +139,20 @@ impl Commit {
         put_count(forgotten.clone().count(), &mut row);
         forgotten.for_each(|table| put_bytes(table.name.as_bytes(), &mut row));
         row.extend(self.to_bytes());
+        let lacking = self.tables.iter().filter(|of| of.has_forgotten_objects);
+        if lacking.clone().count() > 0 {
+            put_count(lacking.clone().count(), &mut row);
+        }
+        for table in lacking {
+            put_bytes(table.name.as_bytes(), &mut row);
+            row.push(table.rest.is_some().into());
+            row.extend(
+                table
+                    .rest
+                    .iter()
+                    .flat_map(|rest| *rest.address().as_bytes()),
+            );
+        }
         row
     }
 
@@ -136,8 +164,9 @@ impl Commit {
         let mut input = Input(row);
         let read = input.array().map(i64::from_le_bytes).and_then(|last| {
             let forgotten = input.list(Input::text)?;
-            let mut commit = decode(&mut input).filter(|_| input.0.is_empty())?;
+            let mut commit = decode(&mut input)?;
             commit.last_step = (last >= 0).then_some(StepId(last));
+            lacking(&mut commit, &mut input)?;
             for name in forgotten {
                 let mut tables = commit.tables.iter_mut();
                 tables.find(|table| table.name == name)?.is_forgotten = true;
@@ -152,6 +181,23 @@ impl Commit {
             }
         }
     }
+}
+
+/// Reads the end of a row: the tables some of whose objects were forgotten, if there are any.
+fn lacking(commit: &mut Commit, input: &mut Input<'_>) -> Option<()> {
+    if input.0.is_empty() {
+        return Some(());
+    }
+    let lacking = input.list(|input| {
+        let name = input.text()?;
+        let rest = input.optional(|input| input.array().map(Address::from_bytes))?;
+        Some((name, rest.map(Root::from_address)))
+    })?;
+    for (name, rest) in lacking {
+        let of = commit.tables.iter_mut().find(|of| of.name == name)?;
+        (of.has_forgotten_objects, of.rest) = (true, rest);
+    }
+    input.0.is_empty().then_some(())
 }
 
 /// The commit of bytes that another file gave.
@@ -172,6 +218,8 @@ fn decode(input: &mut Input<'_>) -> Option<Commit> {
             descriptor: Address::from_bytes(input.array()?),
             objects: input.number()?,
             is_forgotten: false,
+            has_forgotten_objects: false,
+            rest: None,
         })
     })?;
     let mut commit = Commit {
@@ -239,6 +287,8 @@ mod tests {
             descriptor: Address::of(name.as_bytes()),
             objects: 3,
             is_forgotten: name == "other",
+            has_forgotten_objects: false,
+            rest: None,
         };
         let mut commit = Commit {
             id: CommitId::from_bytes([0; 32]),
@@ -276,6 +326,34 @@ mod tests {
                     assert!(Commit::from_row(id, &damaged).is_err(), "{at}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn row_has_the_tables_some_of_whose_objects_were_forgotten() {
+        for rest in [None, Some(Root::from_address(Address::of(b"rest")))] {
+            let mut commit = commit(&[1]);
+            let (id, plain) = (commit.id, commit.to_row());
+            commit.tables[1].has_forgotten_objects = true;
+            commit.tables[1].rest = rest;
+            commit.name();
+            assert_eq!(commit.id, id);
+            let row = commit.to_row();
+            assert_eq!(Commit::from_row(id.as_bytes(), &row).unwrap(), commit);
+            let of_other = commit.kept_root("other");
+            assert_eq!(
+                (of_other, commit.kept_root("item")),
+                (rest, Some(Root::EMPTY))
+            );
+            // The bytes that other files have end where those of a row without such tables end.
+            for length in plain.len() + 1..row.len() {
+                assert!(
+                    Commit::from_row(id.as_bytes(), &row[..length]).is_err(),
+                    "{length}"
+                );
+            }
+            let longer = [&row[..], &[0]].concat();
+            assert!(Commit::from_row(id.as_bytes(), &longer).is_err());
         }
     }
 

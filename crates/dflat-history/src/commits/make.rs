@@ -47,7 +47,7 @@ impl Base {
             place: head.place(),
             collections: None,
             roots: tables
-                .map(|table| (table.name.clone(), table.root))
+                .map(|table| (table.name.clone(), commit.root(&table.name)))
                 .collect(),
         }
     }
@@ -329,6 +329,8 @@ impl Made<'_> {
                 descriptor: Address::of(&table.to_bytes()),
                 objects: trees.len(root)?,
                 is_forgotten: false,
+                has_forgotten_objects: false,
+                rest: None,
             })
         });
         committed.collect()

@@ -12,8 +12,10 @@ mod forgotten;
 mod grow;
 mod log;
 mod make;
+mod marks;
 mod refs;
 mod remotes;
+mod rest;
 mod restore;
 mod store;
 
@@ -25,6 +27,7 @@ pub(crate) use log::put_place;
 pub use log::{CommitLog, find, has, load, place, store_commit};
 pub use make::commit;
 pub(crate) use make::{closed, latest};
+pub(crate) use marks::Marks;
 pub use refs::{Branch, Head, MAIN, branches, head};
 pub(crate) use refs::{
     collections, count_collection, delete_branch, put_branch, put_gap, put_head, tip,
@@ -33,6 +36,7 @@ pub use remotes::{
     delete_incoming, delete_remote, incoming, put_incoming, put_remote, remote_name, remote_tip,
     remotes,
 };
+pub(crate) use rest::{Erased, forget_in_commits};
 pub use restore::ensure_trees;
 pub(crate) use restore::without_trees;
 pub use store::FileStore;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use dflat_engine::engine::{Engine, PerformOptions};
-use dflat_engine::storage::{Backend, Snapshot, View};
+use dflat_engine::storage::{Backend, NamedTable, Snapshot, View, WriteTransaction};
 use dflat_engine::transaction::Transaction;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
@@ -19,7 +19,7 @@ use super::store::{FileStore, has_trees};
 use crate::chunk::ChunkStore;
 use crate::past::Moment;
 use crate::steps::CommitId;
-use crate::tree::Trees;
+use crate::tree::{Root, Trees};
 
 /// Those of some commits whose trees are not whole in the file. `tables` are all versioned tables:
 /// the trees of other types are not needed.
@@ -34,8 +34,12 @@ pub(crate) fn without_trees(
     let mut without = Vec::new();
     for id in ids {
         let commit = load(snapshot, id)?;
-        let roots = tables.iter().map(|table| commit.root(&table.name));
-        if !has_trees(snapshot, roots)? {
+        let roots = tables.iter().map(|table| commit.kept_root(&table.name));
+        let is_whole = match roots.collect::<Option<Vec<Root>>>() {
+            Some(roots) => has_trees(snapshot, roots)?,
+            None => false,
+        };
+        if !is_whole {
             without.push(id);
         }
     }
@@ -65,8 +69,11 @@ pub fn ensure_trees(engine: &Engine, tables: &[Table], id: CommitId) -> Result<(
         })?;
         let mut lost = Vec::new();
         for table in tables {
-            let root = commit.root(&table.name);
-            if !engine.read_history(|snapshot| has_trees(snapshot, [root]))? {
+            let is_there = match commit.kept_root(&table.name) {
+                Some(root) => engine.read_history(|snapshot| has_trees(snapshot, [root]))?,
+                None => false,
+            };
+            if !is_there {
                 lost.push(table);
             }
         }
@@ -76,8 +83,10 @@ pub fn ensure_trees(engine: &Engine, tables: &[Table], id: CommitId) -> Result<(
         let past = past(engine, tables, &Moment::Commit(place))?;
         let mut past = (past as Arc<dyn Backend>).snapshot(View::Pinned)?;
         let store = FileStore::new(engine);
+        let mut rests = Vec::new();
         for table in &lost {
-            build(engine, past.as_mut(), (&commit, table), &store)?;
+            let root = build(engine, past.as_mut(), (&commit, table), &store)?;
+            rests.push((&*table.name, root));
         }
         let options = PerformOptions { write_first: true };
         let handler = |transaction: &Rc<Transaction>| {
@@ -86,6 +95,7 @@ pub fn ensure_trees(engine: &Engine, tables: &[Table], id: CommitId) -> Result<(
                 let is_whole = refs::collections(writer)? == collections;
                 if is_whole {
                     store.write(writer)?;
+                    put_rests(writer, id, &rests)?;
                 }
                 Ok(is_whole)
             })
@@ -99,20 +109,45 @@ pub fn ensure_trees(engine: &Engine, tables: &[Table], id: CommitId) -> Result<(
     Err(Error::new(ErrorKind::Busy, message))
 }
 
-/// Builds the tree of a table. Nodes are also written in transactions of their own.
+/// Notes the trees that were built of the objects that are left of a commit.
+fn put_rests(
+    writer: &mut dyn WriteTransaction,
+    id: CommitId,
+    rests: &[(&str, Root)],
+) -> Result<()> {
+    let mut commit = load(writer, id)?;
+    let mut is_new = false;
+    for of in commit.tables.iter_mut().filter(|of| of.kept().is_none()) {
+        let built = rests.iter().find(|(name, _)| *name == of.name);
+        of.rest = built.map(|(_, root)| *root);
+        is_new |= of.rest.is_some();
+    }
+    match is_new {
+        true => writer.put_named(NamedTable::Commits, id.as_bytes(), &commit.to_row()),
+        false => Ok(()),
+    }
+}
+
+/// Builds the tree of a table, and returns its root. If objects of the commit were forgotten, any
+/// root is taken for the first tree of the others. Nodes are also written in transactions of their
+/// own.
 fn build(
     engine: &Engine,
     past: &mut dyn Snapshot,
     (commit, table): (&Commit, &Table),
     store: &Arc<FileStore>,
-) -> Result<()> {
+) -> Result<Root> {
     let trees = Trees::new(Arc::clone(store) as Arc<dyn ChunkStore>);
     let mut rest = || match store.new_bytes() > NODE_BYTES {
         true => write_nodes(engine, table, store),
         false => Ok(()),
     };
-    if grow(&trees, past, table, &mut rest)? == commit.root(&table.name) {
-        return Ok(());
+    let root = grow(&trees, past, table, &mut rest)?;
+    if commit
+        .kept_root(&table.name)
+        .is_none_or(|known| known == root)
+    {
+        return Ok(root);
     }
     let message = format!(
         "cannot build the tree of {} as commit {} has it: the objects are others; a program has \

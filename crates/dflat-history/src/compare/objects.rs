@@ -59,12 +59,12 @@ impl Side {
         })
     }
 
-    /// The root of a table in a commit.
+    /// The root of a table in a commit, if it is known.
     fn root(&self, snapshot: &mut dyn Snapshot, table: &Table) -> Result<Option<Root>> {
         Ok(match self.content {
             SideContent::Unknown => None,
             SideContent::NoObjects => Some(Root::EMPTY),
-            SideContent::OfCommit(id) => Some(load(snapshot, id)?.root(&table.name)),
+            SideContent::OfCommit(id) => load(snapshot, id)?.kept_root(&table.name),
         })
     }
 }

@@ -117,8 +117,10 @@ pub(super) fn mark(
                 .filter(|table| is_versioned(&table.name))
             {
                 // Trees that were collected before are built anew when they are needed.
-                if engine.read_history(|snapshot| has_trees(snapshot, [table.root]))? {
-                    trees.mark(&table.root, &mut nodes)?;
+                if let Some(root) = table.kept()
+                    && engine.read_history(|snapshot| has_trees(snapshot, [root]))?
+                {
+                    trees.mark(&root, &mut nodes)?;
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use dflat_engine::storage::{NamedTable, Snapshot, WriteTransaction};
 use dflat_engine::{Error, ErrorKind, Result};
 
-use super::part::{Part, PartWriter};
+use super::part::{Change, Part, PartWriter};
 use crate::commit_id::CommitId;
 
 /// The name of a part: the id of the commit, and the number of the part.
@@ -83,20 +83,43 @@ pub fn delete_parts(writer: &mut dyn WriteTransaction, commit: CommitId) -> Resu
 /// # Errors
 /// [`ErrorKind::Corrupt`] if a part is damaged; otherwise the errors of reading and writing.
 pub(crate) fn without_table(writer: &mut dyn WriteTransaction, table: &str) -> Result<()> {
-    let mut below = None;
+    without(writer, &|(of, ..)| *of == table).map(drop)
+}
+
+/// Deletes the changes of an object from all parts, as [`without_table`] does. Returns how many
+/// there were.
+///
+/// # Errors
+/// As [`without_table`].
+pub(crate) fn without_object(
+    writer: &mut dyn WriteTransaction,
+    table: &str,
+    key: &[u8],
+) -> Result<u64> {
+    without(writer, &|(of, changed, _)| (*of, *changed) == (table, key))
+}
+
+/// Whether a change is meant.
+type IsMeant<'m> = &'m dyn Fn(&Change<'_>) -> bool;
+
+fn without(writer: &mut dyn WriteTransaction, is_meant: IsMeant<'_>) -> Result<u64> {
+    let (mut below, mut count) = (None, 0);
     loop {
         let mut found = None;
         writer.all_named(NamedTable::Received, below, &mut |row| {
-            found = Some((row.id, row.name.to_vec(), shorter(row.bytes, table)));
+            found = Some((row.id, row.name.to_vec(), shorter(row.bytes, is_meant)));
             ControlFlow::Break(())
         })?;
-        let Some((id, name, bytes)) = found else {
-            return Ok(());
+        let Some((id, name, shorter)) = found else {
+            return Ok(count);
         };
         below = Some(id);
-        match bytes {
-            Some(Some(bytes)) => writer.put_named(NamedTable::Received, &name, &bytes)?,
-            Some(None) => {}
+        match shorter {
+            Some((_, 0)) => {}
+            Some((bytes, deleted)) => {
+                writer.put_named(NamedTable::Received, &name, &bytes)?;
+                count += deleted;
+            }
             None => {
                 let message = "cannot read the changes of a received commit: they are damaged";
                 return Err(Error::new(ErrorKind::Corrupt, message));
@@ -105,21 +128,17 @@ pub(crate) fn without_table(writer: &mut dyn WriteTransaction, table: &str) -> R
     }
 }
 
-/// A part without the changes of a table; no bytes if it has none of them. `None` if it is damaged.
-#[expect(
-    clippy::option_option,
-    reason = "a damaged part is not one without changes"
-)]
-fn shorter(bytes: &[u8], table: &str) -> Option<Option<Vec<u8>>> {
+/// A part without some changes, and the number of these. `None` if the part is damaged.
+fn shorter(bytes: &[u8], is_meant: IsMeant<'_>) -> Option<(Vec<u8>, u64)> {
     let part = Part::read(bytes, None)?;
-    if !part.changes().any(|(of, ..)| of == table) {
-        return Some(None);
-    }
+    let deleted = part.changes().filter(is_meant).count() as u64;
     let mut writer = PartWriter::new();
-    for (of, key, payload) in part.changes().filter(|(of, ..)| *of != table) {
-        writer.push(of, key, payload);
+    if deleted > 0 {
+        for (of, key, payload) in part.changes().filter(|change| !is_meant(change)) {
+            writer.push(of, key, payload);
+        }
     }
-    Some(Some(writer.finish(part.is_last())))
+    Some((writer.finish(part.is_last()), deleted))
 }
 
 /// The error of a part that cannot be read.

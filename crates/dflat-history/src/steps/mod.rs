@@ -15,6 +15,7 @@ mod scope;
 mod step;
 mod strangers;
 mod undo;
+mod without;
 
 pub use crate::commit_id::CommitId;
 pub(crate) use apply::{RowToSet, apply};
@@ -30,3 +31,4 @@ pub use scope::{Author, Scope};
 pub use step::{Step, TableStep};
 pub(crate) use undo::prepare;
 pub use undo::{Conflict, Mode, Target, Undo, Undone, notice};
+pub(crate) use without::{Presence, without_object};

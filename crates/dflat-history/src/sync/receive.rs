@@ -17,11 +17,11 @@ use dflat_model::Table;
 use super::descriptors::Descriptors;
 use super::objects::{Change, ParentObjects};
 use super::parts::Parts;
-use super::wire::{Channel, Item, Items, Message, malformed, too_much};
+use super::wire::{Channel, Item, Items, Message, Sent, malformed, too_much};
 use crate::chunk::{Address, ChunkStore};
 use crate::commits::{
-    Commit, CommitId, Content, FileStore, collections, ensure_trees, has, load, put_incoming,
-    store_commit,
+    Commit, CommitId, Content, FileStore, Marks, collections, ensure_trees, has, load,
+    put_incoming, store_commit,
 };
 use crate::node::KEY_BYTES_MAX;
 use crate::received::{delete_parts, put_part};
@@ -71,6 +71,8 @@ struct Incoming {
     /// The table and the key of the latest change.
     place: Option<(usize, Vec<u8>)>,
     parts: Parts,
+    /// The marks of the file.
+    marks: Marks,
     /// Whether parts are in the file already.
     is_begun: bool,
     /// The number of collections of garbage before the first node was read or written.
@@ -144,19 +146,24 @@ impl<'r> Receiver<'r> {
                 commit.parents.len()
             )));
         }
-        let (parents, collections) = self.engine.read_history(|snapshot| {
+        let (marks, collections) = self.engine.read_history(|snapshot| {
             if has(snapshot, &commit.parents)?.contains(&false) {
                 return Err(malformed(&format!("commit {id} comes before its parents")));
             }
-            let parents = commit.parents.iter().map(|parent| load(snapshot, *parent));
-            let parents = parents.collect::<Result<Vec<Commit>>>()?;
-            Ok((parents, collections(snapshot)?))
+            Ok((Marks::read(snapshot)?, collections(snapshot)?))
         })?;
         for of in &commit.tables {
             self.types.table(&of.name)?;
         }
+        for parent in &commit.parents {
+            ensure_trees(self.engine, self.types.tables(), *parent)?;
+        }
+        // Order: after the trees, because those of commits with forgotten objects have new roots.
+        let parents = self.engine.read_history(|snapshot| {
+            let parents = commit.parents.iter().map(|parent| load(snapshot, *parent));
+            parents.collect::<Result<Vec<Commit>>>()
+        })?;
         for parent in &parents {
-            ensure_trees(self.engine, self.types.tables(), parent.id)?;
             let lost = parent.tables.iter().find(|of| {
                 of.root != Root::EMPTY
                     && self.types.table(&of.name).is_ok()
@@ -182,6 +189,7 @@ impl<'r> Receiver<'r> {
             parents,
             place: None,
             parts: Parts::default(),
+            marks,
             is_begun: false,
             collections,
         })
@@ -207,7 +215,9 @@ impl<'r> Receiver<'r> {
         let id = incoming.commit.id;
         let parts = incoming.parts.take(false);
         incoming.is_begun = true;
+        let before = incoming.collections;
         self.write(|writer| {
+            check_same(writer, &incoming.commit, before)?;
             for (number, part) in &parts {
                 put_part(writer, id, *number, part)?;
             }
@@ -236,7 +246,11 @@ impl<'r> Receiver<'r> {
                         let what = format!("more than {} changes", channel.limits.changes);
                         return Err(too_much(&what));
                     }
-                    changes.push(Change { key, sent });
+                    let change = Change { key, sent };
+                    if !self.takes(incoming, number, &change)? {
+                        continue;
+                    }
+                    changes.push(change);
                     if changes.len() >= self.changes_max {
                         self.table(channel, incoming, (Some(number), &changes))?;
                         changes.clear();
@@ -245,6 +259,28 @@ impl<'r> Receiver<'r> {
             }
         }
         self.table(channel, incoming, (number, &changes))
+    }
+
+    /// Whether a change is taken. The deletion of an object that was forgotten is none, and any
+    /// other change of it is refused, unless a parent has an object with its key: the program has
+    /// inserted that one since.
+    fn takes(&self, incoming: &Incoming, number: usize, change: &Change<'_>) -> Result<bool> {
+        let Some(of) = incoming.commit.tables.get(number) else {
+            return Ok(true);
+        };
+        if !incoming.marks.has(&of.name, change.key) {
+            return Ok(true);
+        }
+        for parent in &incoming.parents {
+            let root = parent.root(&of.name);
+            if self.trees.get(&root, change.key)?.is_some() {
+                return Ok(true);
+            }
+        }
+        match change.sent {
+            Sent::Deleted => Ok(false),
+            _ => Err(forgotten(&incoming.commit, &of.name, "it has an object")),
+        }
     }
 
     /// Takes changes of one table.
@@ -321,6 +357,11 @@ impl<'r> Receiver<'r> {
         for of in &commit.tables {
             let root = incoming.roots.get(&of.name).copied();
             if root != Some(of.root) || self.trees.len(&of.root)? != of.objects {
+                let mut of_parents = incoming.parents.iter().flat_map(|parent| &parent.tables);
+                if of_parents.any(|other| other.name == of.name && other.has_forgotten_objects) {
+                    let why = "it may have an object";
+                    return Err(forgotten(commit, &of.name, why));
+                }
                 let why = format!("the objects of {} in commit {}", of.name, commit.id);
                 return Err(malformed(&why));
             }
@@ -328,13 +369,7 @@ impl<'r> Receiver<'r> {
         let parts = incoming.parts.take(true);
         let Source { remote, branch } = self.source;
         self.write(|writer| {
-            if collections(writer)? != incoming.collections {
-                let message = format!(
-                    "cannot sync commit {}: garbage was collected meanwhile; sync again",
-                    commit.id
-                );
-                return Err(Error::new(ErrorKind::Busy, message));
-            }
+            check_same(writer, commit, incoming.collections)?;
             for (number, part) in &parts {
                 put_part(writer, commit.id, *number, part)?;
             }
@@ -371,6 +406,28 @@ pub(super) fn write_history<R>(
         transaction.write_history(first, write)
     };
     engine.perform_here(tables.iter().cloned(), options, handler, |_| ())
+}
+
+/// Checks that since the first node was read neither garbage was collected nor an object forgotten.
+fn check_same(writer: &mut dyn WriteTransaction, commit: &Commit, before: u64) -> Result<()> {
+    if collections(writer)? == before {
+        return Ok(());
+    }
+    let message = format!(
+        "cannot sync commit {}: garbage was collected meanwhile; sync again",
+        commit.id
+    );
+    Err(Error::new(ErrorKind::Busy, message))
+}
+
+/// The error of a commit with an object that was forgotten here.
+fn forgotten(commit: &Commit, table: &str, why: &str) -> Error {
+    let message = format!(
+        "cannot sync commit {}: {why} of {table} that was forgotten on this side; forget it on the \
+         other side, too",
+        commit.id
+    );
+    Error::new(ErrorKind::InvalidArgument, message)
 }
 
 /// Checks that the tables and keys of a commit's changes ascend.

@@ -136,21 +136,22 @@ impl<'s> Sender<'s> {
         id: CommitId,
         allowed: &[String],
     ) -> Result<()> {
-        let (commit, parents) = self.engine.read_history(|snapshot| {
-            let commit = load(snapshot, id)?;
-            let parents = commit.parents.iter().map(|parent| load(snapshot, *parent));
-            let parents = parents.collect::<Result<Vec<Commit>>>()?;
-            Ok((commit, parents))
-        })?;
-        for commit in parents.iter().chain([&commit]) {
-            ensure_trees(self.engine, self.tables, commit.id)?;
+        let commit = self.engine.read_history(|snapshot| load(snapshot, id))?;
+        check_whole(&commit)?;
+        for id in commit.parents.iter().chain([&id]) {
+            ensure_trees(self.engine, self.tables, *id)?;
         }
+        // Order: after the trees, because those of commits with forgotten objects have new roots.
+        let parents = self.engine.read_history(|snapshot| {
+            let parents = commit.parents.iter().map(|parent| load(snapshot, *parent));
+            parents.collect::<Result<Vec<Commit>>>()
+        })?;
         self.batch.push(Event::Begin(commit.clone()));
         for (number, of) in commit.tables.iter().enumerate() {
             let table = self.table(&of.name, allowed)?;
             let parent = parents.first();
             let before = parent.map_or(Root::EMPTY, |parent| parent.root(&of.name));
-            for entry in self.trees.diff(&before, &of.root)? {
+            for entry in self.trees.diff(&before, &commit.root(&of.name))? {
                 let entry = entry?;
                 let of_parent = self.same_parent(&parents, &of.name, &entry)?;
                 self.batch.push(Event::Change(Outgoing {
@@ -303,5 +304,23 @@ impl<'s> Sender<'s> {
         };
         Item::Change(key, sent).encode(&mut self.part);
         Ok(())
+    }
+}
+
+/// Checks that no object of a commit was forgotten.
+///
+/// # Errors
+/// [`ErrorKind::NotFound`] if one was.
+fn check_whole(commit: &Commit) -> Result<()> {
+    match commit.tables.iter().find(|of| of.has_forgotten_objects) {
+        None => Ok(()),
+        Some(of) => {
+            let message = format!(
+                "cannot sync commit {}: objects of {} were forgotten since, so the other side \
+                 cannot check it",
+                commit.id, of.name
+            );
+            Err(Error::new(ErrorKind::NotFound, message))
+        }
     }
 }

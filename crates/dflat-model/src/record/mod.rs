@@ -10,6 +10,7 @@
 
 mod difference;
 mod hash;
+mod rewrite;
 mod rows;
 mod writer;
 
@@ -19,6 +20,7 @@ use crate::encoding::{DecodeError, Encode, Input, decode_bytes, decode_text};
 
 pub use difference::ByteDifference;
 pub use hash::payload_hash;
+pub use rewrite::{Replacement, replace_rows};
 pub use rows::{Before, Change, RowRecord, Rows};
 pub use writer::{RecordWriter, WrittenRow, empty_record};
 

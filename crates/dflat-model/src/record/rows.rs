@@ -80,6 +80,18 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// The next row, and its bytes after the row id.
+    pub(super) fn next_with_bytes(
+        &mut self,
+    ) -> Option<(Result<RowRecord<'a>, RecordError>, &'a [u8])> {
+        let mut after_id = Input::new(self.input.rest);
+        let row = self.next()?;
+        // The row has a row id, or it could not be read.
+        let _ = u64::decode(&mut after_id);
+        let length = after_id.rest.len() - self.input.rest.len();
+        Some((row, after_id.rest.get(..length).unwrap_or_default()))
+    }
+
     fn decode(&mut self) -> Result<RowRecord<'a>, RecordError> {
         let input = &mut self.input;
         let row_id = match u64::decode(input)? {

@@ -185,13 +185,13 @@ pub fn empty_record() -> Vec<u8> {
 
 /// Leaves a byte for the length of the bytes that follow, which is mostly short, and returns the
 /// byte's position.
-fn begin_length(out: &mut Vec<u8>) -> usize {
+pub(super) fn begin_length(out: &mut Vec<u8>) -> usize {
     out.push(0);
     out.len() - 1
 }
 
 /// Writes the length of the bytes after the position `start`.
-fn end_length(start: usize, out: &mut Vec<u8>) {
+pub(super) fn end_length(start: usize, out: &mut Vec<u8>) {
     let end = out.len();
     let length = end - start - 1;
     if let (Ok(length @ ..0x80), Some(left)) = (u8::try_from(length), out.get_mut(start)) {

@@ -26,7 +26,7 @@ pub use dflat_history::branches::{Checkout, ConflictReason, ObjectConflict};
 pub use dflat_history::chunk::Address;
 pub use dflat_history::commits::{Branch, Commit, CommitId, CommitTable};
 pub use dflat_history::compare::Version;
-pub use dflat_history::garbage::{Collected, KeepTrees};
+pub use dflat_history::garbage::{Collected, ForgottenObject, KeepTrees};
 use dflat_history::garbage::{collect_through, forget};
 use dflat_history::steps::{Author, Scope, blame};
 pub use dflat_history::steps::{

@@ -77,6 +77,29 @@ fn examples_of_the_history_page_run() -> Result<()> {
     Ok(())
 }
 
+fn delete(workspace: &Workspace, title: &str) -> Result<()> {
+    workspace.perform_changes_blocking([Post::TABLE], |tx| {
+        let post = tx.get::<Post>(title)?.unwrap();
+        let request = PostChangeRequest::deletion(tx, &post)?.unwrap();
+        tx.submit(request).map(drop)
+    })
+}
+
+#[test]
+fn example_of_a_forgotten_object_runs() -> Result<()> {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = open(&directory.path().join("posts.db"))?;
+    put(&workspace, 1)?;
+    workspace.history().commit("first")?;
+
+    delete(&workspace, "a")?;
+    let forgotten = workspace.history().forget_object::<Post>("a")?;
+    println!("{} commits had it", forgotten.commits);
+    workspace.purge()?;
+    assert_eq!((forgotten.changes, forgotten.commits), (2, 1));
+    Ok(())
+}
+
 #[test]
 fn examples_of_commits_and_branches_run() -> Result<()> {
     let directory = tempfile::tempdir().unwrap();
@@ -223,5 +246,5 @@ impl Write for End {
 
 #[test]
 fn every_block_of_the_page_is_in_this_file() {
-    check_blocks(PAGE, include_str!("history_page.rs"), 14);
+    check_blocks(PAGE, include_str!("history_page.rs"), 15);
 }

@@ -174,3 +174,15 @@ pub(crate) fn leads_back(path: &Path) -> std::result::Result<(), String> {
         false => Err(format!("the steps lead back to {state:?}")),
     }
 }
+
+/// The files beside a file, itself among them, that have a text.
+pub(crate) fn having(path: &Path, text: &str) -> Vec<String> {
+    let files = std::fs::read_dir(path.parent().unwrap()).unwrap();
+    let files = files.map(|file| file.unwrap().path()).filter(|file| {
+        let bytes = std::fs::read(file).unwrap();
+        bytes
+            .windows(text.len())
+            .any(|window| window == text.as_bytes())
+    });
+    files.map(|file| file.display().to_string()).collect()
+}

@@ -91,6 +91,20 @@ impl Model {
         }
     }
 
+    /// Deletes objects from all states. Steps stay, also those without changes.
+    pub(crate) fn forget(&mut self, is_object: impl Fn(&(&'static str, i64), &[u8]) -> bool) {
+        for step in &mut self.steps {
+            for copy in [&mut step.before, &mut step.after] {
+                copy.retain(|row, payload| !is_object(row, payload));
+            }
+        }
+    }
+
+    /// The states after the steps, the first one first.
+    pub(crate) fn states(&self) -> impl Iterator<Item = &Copy> {
+        self.steps.iter().map(|step| &step.after)
+    }
+
     /// Whether each step is undone.
     fn undone(&self) -> Vec<bool> {
         let mut undone = vec![false; self.steps.len()];

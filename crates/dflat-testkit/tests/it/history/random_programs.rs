@@ -8,7 +8,7 @@ use dflat_testkit::fixture::bounded;
 use dflat_testkit::random::Random;
 use dflat_testkit::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest, OtherData};
 
-use super::files::{another, data, file, rows};
+use super::files::{another, data, file, leads_back, rows};
 use super::model::{Copy, Expected, Kind, Model, Scope, copy};
 
 const LABELS: [&str; 3] = ["write", "draw", "move"];
@@ -91,9 +91,49 @@ struct Run {
     undone: usize,
     redone: usize,
     refused: usize,
+    forgotten: u64,
 }
 
 impl Run {
+    /// Forgets an object that some state has, and the present one has not.
+    fn forget(&mut self, path: &Path) {
+        let ids = (0..9).map(|number| format!("item {number}"));
+        let ids: Vec<String> = ids
+            .filter(|id| self.mine.get::<Item>(id.as_str()).unwrap().is_none())
+            .collect();
+        if ids.is_empty() {
+            return;
+        }
+        let id = self.random.pick(&ids);
+        let is_object = |(table, _): &(&str, i64), payload: &[u8]| {
+            *table == "item" && Item::from_bytes(payload).unwrap().id() == id
+        };
+        let history = self.mine.history();
+        self.forgotten += history.forget_object::<Item>(id).unwrap().changes;
+        self.model.forget(is_object);
+        assert_eq!(history.blame::<Item>(id).unwrap(), []);
+        assert_eq!(state(path), self.model.state);
+        leads_back(path).unwrap();
+    }
+
+    /// Checks that all states are those of the model.
+    fn check(&self) {
+        let steps: Vec<_> = self.mine.history().log().map(Result::unwrap).collect();
+        assert_eq!(steps.len(), self.model.states().count());
+        for (step, state) in steps.iter().rev().zip(self.model.states()).step_by(5) {
+            let at = self.mine.at(step.id).unwrap();
+            let items = at.fetch::<Item>().all().unwrap();
+            let mut found: Vec<_> = items.iter().map(Object::to_bytes).collect();
+            let mut expected: Vec<_> = objects::<Item>(state)
+                .iter()
+                .map(Object::to_bytes)
+                .collect();
+            found.sort();
+            expected.sort();
+            assert_eq!(found, expected);
+        }
+    }
+
     fn change(&mut self, path: &Path) {
         let is_mine = !self.random.one_in(4);
         let label = self.random.below(LABELS.len());
@@ -194,54 +234,79 @@ impl Run {
     }
 }
 
+/// Runs random programs. Returns how many steps were undone, redone, refused, and how many changes
+/// were forgotten.
+fn run(forgets: bool) -> [usize; 4] {
+    let (mut undone, mut redone, mut refused, mut forgotten) = (0, 0, 0, 0);
+    for seed in 0..12 {
+        let (_directory, path) = file();
+        let builder = Workspace::builder(&path).versioned::<Item>();
+        let mine = builder.versioned::<Other>().open().unwrap();
+        // The first write makes the types versioned.
+        mine.perform_changes_blocking([Item::TABLE, Other::TABLE], |tx| {
+            tx.set_label(LABELS[0]);
+            tx.submit(OtherChangeRequest::creation(OtherData::default()))?;
+            tx.submit(ItemChangeRequest::creation(data("item 0", 0)))
+        })
+        .unwrap();
+        let mut run = Run {
+            random: Random::new(seed),
+            model: Model::default(),
+            another: another(&path),
+            mine,
+            undone: 0,
+            redone: 0,
+            refused: 0,
+            forgotten: 0,
+        };
+        run.model.note(Kind::Mine, 0, None, state(&path));
+        let live = run.mine.observe(run.mine.fetch::<Item>()).unwrap();
+        let live = live.watch().unwrap();
+        for _ in 0..80 {
+            if forgets && run.random.one_in(8) {
+                run.forget(&path);
+                continue;
+            }
+            match run.random.below(5) {
+                0 | 1 => run.change(&path),
+                _ => run.undo_or_redo(&path),
+            }
+        }
+        // The last commit may be that of the other program.
+        run.mine.refresh().unwrap();
+        run.mine.settle().unwrap();
+        let shown = live.latest().unwrap().unwrap();
+        let stored = run.mine.fetch::<Item>().all().unwrap();
+        let bytes = |items: &[Item]| items.iter().map(Object::to_bytes).collect::<Vec<_>>();
+        assert_eq!(bytes(&shown), bytes(&stored));
+        assert!(run.mine.check([Item::TABLE]).unwrap().problems.is_empty());
+        undone += run.undone;
+        redone += run.redone;
+        refused += run.refused;
+        forgotten += usize::try_from(run.forgotten).unwrap();
+        run.check();
+    }
+    [undone, redone, refused, forgotten]
+}
+
 #[test]
 fn random_changes_undos_and_redos_equal_those_of_whole_copies() {
     bounded(|| {
-        let (mut undone, mut redone, mut refused) = (0, 0, 0);
-        for seed in 0..12 {
-            let (_directory, path) = file();
-            let builder = Workspace::builder(&path).versioned::<Item>();
-            let mine = builder.versioned::<Other>().open().unwrap();
-            // The first write makes the types versioned.
-            mine.perform_changes_blocking([Item::TABLE, Other::TABLE], |tx| {
-                tx.set_label(LABELS[0]);
-                tx.submit(OtherChangeRequest::creation(OtherData::default()))?;
-                tx.submit(ItemChangeRequest::creation(data("item 0", 0)))
-            })
-            .unwrap();
-            let mut run = Run {
-                random: Random::new(seed),
-                model: Model::default(),
-                another: another(&path),
-                mine,
-                undone: 0,
-                redone: 0,
-                refused: 0,
-            };
-            run.model.note(Kind::Mine, 0, None, state(&path));
-            let live = run.mine.observe(run.mine.fetch::<Item>()).unwrap();
-            let live = live.watch().unwrap();
-            for _ in 0..80 {
-                match run.random.below(5) {
-                    0 | 1 => run.change(&path),
-                    _ => run.undo_or_redo(&path),
-                }
-            }
-            // The last commit may be that of the other program.
-            run.mine.refresh().unwrap();
-            run.mine.settle().unwrap();
-            let shown = live.latest().unwrap().unwrap();
-            let stored = run.mine.fetch::<Item>().all().unwrap();
-            let bytes = |items: &[Item]| items.iter().map(Object::to_bytes).collect::<Vec<_>>();
-            assert_eq!(bytes(&shown), bytes(&stored));
-            assert!(run.mine.check([Item::TABLE]).unwrap().problems.is_empty());
-            undone += run.undone;
-            redone += run.redone;
-            refused += run.refused;
-        }
+        let [undone, redone, refused, _] = run(false);
         assert!(
             undone > 100 && redone > 30 && refused > 30,
             "{undone} {redone} {refused}"
+        );
+    });
+}
+
+#[test]
+fn random_programs_that_forget_objects_equal_whole_copies_without_them() {
+    bounded(|| {
+        let [undone, redone, refused, forgotten] = run(true);
+        assert!(
+            undone > 80 && redone > 20 && refused > 20 && forgotten > 200,
+            "{undone} {redone} {refused} {forgotten}"
         );
     });
 }

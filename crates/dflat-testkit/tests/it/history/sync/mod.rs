@@ -3,6 +3,7 @@
 mod devices;
 mod exchange;
 mod faults;
+mod forgotten;
 mod hostile;
 mod pushes;
 mod schemas;

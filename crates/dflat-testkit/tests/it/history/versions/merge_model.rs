@@ -43,6 +43,39 @@ impl Model {
         }
     }
 
+    /// Deletes commits that are not before these.
+    pub(super) fn keep(&mut self, tips: &BTreeSet<CommitId>) {
+        let needed = self.ancestors(tips);
+        self.commits.retain(|id, _| needed.contains(id));
+    }
+
+    /// An object of a commit that is not among these, or any of these.
+    pub(super) fn forgettable(&self, now: &Content, random: &mut Random) -> Option<String> {
+        let all = self
+            .commits
+            .values()
+            .flat_map(|(_, content)| content.keys());
+        let all: BTreeSet<&String> = all.chain(now.keys()).collect();
+        let past: Vec<&String> = all
+            .iter()
+            .filter(|key| !now.contains_key(**key))
+            .copied()
+            .collect();
+        let keys = match past.is_empty() || random.one_in(4) {
+            true => all.into_iter().collect(),
+            false => past,
+        };
+        (!keys.is_empty()).then(|| (*random.pick(&keys)).clone())
+    }
+
+    /// Deletes an object from all commits. Returns how many had it.
+    pub(super) fn forget(&mut self, key: &str) -> u64 {
+        let commits = self.commits.values_mut();
+        commits
+            .map(|(_, content)| u64::from(content.remove(key).is_some()))
+            .sum()
+    }
+
     /// The common base of two sets of commits with their ancestors.
     pub(super) fn base(&self, one: &BTreeSet<CommitId>, other: &BTreeSet<CommitId>) -> Content {
         let common: BTreeSet<CommitId> = one.intersection(other).copied().collect();

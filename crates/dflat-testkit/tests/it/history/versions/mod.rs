@@ -6,6 +6,7 @@ mod commit_groups;
 mod commit_storage;
 pub(super) mod commits;
 mod diff;
+mod forgotten;
 mod garbage;
 mod merge_cases;
 mod merge_model;

@@ -4,15 +4,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use dflat::history::{CommitId, Merged, Side};
+use dflat::history::{Change, CommitId, Diff, KeepTrees, Merged, Side};
 use dflat::{ErrorKind, Workspace};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::random::Random;
 use dflat_testkit::schema::Item;
 
-use super::super::files::{file, open, put};
+use super::super::files::{delete, file, open, put};
 use super::commits::{built, last};
 use super::merge_model::{Model, change, content, merged};
+
+/// Only the trees that branches and merges need.
+const NEEDED: KeepTrees = {
+    let mut keep = KeepTrees::ALL;
+    (keep.last, keep.age, keep.labelled) = (0, std::time::Duration::ZERO, false);
+    keep
+};
 
 struct Run {
     workspace: Workspace,
@@ -25,6 +32,10 @@ struct Run {
     refused: usize,
     forward: usize,
     crossed: usize,
+    /// Whether objects are forgotten.
+    forgets: bool,
+    /// How many commits have lost an object.
+    lost: u64,
 }
 
 impl Run {
@@ -89,8 +100,58 @@ impl Run {
         }
     }
 
+    /// Forgets an object, sometimes after the trees of some commits were deleted.
+    fn forget(&mut self) {
+        let now = content(&self.workspace);
+        let Some(key) = self.model.forgettable(&now, &mut self.random) else {
+            return;
+        };
+        let history = self.workspace.history();
+        if now.contains_key(&key) {
+            let refused = history.forget_object::<Item>(&key).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+            delete(&self.workspace, &key);
+        }
+        self.commit();
+        let tips = self.tips.values().copied().collect();
+        let history = self.workspace.history();
+        if self.random.one_in(2) {
+            history.collect_garbage(&NEEDED).unwrap();
+            self.model.keep(&tips);
+        }
+        let changes = history.blame::<Item>(&key).unwrap().len() as u64;
+        let lost = self.model.forget(&key);
+        let forgotten = history.forget_object::<Item>(&key).unwrap();
+        assert_eq!((forgotten.changes, forgotten.commits), (changes, lost));
+        self.model.keep(&tips);
+        assert_eq!(history.blame::<Item>(&key).unwrap(), []);
+        self.lost += lost;
+    }
+
+    /// Checks that the commits and their differences are those of the model.
+    fn check(&mut self) {
+        let history = self.workspace.history();
+        let ids: Vec<CommitId> = self.model.commits.keys().copied().collect();
+        for id in ids.iter().step_by(5) {
+            let other = *self.random.pick(&ids);
+            let [from, to] = [*id, other].map(|id| &self.model.commits[&id].1);
+            assert_eq!(content(&self.workspace.at(*id).unwrap()), *from);
+            let keys: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
+            let differ = keys
+                .into_iter()
+                .filter(|key| from.get(*key) != to.get(*key));
+            assert_eq!(
+                keys_of(history.diff::<Item>(*id, other).unwrap()),
+                differ.cloned().collect::<Vec<_>>()
+            );
+        }
+    }
+
     fn go_on(&mut self, path: &Path, name: String) {
         let is_known = self.tips.contains_key(&name);
+        if self.forgets && self.random.one_in(12) {
+            return self.forget();
+        }
         match self.random.below(10) {
             0..4 => change(&self.workspace, &mut self.random),
             4 if !is_known || self.random.one_in(2) => {
@@ -115,7 +176,7 @@ impl Run {
 
     fn note_merge(&mut self, path: &Path) {
         let commit = last(&self.workspace);
-        assert_eq!(commit.tables[0].root, built::<Item>(path));
+        assert_eq!(commit.root("item"), built::<Item>(path));
         let now = content(&self.workspace);
         if let [one, other] = commit.parents[..] {
             let sides = [one, other].map(|id| self.model.ancestors(&BTreeSet::from([id])));
@@ -135,50 +196,80 @@ impl Run {
     }
 }
 
+/// The keys of changes.
+fn keys_of(diff: Diff<Item>) -> Vec<String> {
+    let keys = diff.map(|change| match change.unwrap() {
+        Change::Inserted(item) | Change::Deleted(item) => item.id().to_owned(),
+        Change::Updated { after, .. } => after.id().to_owned(),
+        change => panic!("{change:?}"),
+    });
+    keys.collect()
+}
+
+/// Runs random programs. Returns how many merges had which outcome, and how many commits have lost
+/// an object.
+fn run(forgets: bool) -> [usize; 5] {
+    let mut counts = [0; 5];
+    for seed in 0..6 {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        put(&workspace, "0", 0);
+        let mut run = Run {
+            workspace,
+            random: Random::new(seed),
+            model: Model::default(),
+            tips: BTreeMap::new(),
+            current: "main".to_owned(),
+            made: 0,
+            refused: 0,
+            forward: 0,
+            crossed: 0,
+            forgets,
+            lost: 0,
+        };
+        for _ in 0..200 {
+            let names = ["main", "b", "c", "d"];
+            let others: Vec<&str> = names.into_iter().filter(|n| *n != run.current).collect();
+            let name = (*run.random.pick(&others)).to_owned();
+            run.go_on(&path, name);
+        }
+        run.check();
+        assert!(
+            run.workspace
+                .check([Item::TABLE])
+                .unwrap()
+                .problems
+                .is_empty()
+        );
+        let lost = usize::try_from(run.lost).unwrap();
+        let of_run = [run.made, run.refused, run.forward, run.crossed, lost];
+        counts
+            .iter_mut()
+            .zip(of_run)
+            .for_each(|(count, of_run)| *count += of_run);
+    }
+    counts
+}
+
 #[test]
 fn random_merges_equal_those_of_whole_copies() {
     bounded(|| {
-        let mut counts = [0; 4];
-        for seed in 0..6 {
-            let (_directory, path) = file();
-            let workspace = open(&path);
-            put(&workspace, "0", 0);
-            let mut run = Run {
-                workspace,
-                random: Random::new(seed),
-                model: Model::default(),
-                tips: BTreeMap::new(),
-                current: "main".to_owned(),
-                made: 0,
-                refused: 0,
-                forward: 0,
-                crossed: 0,
-            };
-            for _ in 0..200 {
-                let names = ["main", "b", "c", "d"];
-                let others: Vec<&str> = names.into_iter().filter(|n| *n != run.current).collect();
-                let name = (*run.random.pick(&others)).to_owned();
-                run.go_on(&path, name);
-            }
-            for (id, (_, copy)) in run.model.commits.iter().step_by(5) {
-                assert_eq!(content(&run.workspace.at(*id).unwrap()), *copy);
-            }
-            assert!(
-                run.workspace
-                    .check([Item::TABLE])
-                    .unwrap()
-                    .problems
-                    .is_empty()
-            );
-            let of_run = [run.made, run.refused, run.forward, run.crossed];
-            counts
-                .iter_mut()
-                .zip(of_run)
-                .for_each(|(count, of_run)| *count += of_run);
-        }
-        let [made, refused, forward, crossed] = counts;
+        let counts = run(false);
+        let [made, refused, forward, crossed, _] = counts;
         assert!(
             made > 40 && refused > 30 && forward > 20 && crossed > 2,
+            "{counts:?}"
+        );
+    });
+}
+
+#[test]
+fn random_merges_with_forgotten_objects_equal_those_of_whole_copies_without_them() {
+    bounded(|| {
+        let counts = run(true);
+        let [made, refused, forward, _, lost] = counts;
+        assert!(
+            made > 30 && refused > 20 && forward > 15 && lost > 300,
             "{counts:?}"
         );
     });

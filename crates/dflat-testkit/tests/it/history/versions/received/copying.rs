@@ -11,7 +11,7 @@ use dflat_engine::engine::{Engine, EngineOptions, PerformOptions};
 use dflat_engine::history::KeepHistory;
 use dflat_engine::storage::{NamedTable, WriteTransaction};
 use dflat_engine::transaction::Transaction;
-use dflat_history::commits::{self, Content, from_wire, store_commit};
+use dflat_history::commits::{self, Content, store_commit};
 use dflat_history::compare::ObjectDiff;
 use dflat_history::received::{PartWriter, delete_parts, put_part};
 use dflat_history::steps::Keeper;
@@ -65,13 +65,17 @@ fn write_to<R>(
     engine.perform_here(tables.iter().cloned(), options, handler, |_| ())
 }
 
-/// The commits of a file, each after its parents. Before the bytes of a commit, its row has 8 bytes
-/// with a step, and 4 bytes with the number of types whose history was forgotten: none.
+/// The commits of a file, each after its parents.
 pub(super) fn commits(path: &Path) -> Vec<Commit> {
-    named(path, "dflat__commits")
-        .iter()
-        .map(|(_, row)| from_wire(&row[12..]).unwrap())
-        .collect()
+    let engine = engine(path).unwrap();
+    let named = named(path, "dflat__commits").into_iter();
+    let load = |(name, _): (Vec<u8>, Vec<u8>)| {
+        let id = CommitId::from_bytes(name.try_into().unwrap());
+        engine
+            .read_history(|snapshot| commits::load(snapshot, id))
+            .unwrap()
+    };
+    named.map(load).collect()
 }
 
 /// The rows of a table of named bytes.

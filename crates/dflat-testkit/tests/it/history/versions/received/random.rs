@@ -10,7 +10,7 @@ use dflat_testkit::fixture::bounded;
 use dflat_testkit::random::Random;
 use dflat_testkit::schema::Item;
 
-use super::super::super::files::{file, open_both, put};
+use super::super::super::files::{delete, file, open_both, put};
 use super::super::commits::{built, last};
 use super::super::merge_model::{Content, Model, change, content, merged};
 use super::copying::pull;
@@ -39,6 +39,7 @@ struct Counts {
     forward: usize,
     received: usize,
     collected: u64,
+    forgotten: u64,
 }
 
 struct Run {
@@ -46,6 +47,8 @@ struct Run {
     random: Random,
     model: Model,
     counts: Counts,
+    /// Whether objects are forgotten.
+    forgets: bool,
 }
 
 impl Run {
@@ -53,7 +56,7 @@ impl Run {
     fn note(&mut self, at: usize) {
         let file = &mut self.files[at];
         let commit = last(&file.workspace);
-        assert_eq!(commit.tables[0].root, built::<Item>(&file.path));
+        assert_eq!(commit.root("item"), built::<Item>(&file.path));
         let now = content(&file.workspace);
         let parents = commit.parents;
         let known = self.model.commits.entry(commit.id);
@@ -125,7 +128,47 @@ impl Run {
         }
     }
 
+    /// Has both files forget an object, after they have exchanged all commits.
+    fn forget(&mut self) {
+        for at in [0, 1, 0] {
+            self.pull(at);
+        }
+        let now = content(&self.files[0].workspace);
+        let Some(key) = self.model.forgettable(&now, &mut self.random) else {
+            return;
+        };
+        for file in &self.files {
+            if content(&file.workspace).contains_key(&key) {
+                delete(&file.workspace, &key);
+            }
+        }
+        let tips = |file: &File| {
+            file.tips
+                .values()
+                .chain(file.remotes.values())
+                .copied()
+                .collect()
+        };
+        for at in [0, 1] {
+            self.commit(at);
+            let history = self.files[at].workspace.history();
+            if self.random.one_in(2) {
+                history.collect_garbage(&NEEDED).unwrap();
+            }
+            self.counts.forgotten += history.forget_object::<Item>(&key).unwrap().commits;
+        }
+        self.model.forget(&key);
+        for at in [0, 1] {
+            self.pull(at);
+        }
+        let of_both: [BTreeSet<CommitId>; 2] = self.files.each_ref().map(tips);
+        self.model.keep(&of_both.into_iter().flatten().collect());
+    }
+
     fn go_on(&mut self, at: usize) {
+        if self.forgets && self.random.one_in(12) {
+            return self.forget();
+        }
         let names = ["main", "b", "c"];
         let name = (*self.random.pick(&names)).to_owned();
         let remote = self.files[at].remotes.get(&name).copied();
@@ -170,61 +213,80 @@ impl Run {
     }
 }
 
+/// Runs random programs.
+fn run(forgets: bool) -> Counts {
+    let mut counts = Counts::default();
+    for seed in 0..4 {
+        let directories = [file(), file()];
+        let files = directories.each_ref().map(|(_, path)| {
+            let workspace = open_both(path);
+            File {
+                workspace,
+                path: path.clone(),
+                current: "main".to_owned(),
+                tips: BTreeMap::new(),
+                remotes: BTreeMap::new(),
+            }
+        });
+        let mut run = Run {
+            files,
+            random: Random::new(seed),
+            model: Model::default(),
+            counts,
+            forgets,
+        };
+        // The second file takes the commits of the first.
+        put(&run.files[0].workspace, "0", 0);
+        run.pull(1);
+        let workspace = &run.files[1].workspace;
+        let merged = workspace.history().merge("other/main").unwrap();
+        assert!(matches!(merged, Merged::Forward { .. }));
+        run.note(1);
+        for _ in 0..200 {
+            let at = usize::from(run.random.one_in(2));
+            run.go_on(at);
+        }
+        for file in &run.files {
+            for commit in file.workspace.history().commits().step_by(3) {
+                let id = commit.unwrap().id;
+                let objects = content(&file.workspace.at(id).unwrap());
+                assert_eq!(objects, run.model.commits[&id].1);
+            }
+            let checked = file.workspace.check([Item::TABLE]).unwrap();
+            assert!(checked.problems.is_empty());
+        }
+        counts = run.counts;
+    }
+    counts
+}
+
 // Promise: storage-format#S54
 #[test]
 fn random_programs_over_two_files_equal_whole_copies() {
     bounded(|| {
-        let mut counts = Counts::default();
-        for seed in 0..4 {
-            let directories = [file(), file()];
-            let files = directories.each_ref().map(|(_, path)| {
-                let workspace = open_both(path);
-                File {
-                    workspace,
-                    path: path.clone(),
-                    current: "main".to_owned(),
-                    tips: BTreeMap::new(),
-                    remotes: BTreeMap::new(),
-                }
-            });
-            let mut run = Run {
-                files,
-                random: Random::new(seed),
-                model: Model::default(),
-                counts,
-            };
-            // The second file takes the commits of the first.
-            put(&run.files[0].workspace, "0", 0);
-            run.pull(1);
-            let workspace = &run.files[1].workspace;
-            let merged = workspace.history().merge("other/main").unwrap();
-            assert!(matches!(merged, Merged::Forward { .. }));
-            run.note(1);
-            for _ in 0..200 {
-                let at = usize::from(run.random.one_in(2));
-                run.go_on(at);
-            }
-            for file in &run.files {
-                for commit in file.workspace.history().commits().step_by(3) {
-                    let id = commit.unwrap().id;
-                    let objects = content(&file.workspace.at(id).unwrap());
-                    assert_eq!(objects, run.model.commits[&id].1);
-                }
-                let checked = file.workspace.check([Item::TABLE]).unwrap();
-                assert!(checked.problems.is_empty());
-            }
-            counts = run.counts;
-        }
         let Counts {
             made,
             refused,
             forward,
             received,
             collected,
-        } = counts;
+            ..
+        } = run(false);
         assert!(
             made > 20 && refused > 10 && forward > 10 && received > 60 && collected > 20,
             "{made} {refused} {forward} {received} {collected}"
         );
+    });
+}
+
+// Promise: storage-format#S55
+#[test]
+fn random_programs_over_two_files_that_forget_objects_equal_whole_copies_without_them() {
+    bounded(|| {
+        let counts = run(true);
+        let Counts {
+            made, forgotten, ..
+        } = counts;
+        assert!(made > 10 && forgotten > 200, "{made} {forgotten}");
     });
 }

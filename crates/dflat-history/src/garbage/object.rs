@@ -1,0 +1,106 @@
+//! Forgets one object.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use dflat_engine::engine::{Engine, PerformOptions};
+use dflat_engine::storage::WriteTransaction;
+use dflat_engine::transaction::Transaction;
+use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::{Table, ValueRef, key};
+
+use super::collect::collect_through;
+use super::mark::KeepTrees;
+use crate::chunk::ChunkStore;
+use crate::commits::{Erased, FileStore, Marks, count_collection, forget_in_commits};
+use crate::past::rows_with_keys;
+use crate::steps::{prepare, without_object};
+use crate::tree::Trees;
+
+/// How much of an object was forgotten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ForgottenObject {
+    /// The number of its changes in steps and in commits of other files.
+    pub changes: u64,
+    /// The number of commits that had it.
+    pub commits: u64,
+}
+
+/// Deletes the object with a primary key from all steps, received changes and trees, and leaves a
+/// mark. `tables` are all versioned tables.
+///
+/// # Errors
+/// - [`ErrorKind::NotFound`] if the table is not versioned.
+/// - [`ErrorKind::InvalidArgument`] if the object exists.
+/// - [`ErrorKind::Corrupt`] if the history is damaged.
+/// - Otherwise those of [`collect`](super::collect).
+pub fn forget_object(
+    engine: &Engine,
+    tables: &[Table],
+    table: &Table,
+    values: &[ValueRef<'_>],
+) -> Result<ForgottenObject> {
+    let Some(stored) = tables.iter().find(|stored| stored.is_stored_as(table)) else {
+        let message = format!(
+            "cannot forget an object of {}: the type is not versioned",
+            table.type_name
+        );
+        return Err(Error::new(ErrorKind::NotFound, message));
+    };
+    let encoded = key::encode(values.iter().copied());
+    let store = FileStore::new(engine);
+    let options = PerformOptions { write_first: true };
+    let handler = |transaction: &Rc<Transaction>| {
+        prepare(transaction, tables)?;
+        transaction.write_history(stored, |writer| {
+            check_deleted(writer, stored, (values, &encoded))?;
+            erase(writer, &store, (stored, &encoded))
+        })
+    };
+    let forgotten = engine.perform_here(tables.iter().cloned(), options, handler, |_| ())?;
+    // The nodes of the trees before have its key.
+    collect_through(engine, stored, tables, &KeepTrees::ALL)?;
+    Ok(forgotten)
+}
+
+/// Checks that the tables do not have the object.
+fn check_deleted(
+    writer: &mut dyn WriteTransaction,
+    table: &Table,
+    (values, encoded): (&[ValueRef<'_>], &[u8]),
+) -> Result<()> {
+    if rows_with_keys(writer, table, &BTreeSet::from([encoded.to_vec()]))?.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "cannot forget {} {values:?}: the object exists; delete it first",
+        table.type_name
+    );
+    Err(Error::new(ErrorKind::InvalidArgument, message))
+}
+
+fn erase(
+    writer: &mut dyn WriteTransaction,
+    store: &Arc<FileStore>,
+    (table, encoded): (&Table, &[u8]),
+) -> Result<ForgottenObject> {
+    let trees = Trees::new(Arc::clone(store) as Arc<dyn ChunkStore>);
+    let presence = without_object(writer, table, encoded)?;
+    let erased = Erased {
+        table,
+        key: encoded,
+        presence: &presence,
+    };
+    let commits = forget_in_commits(writer, (store, &trees), &erased)?;
+    // Order: after the commits, because the changes tell which of them have the object.
+    let received = crate::received::without_object(writer, &table.name, encoded)?;
+    Marks::put(writer, &table.name, encoded)?;
+    // Trees that others are building may have the object.
+    count_collection(writer)?;
+    Ok(ForgottenObject {
+        changes: presence.changes + received,
+        commits,
+    })
+}
