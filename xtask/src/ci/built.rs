@@ -99,6 +99,9 @@ impl Selection {
 /// while the other one uses the processors.
 const AT_ONCE: usize = 2;
 
+/// A test that takes so many seconds hangs. Alone, it would have half of the time.
+const PATIENCE: &str = "60";
+
 /// Runs the selected programs, two at a time. Prints the output of each as a whole.
 ///
 /// # Errors
@@ -130,7 +133,9 @@ pub fn run(selections: &[Selection], root: &Path, build: &Build) -> Result<()> {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some((selection, program)) = next() {
-                    if let Err(error) = shown(selection.command(root, program), program)
+                    let mut command = selection.command(root, program);
+                    command.env("DFLAT_PATIENCE_SECONDS", PATIENCE);
+                    if let Err(error) = shown(command, program)
                         && let Ok(mut failure) = failure.lock()
                     {
                         failure.get_or_insert(error.to_string());
