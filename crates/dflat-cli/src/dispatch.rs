@@ -65,6 +65,7 @@ fn once(command: &Command, session: &Session) -> Outcome {
         Command::Merge(arguments) => steps::merge(arguments, session),
         Command::Sync(arguments) => steps::sync(arguments, session),
         Command::Serve(arguments) => steps::serve(arguments),
+        Command::Forget(arguments) => steps::forget(arguments, session),
         Command::Backup(arguments) => upkeep::backup(arguments, session),
         Command::Compact(arguments) => upkeep::compact(arguments, session),
         Command::Check(arguments) => upkeep::check(arguments, session),

@@ -28,8 +28,8 @@ pub(crate) use see::{
 
 pub(crate) use shell::ShellArguments;
 pub(crate) use steps::{
-    BranchArguments, CommitArguments, Keep, LogArguments, MergeArguments, ServeArguments,
-    ShowArguments, SyncArguments, UndoArguments,
+    BranchArguments, CommitArguments, ForgetArguments, Keep, LogArguments, MergeArguments,
+    ServeArguments, ShowArguments, SyncArguments, UndoArguments,
 };
 pub(crate) use transfer::{
     CopyArguments, DiffArguments, ExportArguments, ImportArguments, MoveFormat, OnConflict,
@@ -90,6 +90,7 @@ pub(crate) enum Command {
     Merge(MergeArguments),
     Sync(SyncArguments),
     Serve(ServeArguments),
+    Forget(ForgetArguments),
     Backup(BackupArguments),
     Compact(CompactArguments),
     Check(CheckArguments),

@@ -50,6 +50,12 @@ Examples:
   dflat serve tasks.db --accept-pushes
 ";
 
+const FORGET_EXAMPLES: &str = "\
+Examples:
+  dflat forget tasks.db Task 7
+  dflat forget tasks.db Task 7 8 --yes
+";
+
 const UNDO_EXAMPLES: &str = "\
 Examples:
   dflat undo tasks.db
@@ -240,6 +246,31 @@ pub(crate) struct UndoArguments {
     /// Undoes the rest if some objects were changed since.
     #[arg(long)]
     pub(crate) rest: bool,
+    #[command(flatten)]
+    pub(crate) write: WriteArguments,
+}
+
+/// Writes: deletes objects from the whole history, by their keys.
+///
+/// The objects themselves must be deleted before. Steps and commits stay, with their ids, but the
+/// roots of commits that had the objects can no longer be checked. A mark stays, so that no `sync`
+/// brings the objects back. The deleted bytes stay in unused pages until `purge`. Prints how many
+/// changes and commits had the objects. Asks before it
+/// deletes.
+#[derive(Debug, Args)]
+#[command(before_help = FORGET_EXAMPLES)]
+pub(crate) struct ForgetArguments {
+    #[command(flatten)]
+    pub(crate) file: FileArguments,
+    /// The type.
+    #[arg(value_name = "TYPE")]
+    pub(crate) type_name: String,
+    /// The values of the primary key; those of several objects one after the other.
+    #[arg(value_name = "KEY", allow_negative_numbers = true, required = true)]
+    pub(crate) keys: Vec<String>,
+    /// Does not ask.
+    #[arg(long)]
+    pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) write: WriteArguments,
 }

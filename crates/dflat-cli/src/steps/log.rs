@@ -95,10 +95,10 @@ fn commit_cells(file: &OpenFile, commit: &Commit) -> [Cell; 7] {
     let text = |text: &Option<String>| text.clone().map_or(Cell::Missing, Cell::Text);
     let parents = commit.parents.iter().map(version::shown);
     let objects = commit.tables.iter().map(|table| {
-        let forgotten = if table.is_forgotten {
-            " (forgotten)"
-        } else {
-            ""
+        let forgotten = match (table.is_forgotten, table.has_forgotten_objects) {
+            (true, _) => " (forgotten)",
+            (false, true) => " (some forgotten)",
+            (false, false) => "",
         };
         format!(
             "{} {}{forgotten}",

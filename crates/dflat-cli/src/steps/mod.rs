@@ -3,6 +3,7 @@
 mod branch;
 mod commit;
 mod diff;
+mod forget;
 mod log;
 mod merge;
 mod serve;
@@ -14,6 +15,7 @@ mod version;
 pub(crate) use branch::branch;
 pub(crate) use commit::commit;
 pub(crate) use diff::diff;
+pub(crate) use forget::forget;
 pub(crate) use log::log;
 pub(crate) use merge::merge;
 pub(crate) use serve::serve;

@@ -10,7 +10,7 @@ use dflat_model::{RowId, Table};
 use super::version::version;
 use super::versioned;
 use crate::arguments::ShowArguments;
-use crate::failure::{Failure, Found, Outcome};
+use crate::failure::{Failure, Found, Outcome, note};
 use crate::object::{Column, columns, row};
 use crate::record::Cell;
 use crate::session::Session;
@@ -28,6 +28,13 @@ pub(crate) fn show(arguments: &ShowArguments, session: &Session) -> Outcome {
     match version(&file, &arguments.version)? {
         Version::Commit(id) => {
             let commit = engine.read_history(|snapshot| load(snapshot, id))?;
+            for of in commit.tables.iter().filter(|of| of.has_forgotten_objects) {
+                note(&format!(
+                    "objects of {} in the commit were forgotten since: its root can no longer be \
+                     checked",
+                    file.type_name(&of.name)
+                ));
+            }
             for table in &tables {
                 let states = (commit.parents.first().copied(), id);
                 for change in ObjectDiff::since(engine, &tables, table, states)? {

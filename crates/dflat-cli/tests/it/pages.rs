@@ -7,7 +7,7 @@ use expect_test::expect_file;
 use crate::fixture::{printed, repository};
 use crate::transcripts::replayed;
 
-const COMMANDS: [&str; 38] = [
+const COMMANDS: [&str; 39] = [
     "info",
     "types",
     "schema",
@@ -37,6 +37,7 @@ const COMMANDS: [&str; 38] = [
     "merge",
     "sync",
     "serve",
+    "forget",
     "backup",
     "compact",
     "check",
@@ -126,7 +127,7 @@ fn every_command_that_writes_has_a_dry_run() {
         assert_eq!(help.contains("--format"), help.contains("--json"));
         writing += usize::from(writes);
     }
-    assert_eq!(writing, 21);
+    assert_eq!(writing, 22);
 }
 
 #[test]

@@ -144,6 +144,7 @@ fn refuses(folder: &Path, tasks: &str) {
         &["branch", tasks],
         &["merge", tasks, "draft"],
         &["diff", tasks, "--from", "1"],
+        &["forget", tasks, "Task", "1", "--yes"],
     ] {
         let (code, message) = failed(folder, words);
         assert_eq!(code, 2, "{words:?}: {message}");
