@@ -2,20 +2,16 @@
 //!
 //! `cargo test -p A` and `cargo run -p B` turn on the features that the dependencies of this one
 //! package need. Each such command compiles most dependencies once more, SQLite among them. So
-//! [`Build::new`] compiles all tests and programs with one command, and [`Selection::run`] starts
-//! the programs as `cargo test` and `cargo run` would.
+//! [`Build::new`] compiles all tests and programs with one command, and
+//! [`run`](super::side_by_side::run) starts the programs as `cargo test` and `cargo run` would.
 
-use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
-use std::sync::Mutex;
-use std::thread;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use crate::Result;
 use crate::ci::Invocation;
-use crate::ci::times::Stopwatch;
 use crate::workspace;
 
 /// The command that compiles everything that a [`Selection`] runs.
@@ -67,7 +63,7 @@ impl Selection {
         variables.fold(Invocation::new(&line), with)
     }
 
-    fn selects(&self, program: &Program) -> bool {
+    pub(super) fn selects(&self, program: &Program) -> bool {
         let name = program.package.as_str();
         let wanted = self.package.is_none_or(|package| package == name);
         let is_kind = match self.kind {
@@ -78,7 +74,7 @@ impl Selection {
     }
 
     /// Tests run in the folder of their package and know it, as under `cargo test`.
-    fn command(&self, root: &Path, program: &Program) -> Command {
+    pub(super) fn command(&self, root: &Path, program: &Program) -> Command {
         let mut command = Command::new(&program.path);
         let folder = match self.kind {
             Kind::Tests => program.folder.as_path(),
@@ -95,107 +91,22 @@ impl Selection {
     }
 }
 
-/// So many programs run at the same time: one of them may wait for a disk, a server or a child
-/// while the other one uses the processors.
-const AT_ONCE: usize = 2;
-
-/// A test that takes so many seconds hangs. Alone, it would have half of the time.
-const PATIENCE: &str = "60";
-
-/// Runs the selected programs, two at a time. Prints the output of each as a whole.
-///
-/// # Errors
-/// An error if no program is selected, or if a program cannot be started or fails; programs that
-/// have not begun do not run then.
-pub fn run(selections: &[Selection], root: &Path, build: &Build) -> Result<()> {
-    let selected = |selection| {
-        let programs = build.programs.iter();
-        programs.filter_map(move |program| {
-            Selection::selects(selection, program).then_some((selection, program))
-        })
-    };
-    let programs: Vec<_> = selections.iter().flat_map(selected).collect();
-    if let [(selection, program)] = programs[..] {
-        println!("--- {} {}", program.package, program.target);
-        return judge(program, selection.command(root, program).status()?);
-    }
-    if programs.is_empty() {
-        return Err("the build made no such program".into());
-    }
-    let waiting = Mutex::new(programs.into_iter());
-    let failure = Mutex::new(None);
-    let next = || {
-        let has_failed = failure.lock().is_ok_and(|failure| failure.is_some());
-        let mut waiting = waiting.lock().ok()?;
-        waiting.next().filter(|_| !has_failed)
-    };
-    thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
-            scope.spawn(|| {
-                while let Some((selection, program)) = next() {
-                    let mut command = selection.command(root, program);
-                    command.env("DFLAT_PATIENCE_SECONDS", PATIENCE);
-                    if let Err(error) = shown(command, program)
-                        && let Ok(mut failure) = failure.lock()
-                    {
-                        failure.get_or_insert(error.to_string());
-                    }
-                }
-            });
-        }
-    });
-    let failure = failure.into_inner().unwrap_or_default();
-    failure.map_or(Ok(()), |failure| Err(failure.into()))
-}
-
-/// Runs a program, and prints its output when it has ended.
-fn shown(mut command: Command, program: &Program) -> Result<()> {
-    println!("--- {} {} begins", program.package, program.target);
-    let watch = Stopwatch::start();
-    let (mut output, writer) = io::pipe()?;
-    command.stdout(writer.try_clone()?).stderr(writer);
-    let mut child = command.stdin(Stdio::null()).spawn()?;
-    // The pipe ends when no process can write to it any more.
-    drop(command);
-    let mut bytes = Vec::new();
-    output.read_to_end(&mut bytes)?;
-    let status = child.wait()?;
-    let mut out = io::stdout().lock();
-    let wall = watch.read().wall.as_secs_f64();
-    writeln!(
-        out,
-        "--- {} {}: {wall:.1} s",
-        program.package, program.target
-    )?;
-    out.write_all(&bytes)?;
-    drop(out);
-    judge(program, status)
-}
-
-/// The outcome of a program that has ended.
-fn judge(program: &Program, status: ExitStatus) -> Result<()> {
-    if status.success() {
-        return Ok(());
-    }
-    let (package, target) = (&program.package, &program.target);
-    Err(format!("`{target}` of `{package}` failed: {status}").into())
-}
-
 /// The programs that [`COMMAND`] has made.
 #[derive(Debug)]
 pub struct Build {
-    programs: Vec<Program>,
+    pub(super) programs: Vec<Program>,
 }
 
+/// A program of the workspace.
 #[derive(Debug, PartialEq, Eq)]
-struct Program {
-    package: String,
-    version: String,
-    target: String,
-    is_test: bool,
-    path: PathBuf,
+pub struct Program {
+    pub(super) package: String,
+    pub(super) version: String,
+    pub(super) target: String,
+    pub(super) is_test: bool,
+    pub(super) path: PathBuf,
     /// The folder of its package.
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
 }
 
 impl Build {
@@ -248,8 +159,7 @@ fn package(id: &str) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Build, Kind, Program, Selection, package, program, run};
-    use std::path::Path;
+    use super::{Kind, Program, Selection, package, program};
 
     fn selection(kind: Kind, package: Option<&'static str>) -> Selection {
         Selection {
@@ -301,45 +211,6 @@ mod tests {
         assert_eq!(selected(Kind::Tests, None), ["it"]);
         assert_eq!(selected(Kind::Tests, Some("b")), [""; 0]);
         assert_eq!(selected(Kind::Program, Some("a")), ["a"]);
-    }
-
-    #[test]
-    fn a_selection_that_runs_nothing_fails() {
-        let build = Build {
-            programs: Vec::new(),
-        };
-        let outcome = run(&[selection(Kind::Tests, None)], Path::new("."), &build);
-        let message = outcome.map_err(|error| error.to_string());
-        assert_eq!(message, Err("the build made no such program".to_owned()));
-    }
-
-    /// Programs of the system serve as tests.
-    #[test]
-    #[cfg(unix)]
-    fn a_program_that_fails_fails_the_run() {
-        let of = |name: &str| Program {
-            path: format!("/bin/{name}").into(),
-            ..made(name, "it", true)
-        };
-        let build = Build {
-            programs: ["true", "false", "true"].map(of).into(),
-        };
-        let tests = |package| Selection {
-            arguments: "",
-            ..selection(Kind::Tests, package)
-        };
-        let outcome = |selections: &[Selection]| {
-            let outcome = run(selections, Path::new("."), &build);
-            outcome.map_err(|error| error.to_string())
-        };
-        assert_eq!(outcome(&[tests(Some("true"))]), Ok(()));
-        for selections in [
-            &[tests(None)][..],
-            &[tests(Some("true")), tests(Some("false"))],
-        ] {
-            let failure = outcome(selections).unwrap_err();
-            assert!(failure.starts_with("`it` of `false` failed"), "{failure}");
-        }
     }
 
     #[test]

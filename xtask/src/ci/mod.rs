@@ -8,6 +8,7 @@ pub mod long;
 pub mod memcheck;
 pub mod options;
 pub mod quick;
+pub mod side_by_side;
 pub mod steps;
 pub mod system_sqlite;
 pub mod times;
@@ -142,7 +143,7 @@ impl Step {
                     Some(made) => made,
                     None => Build::new(root)?,
                 };
-                built::run(selections, root, build.insert(made))
+                side_by_side::run(selections, root, build.insert(made))
             }
             Work::Task(_, task) => task(root),
             Work::Skip(_) => Ok(()),
