@@ -61,6 +61,10 @@ const HASH_BITS_MIN: u32 = 12;
 /// Longer objects have blocks of their own, which say how long they are.
 pub(crate) const LEN_BITS_MAX: u32 = 12;
 
+/// In units of 8 bytes, an offset has at most so many bits. So no offset in a slot is larger than
+/// that of any file, and the sum of two offsets is a number of eight bytes.
+const OFFSET_BITS_MAX: u8 = 60;
+
 impl SlotForm {
     /// The form for objects in blocks of so many bytes, the longest of which has `len_max` bytes;
     /// `None` if the blocks are too long.
@@ -79,7 +83,9 @@ impl SlotForm {
     /// Whether slots of this form have something of all their parts.
     pub(crate) fn is_sound(self) -> bool {
         let bits = u32::from(self.offset_bits) + u32::from(self.len_bits);
-        (1..=8).contains(&self.width) && self.offset_bits > 0 && bits < 8 * u32::from(self.width)
+        (1..=8).contains(&self.width)
+            && (1..=OFFSET_BITS_MAX).contains(&self.offset_bits)
+            && bits < 8 * u32::from(self.width)
     }
 
     /// The number of slots in which the first slots of all keys lie.
@@ -167,12 +173,15 @@ mod tests {
             len_bits,
         };
         assert!(form(3, 11, 12).is_sound());
+        assert!(form(8, 60, 3).is_sound());
         for form in [
             form(0, 1, 1),
             form(9, 1, 1),
             form(3, 12, 12),
             form(3, 0, 12),
             form(8, 255, 255),
+            form(8, 61, 0),
+            form(8, 63, 0),
         ] {
             assert!(!form.is_sound(), "{form:?}");
         }

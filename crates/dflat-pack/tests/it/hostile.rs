@@ -237,3 +237,33 @@ fn key_with_a_missing_part_is_found_by_the_check_of_objects() {
     }
     assert!(found > 0);
 }
+
+#[test]
+fn slots_with_offsets_beyond_all_files_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut opened = 0;
+    for count in 1..20_i32 {
+        let objects = (0..count).map(|at| (words(), word(&format!("w{at}"), 0, None)));
+        let pack = Pack::build(directory.path(), [words()], objects).unwrap();
+        let mut table = Table::of(&pack);
+        let bytes = table.count * table.width;
+        if !bytes.is_multiple_of(8) {
+            continue;
+        }
+        // The same bytes as slots of 8 bytes, each with the largest offset and a bit of the hash.
+        let (start, _) = table.forged.directory();
+        let at = start + 16 + table.forged.number(start + 8) as usize + Table::RUN;
+        table.forged.bytes[at..at + 8].copy_from_slice(&(bytes as u64 / 8).to_le_bytes());
+        table.forged.bytes[at + 8..at + 11].copy_from_slice(&[8, 63, 0]);
+        let slot = hash("w0") << 63 | u64::MAX >> 1;
+        (table.width, table.count) = (8, bytes / 8);
+        (0..table.count).for_each(|at| table.put(at, slot));
+        table.forged.seal();
+        let path = directory.path().join("forged");
+        fs::write(&path, &table.forged.bytes).unwrap();
+        let found = Pack::open(&path).and_then(|pack| pack.objects(&words())?.get(&key("w0")));
+        assert_eq!(found.unwrap_err().kind(), ErrorKind::Corrupt);
+        opened += 1;
+    }
+    assert!(opened > 0);
+}
