@@ -24,6 +24,11 @@ pub(crate) struct PackFile {
 
 impl PackFile {
     pub(crate) fn open(path: &Path) -> Result<Self> {
+        // To open a named pipe would wait for another process that writes to it.
+        let metadata = path.metadata().map_err(|error| read_failed(path, error))?;
+        if !metadata.is_file() {
+            return Err(damaged(path, "it is no file"));
+        }
         let file = File::open(path).map_err(|error| read_failed(path, error))?;
         // An open file is not deleted as garbage, where the file system has locks.
         let _ = file.try_lock_shared();

@@ -113,6 +113,10 @@ fn remove_left_behind(directory: &Path) {
             continue;
         }
         let path = entry.path();
+        // To open a named pipe would wait for another process that writes to it.
+        if !path.is_file() {
+            continue;
+        }
         if File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
             let _ = fs::remove_file(path);
         }

@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use dflat_pack::{BuildOptions, Pack, collect_garbage, collect_garbage_older_than};
@@ -64,7 +66,7 @@ fn wait_for(path: &Path) {
     let end = SystemTime::now() + Duration::from_secs(60);
     while !path.exists() {
         assert!(SystemTime::now() < end, "{} is missing", path.display());
-        std::thread::sleep(Duration::from_millis(1));
+        thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -117,7 +119,7 @@ fn bases_of_saved_layers_stay_while_another_process_collects() {
         drop((layer, saved, root));
         if is_base_there {
             checked += 1;
-            std::thread::sleep(Duration::from_millis(2));
+            thread::sleep(Duration::from_millis(2));
             Pack::open(&path).unwrap();
         }
     }
@@ -127,4 +129,58 @@ fn bases_of_saved_layers_stay_while_another_process_collects() {
     );
     File::create(shared.join("end")).unwrap().flush().unwrap();
     assert!(collector.0.wait().unwrap().success());
+}
+
+/// Runs work in a directory with a pipe under a name, which nobody writes to. Fails if it waits.
+#[cfg(target_os = "linux")]
+fn beside_a_pipe(name: &str, work: impl FnOnce(&Path) + Send + 'static) {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join(name);
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let (sender, done) = mpsc::channel();
+    let worker = thread::spawn(move || {
+        work(directory.path());
+        sender.send(()).unwrap();
+    });
+    let is_done = done.recv_timeout(Duration::from_secs(60));
+    assert!(
+        is_done.is_ok() || worker.is_finished(),
+        "it waits for the pipe {name}"
+    );
+    worker.join().unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_waits_for_a_pipe_in_the_place_of_a_file() {
+    use dflat_engine::ErrorKind;
+    let objects = [(words(), word("a", 1, None))];
+    let build = move |directory: &Path| {
+        let options = BuildOptions::default();
+        build(directory, &[words()], &objects, options).unwrap()
+    };
+    let elsewhere = tempfile::tempdir().unwrap();
+    let base = build(elsewhere.path());
+    let name = base.digest().file_name();
+    let layered = base.edit().upsert(&words(), &word("b", 2, None));
+    let layered = layered.finish().unwrap();
+    // The base of a layer that is saved and opened.
+    let pipe = name.clone();
+    beside_a_pipe(&name, move |directory| {
+        let saved = layered.save(directory).unwrap();
+        let path = saved.path().to_owned();
+        drop(saved);
+        for file in [directory.join(&pipe), path] {
+            let error = Pack::open(file).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        }
+    });
+    // A file that a build replaces, and one that it removes.
+    for name in [&name, ".dflat-left.partial"] {
+        let build = build.clone();
+        beside_a_pipe(name, move |directory| {
+            assert_eq!(build(directory).objects(&words()).unwrap().len(), 1);
+        });
+    }
 }
