@@ -115,7 +115,13 @@ export! {
         let options = &options.get()?.0;
         let executor = executor_of(executor);
         let mut inner = options.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.executor(Some(executor));
+        let mut changed = inner.clone();
+        changed.executor(Some(executor));
+        let before = std::mem::replace(&mut *inner, changed);
+        drop(inner);
+        // Order: the release of the executor before may be a call of the program, and use the
+        // options.
+        drop(before);
     }
 }
 

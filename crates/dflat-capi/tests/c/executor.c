@@ -1,6 +1,8 @@
 /* Executors: threads of the program that run transactions. */
 #include "jobs.h"
 
+#include <unistd.h>
+
 static dflat_table *table;
 
 static int32_t note_handler(void *context, dflat_transaction *transaction, dflat_error **error) {
@@ -104,6 +106,27 @@ static void refused(void) {
     CHECK(dflat_job_run(NULL) == DFLAT_OK && dflat_job_release(NULL) == DFLAT_OK);
 }
 
+static int32_t has_changed_options;
+
+static void change_options(void *context) {
+    OK(dflat_options_set(context, DFLAT_OPTION_THREADS_MAX, 2, &error));
+    has_changed_options++;
+}
+
+/* The release of the executor before may use the options. */
+static void changes_its_options(void) {
+    dflat_options *options;
+    OK(dflat_options_new(&options, &error));
+    dflat_executor executor = {options, put, change_options};
+    OK(dflat_options_set_executor(options, executor, &error));
+    executor.drop = NULL;
+    alarm(60);
+    OK(dflat_options_set_executor(options, executor, &error));
+    alarm(0);
+    CHECK(has_changed_options == 1);
+    dflat_options_release(options);
+}
+
 int main(int argc, char **argv) {
     char path[512];
     CHECK(argc == 2);
@@ -114,6 +137,7 @@ int main(int argc, char **argv) {
     snprintf(path, sizeof path, "%s.released", argv[1]);
     without_a_thread(path, release_it);
     refused();
+    changes_its_options();
     dflat_table_release(table);
     return 0;
 }
