@@ -204,8 +204,8 @@ export! {
         callback: Callback<EntryCallback>,
         subscription: OutHandle<'_, SubscriptionHandle>,
     ) {
-        let callback = callback.kept("callback")?;
         subscription.begin()?;
+        let callback = callback.kept("callback")?;
         let key = key.get("key")?.into();
         let pattern = match flags {
             0 => Pattern::Key(key),

@@ -114,8 +114,8 @@ export! {
         text: OutHandle<'_, BufferHandle>,
     ) {
         let progress = progress.kept_or_silent();
-        problems.begin("problems", 0)?;
         text.begin_if_wanted();
+        problems.begin("problems", 0)?;
         let tables = named(tables, tables_count)?;
         let found = workspace.get()?.0.check(tables, &mut |state| report(&progress, state))?;
         problems.set(found.problems_count);
@@ -131,8 +131,8 @@ export! {
         text: OutHandle<'_, BufferHandle>,
     ) {
         let progress = progress.kept_or_silent();
-        problems.begin("problems", 0)?;
         text.begin_if_wanted();
+        problems.begin("problems", 0)?;
         let tables = named(tables, tables_count)?;
         let repaired = workspace.get()?.0.repair(tables, &mut |state| report(&progress, state))?;
         problems.set(repaired.after.problems_count);

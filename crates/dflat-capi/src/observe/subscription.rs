@@ -148,8 +148,8 @@ export! {
         callback: Callback<ObjectCallback>,
         subscription: OutHandle<'_, SubscriptionHandle>,
     ) {
-        let callback = callback.kept("callback")?;
         subscription.begin()?;
+        let callback = callback.kept("callback")?;
         let object = borrow(object).ok_or_else(|| invalid("object: there is none"))?;
         let subject = Subject::Object((*object).clone());
         let function = move |event| deliver_object(&callback, event);
@@ -164,8 +164,8 @@ export! {
         callback: Callback<ResultCallback>,
         subscription: OutHandle<'_, SubscriptionHandle>,
     ) {
-        let callback = callback.kept("callback")?;
         subscription.begin()?;
+        let callback = callback.kept("callback")?;
         let prepared = &query.get()?.0;
         let known = known.or_none()?.map(ResultHandle::another);
         if known.as_ref().is_some_and(|known| !known.is_of(prepared)) {
@@ -187,8 +187,8 @@ export! {
         callback: Callback<CountCallback>,
         subscription: OutHandle<'_, SubscriptionHandle>,
     ) {
-        let callback = callback.kept("callback")?;
         subscription.begin()?;
+        let callback = callback.kept("callback")?;
         let prepared = &query.get()?.0;
         let subject = Subject::Count(prepared.shaped());
         let function = deliver_counts(callback, wants_initial(flags)?);

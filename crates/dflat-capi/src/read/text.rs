@@ -131,6 +131,7 @@ export! {
         value: Out<'_, GivenValue>,
         text: OutHandle<'_, BufferHandle>,
     ) {
+        text.begin_if_wanted();
         value.begin("value", GivenValue::NULL)?;
         text.begin()?;
         let found = self::aggregate(source, query, aggregate, field.get("field")?)?;

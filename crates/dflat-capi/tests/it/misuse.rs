@@ -50,6 +50,50 @@ fn of_another_kind(argument: &str, opaque: &BTreeSet<&str>) -> String {
     }
 }
 
+/// The place `left` for an argument that is one for a handle.
+fn place_of_a_handle(argument: &str) -> String {
+    match argument.split_once("**") {
+        Some((kind, name)) if kind.starts_with("dflat_") && name != "error" => {
+            "(void *)&left".to_owned()
+        }
+        _ => nothing(argument),
+    }
+}
+
+/// A call that fails, with a place for a handle, if the function makes one.
+fn call_with_a_place(name: &str, arguments: &[String]) -> String {
+    let list = arguments.iter().map(|other| place_of_a_handle(other));
+    let list = list.collect::<Vec<_>>().join(", ");
+    match list.contains("left") {
+        true => format!("    left = place;\n    failed(\"{name}\", {name}({list}));\n"),
+        false => String::new(),
+    }
+}
+
+/// The functions of the program.
+const FUNCTIONS: &str = "\
+static void expect(const char *name, dflat_code returned, dflat_code expected, int has_error) {
+    dflat_code given = dflat_error_code(error);
+    if (returned != expected || (has_error && given != expected)) {
+        fprintf(stderr, \"%s: %d and not %d, with an error of %d\\n\", name, (int)returned,
+                (int)expected, (int)given);
+        exit(1);
+    }
+    dflat_error_release(error);
+    error = NULL;
+}
+
+/* A function that fails writes NULL to the place of its result. */
+static void failed(const char *name, dflat_code returned) {
+    if (returned != DFLAT_OK && left != NULL) {
+        fprintf(stderr, \"%s: it left the place of its result as it was\\n\", name);
+        exit(1);
+    }
+    dflat_error_release(error);
+    error = NULL;
+}
+";
+
 /// A program that makes all calls.
 fn program(header: &str) -> String {
     let opaque = opaque(header);
@@ -65,6 +109,7 @@ fn program(header: &str) -> String {
         let expected = if accepts { 0 } else { 21 };
         let has_error = i32::from(list.ends_with("&error"));
         calls += &format!("    expect(\"{name}\", {name}({list}), {expected}, {has_error});\n");
+        calls += &call_with_a_place(&name, arguments);
         let list = arguments
             .iter()
             .map(|other| of_another_kind(other, &opaque));
@@ -87,19 +132,9 @@ fn program(header: &str) -> String {
 
 static dflat_error *error;
 static uint64_t room[32];
-static void *place = room;
+static void *place = room, *left;
 
-static void expect(const char *name, dflat_code returned, dflat_code expected, int has_error) {{
-    dflat_code given = dflat_error_code(error);
-    if (returned != expected || (has_error && given != expected)) {{
-        fprintf(stderr, \"%s: %d and not %d, with an error of %d\\n\", name, (int)returned,
-                (int)expected, (int)given);
-        exit(1);
-    }}
-    dflat_error_release(error);
-    error = NULL;
-}}
-
+{FUNCTIONS}
 int main(void) {{
     dflat_options *options;
     dflat_error *made;
