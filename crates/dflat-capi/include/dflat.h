@@ -918,6 +918,7 @@ dflat_code dflat_dictionary_table(dflat_table **table, dflat_error **error);
 
 /* The value of a key in a namespace, which may be empty; NULL if it has none. With a transaction,
  * the value that it sees; else `transaction` is NULL. The caller releases the entry.
+ * Errors: DFLAT_INVALID_ARGUMENT if the transaction is one of another file.
  * Blocks: for the file. */
 dflat_code dflat_dictionary_get(const dflat_workspace *workspace, dflat_transaction *transaction,
                                 dflat_text space, dflat_text key, dflat_entry **entry,
@@ -926,7 +927,8 @@ dflat_code dflat_dictionary_get(const dflat_workspace *workspace, dflat_transact
 /* Sets the value of a key; NULL removes it. Without a transaction, the value is set in memory at
  * once and written soon, and the call waits for a transaction that uses the key.
  * Errors: DFLAT_WOULD_DEADLOCK in a handler or a callback if a transaction uses the key;
- * DFLAT_SHUT_DOWN; DFLAT_UNDECLARED_TYPE.
+ * DFLAT_SHUT_DOWN; DFLAT_UNDECLARED_TYPE; DFLAT_INVALID_ARGUMENT if the transaction is one of
+ * another file.
  * Blocks: without a transaction, for a transaction that uses the key; for the file. */
 dflat_code dflat_dictionary_set(const dflat_workspace *workspace, dflat_transaction *transaction,
                                 dflat_text space, dflat_text key, const dflat_entry_value *value,

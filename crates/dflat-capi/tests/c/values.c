@@ -81,6 +81,20 @@ static int32_t count_up(void *context, dflat_transaction *transaction, dflat_err
     return DFLAT_OK;
 }
 
+/* A transaction uses no key of another file. */
+static int32_t of_another(void *context, dflat_transaction *transaction, dflat_error **failure) {
+    dflat_entry *read;
+    dflat_entry_value one = entry(DFLAT_ENTRY_INT64, 1, 0, "");
+    (void)context;
+    (void)failure;
+    EXPECT(DFLAT_INVALID_ARGUMENT, dflat_dictionary_get(workspace, transaction, text(""),
+                                                        text("n"), &read, &error));
+    CHECK(read == NULL);
+    EXPECT(DFLAT_INVALID_ARGUMENT, dflat_dictionary_set(workspace, transaction, text(""),
+                                                        text("n"), &one, &error));
+    return DFLAT_OK;
+}
+
 static void use_dictionary(void) {
     changes own = {0, 0, 0, 0};
     dflat_entry_callback callback = {&own, on_entry, changes_drop};
@@ -108,6 +122,10 @@ static void use_dictionary(void) {
     CHECK(own.calls == 2 && own.without_value == 1);
     set(NULL, "n", &one);
     OK(dflat_dictionary_table(&dictionary, &error));
+    dflat_workspace *other;
+    OK(dflat_workspace_in_memory(&other, &error));
+    perform(other, dictionary, of_another, NULL, DFLAT_OK);
+    dflat_workspace_release(other);
     perform(workspace, dictionary, count_up, NULL, DFLAT_OK);
     OK(dflat_workspace_settle(workspace, &error));
     CHECK(own.calls == 4);

@@ -14,7 +14,7 @@ use super::item::{self, TABLE, Value};
 use super::reading::value_of;
 use super::space::{Key, Overtaken, Space};
 use super::{Dictionary, lock};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::object::Writer;
 use crate::sync::{Arc, Mutex, MutexGuard};
 use crate::transaction::Transaction;
@@ -169,7 +169,7 @@ pub struct TransactionKeys<'t> {
 
 impl Dictionary {
     /// The dictionary inside a transaction that declares [`TABLE`]. [`HeldKeys::release`] releases
-    /// the keys that it uses.
+    /// the keys that it uses. A transaction of another engine can use no key.
     #[must_use]
     pub fn inside<'t>(
         &self,
@@ -188,7 +188,8 @@ impl TransactionKeys<'_> {
     /// The value of a key, the transaction's own changes included.
     ///
     /// # Errors
-    /// As [`Transaction::get`].
+    /// As [`Transaction::get`], and [`ErrorKind::InvalidArgument`] if the dictionary is one of
+    /// another engine.
     pub fn get(&self, key: &str) -> Result<Option<Value>> {
         self.hold(key)?;
         read(self.transaction, &self.dictionary.space, key)
@@ -197,7 +198,8 @@ impl TransactionKeys<'_> {
     /// Sets or removes a value.
     ///
     /// # Errors
-    /// As [`Transaction::submit`].
+    /// As [`Transaction::submit`], and [`ErrorKind::InvalidArgument`] if the dictionary is one of
+    /// another engine.
     pub fn set(&self, key: &str, value: Option<&Value>) -> Result<()> {
         self.hold(key)?;
         let full_key = Key {
@@ -213,6 +215,14 @@ impl TransactionKeys<'_> {
 
     /// Holds a key, unless the transaction holds it already.
     fn hold(&self, key: &str) -> Result<()> {
+        // Invariant: the table of the transaction is that of the dictionary. Otherwise a direct
+        // change would be written to another file, and then count as written.
+        if !self.dictionary.state.engine.is_in_transaction() {
+            let message = format!(
+                "cannot use the key {key:?} in a transaction: its dictionary is of another workspace"
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
         let held = |hold: &HeldKey| hold.is(&self.dictionary, key);
         if self.holds.lock().iter().any(held) {
             return Ok(());

@@ -68,6 +68,12 @@ impl Engine {
         listener(self, &ChangedKeys::These { keys, notice });
     }
 
+    /// A model has one engine, which all transactions belong to.
+    #[allow(clippy::unused_self, reason = "the engine has this form")]
+    pub(crate) const fn is_in_transaction(&self) -> bool {
+        true
+    }
+
     pub(crate) fn put(&self, payload: &[u8]) {
         let row = (key_in(payload), payload.to_vec());
         self.0.rows.lock().unwrap().extend([row]);

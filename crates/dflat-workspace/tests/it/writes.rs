@@ -1,11 +1,12 @@
 //! Transactions with the dictionary, savepoints, writes by query and table copies.
 
 use std::num::NonZeroUsize;
+use std::thread;
 
 use dflat_engine::dictionary::{TABLE as DICTIONARY, Value as Item};
 use dflat_engine::engine::PerformOptions;
 use dflat_engine::transaction::Change;
-use dflat_workspace::{Error, ErrorKind, TableCopy, Workspace};
+use dflat_workspace::{Error, ErrorKind, FileOptions, TableCopy, Workspace};
 
 use crate::posts::{below, fill, insert, payload, perform, table, title, titles};
 
@@ -105,4 +106,37 @@ fn a_table_copy_that_was_interrupted_goes_on_where_it_ended() {
     let done = copy.run(&workspace, again, &mut |_| {}).unwrap();
     assert_eq!((done.copied, done.present), (6, 4));
     assert_eq!(titles(&workspace, &new), titles(&workspace, &old));
+}
+
+#[test]
+fn transaction_takes_no_key_of_another_workspace() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = |name: &str| {
+        let path = directory.path().join(name);
+        Workspace::open(&path, &FileOptions::default()).unwrap()
+    };
+    let (own, other) = (open("own.db"), open("other.db"));
+    let value = Some(Item::I64(7));
+    let inside_other = || {
+        other.perform_blocking([DICTIONARY], PerformOptions::default(), |tx| {
+            let keys = tx.keys(own.dictionary());
+            for refused in [keys.get("key").err(), keys.set("key", None).err()] {
+                let kind = refused.map(|error| error.kind());
+                assert_eq!(kind, Some(ErrorKind::InvalidArgument));
+            }
+            // Another workspace on the file has the same dictionary.
+            let another = open("other.db");
+            tx.keys(another.dictionary()).set("another", value.as_ref())
+        })
+    };
+    // The value is not written before the handler of its workspace has ended.
+    let written = own.perform_blocking([DICTIONARY], PerformOptions::default(), |_| {
+        own.dictionary().set("key", value.clone())?;
+        thread::scope(|scope| scope.spawn(inside_other).join().unwrap())
+    });
+    written.unwrap();
+    assert_eq!(other.dictionary().get("another").unwrap(), value);
+    own.dictionary().synchronize().unwrap();
+    drop(own);
+    assert_eq!(open("own.db").dictionary().get("key").unwrap(), value);
 }
