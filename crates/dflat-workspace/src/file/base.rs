@@ -37,6 +37,11 @@ impl Base {
         Self { digest, stand }
     }
 
+    /// The same pack for comparisons, which keeps no pack in memory.
+    pub(super) fn label(&self) -> Self {
+        Self::new(self.digest, |file| file)
+    }
+
     /// The backend of the pack over that of a file.
     pub(super) fn stand(&self, file: Arc<dyn Backend>) -> Arc<dyn Backend> {
         (self.stand)(file)

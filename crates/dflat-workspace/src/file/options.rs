@@ -41,7 +41,7 @@ impl Default for Values {
 }
 
 impl Values {
-    /// The values for comparisons, which keep no executor in memory.
+    /// The values for comparisons, which keep no executor and no pack in memory.
     pub(super) fn to_compare(&self) -> Self {
         let mut values = self.clone();
         values.engine.executor = self
@@ -49,6 +49,7 @@ impl Values {
             .executor
             .as_ref()
             .map(TransactionExecutor::label);
+        values.base = self.base.as_ref().map(Base::label);
         values
     }
 }

@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use dflat_engine::storage::CloseOptions;
-use dflat_workspace::{ErrorKind, FileOptions, Workspace, salvage};
+use dflat_workspace::{Base, ErrorKind, FileOptions, Workspace, salvage};
 
 use crate::posts::{fill, table, titles};
 
@@ -206,4 +207,27 @@ fn tables_of_objects_are_listed_with_the_types_of_their_keys() {
     assert_eq!(pages.page_bytes * pages.pages, bytes);
     assert!(!pages.gives_back);
     assert_eq!(Workspace::in_memory().pages().unwrap().pages, 0);
+}
+
+#[test]
+fn base_is_released_with_the_last_workspace_on_its_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let pack = Arc::new(());
+    let base = |digest: u8| {
+        let held = Arc::clone(&pack);
+        let mut options = FileOptions::default();
+        options.base(Some(Base::new([digest; 32], move |file| {
+            let _pack = &held;
+            file
+        })));
+        options
+    };
+    let first = Workspace::open(&path, &base(1)).unwrap();
+    // The base is compared as long as the file is open.
+    drop(Workspace::open(&path, &base(1)).unwrap());
+    let error = Workspace::open(&path, &base(2)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    drop(first);
+    assert_eq!(Arc::strong_count(&pack), 1);
 }
