@@ -144,9 +144,10 @@ impl Layer {
         self.file.as_ref().map(PackFile::path)
     }
 
-    /// The number of bytes that count against the bound of all layers.
+    /// The length of the file, which counts against the bound of all layers.
     pub(crate) fn size_bytes(&self) -> u64 {
-        (HEADER_BYTES + self.body.len() + FOOTER_BYTES) as u64
+        let len = self.body.len() as u64;
+        (HEADER_BYTES + FOOTER_BYTES) as u64 + len + padding(len, ALIGN)
     }
 
     /// The changed tables, by their names. The rows come by their keys. `tables` are those of the

@@ -275,3 +275,23 @@ fn verify_finds_a_layer_that_was_changed_since_it_was_opened() {
     // The layer is in memory, so reads do not depend on the file.
     read(&pack);
 }
+
+#[test]
+fn size_of_a_pack_is_that_of_its_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let table = documented_words();
+    // The bodies of these layers end at each place before a multiple of 8.
+    for name in [
+        "a", "aa", "aaa", "aaaa", "aaaaa", "aaaaaa", "aaaaaaa", "aaaaaaaa",
+    ] {
+        let base = [(table.clone(), documented_word("plum", 0))];
+        let base = Pack::build(directory.path(), [table.clone()], base).unwrap();
+        let edit = base.edit().upsert(&table, &documented_word(name, 0));
+        let layered = edit.finish().unwrap();
+        let saved = layered.save(directory.path()).unwrap();
+        let files = [base.path(), saved.path()].map(|path| fs::metadata(path).unwrap().len());
+        for pack in [layered, Pack::open(saved.path()).unwrap(), saved] {
+            assert_eq!(pack.size_bytes(), files.iter().sum::<u64>(), "{name}");
+        }
+    }
+}
