@@ -326,9 +326,12 @@ fn structure(
     let Json::Object(entries) = json else {
         return Err(format!("expected an object for a {}", layout.name));
     };
-    for (key, json) in entries {
+    for (position, (key, json)) in entries.iter().enumerate() {
         let field = layout.fields.iter().find(|field| field.name == *key);
         let field = field.ok_or_else(|| format!("{} has no field `{key}`", layout.name))?;
+        if entries[..position].iter().any(|(before, _)| before == key) {
+            return Err(format!("the field `{key}` occurs twice"));
+        }
         let place = out.get_mut(field.offset as usize..).unwrap_or_default();
         let Some(len) = field.array else {
             fill(types, field.element, json, place)?;

@@ -55,9 +55,10 @@ fn json_of_another_type_is_refused_with_the_field_that_is_wrong() {
 }
 
 #[test]
-fn json_that_lacks_a_required_value_is_refused_with_its_path() {
+fn json_of_an_invalid_value_is_refused_with_its_path() {
     let text = "table Part { name: string (required); weight: int; }
-         table Whole { id: string (primary); first: Part; parts: [Part]; }
+         struct Place { x: int; y: int; }
+         table Whole { id: string (primary); first: Part; parts: [Part]; place: Place; }
          root_type Whole;";
     let loader = MemoryLoader::new().with_file("whole.fbs", text);
     let compiled = compile(&["whole.fbs".to_owned()], &loader, &Default::default());
@@ -80,6 +81,14 @@ fn json_that_lacks_a_required_value_is_refused_with_its_path() {
         (
             r#"{"id":"a","parts":[{"name":"b","weight":"c"}]}"#,
             "parts: [0]: weight: expected a number of type i32",
+        ),
+        (
+            r#"{"id":"a","first":{"name":"b","name":"c"}}"#,
+            "first: the field `name` occurs twice",
+        ),
+        (
+            r#"{"id":"a","place":{"x":1,"y":2,"x":3}}"#,
+            "place: the field `x` occurs twice",
         ),
     ] {
         let error = read(&table, json).unwrap_err().to_string();

@@ -11,6 +11,9 @@ use crate::{
 /// The number of objects of a transaction, small enough that other transactions do not wait long.
 const BATCH: usize = 500;
 
+/// A transaction ends with the object that makes it as large as this.
+const BATCH_BYTES: usize = 4 << 20;
+
 /// The number of objects of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
@@ -21,9 +24,9 @@ pub struct Imported {
 }
 
 impl Workspace {
-    /// Writes the objects of one type of a pack, in transactions of 500 objects each, on this
-    /// thread. Subscribers are notified as of any transaction. Memory is bounded, however large the
-    /// pack is.
+    /// Writes the objects of one type of a pack, in transactions of 500 objects or 4 MiB each, on
+    /// this thread. Subscribers are notified as of any transaction. Memory is bounded, however
+    /// large the pack is.
     ///
     /// Changes that other transactions commit in between are treated as objects that were there
     /// before.
@@ -61,7 +64,7 @@ impl Workspace {
         let mut objects: PackIter<T> = pack.objects::<T>()?.iter();
         let mut imported = Imported::default();
         loop {
-            let batch = objects.by_ref().take(BATCH).collect::<Result<Vec<T>>>()?;
+            let batch = next_batch(&mut objects)?;
             if batch.is_empty() {
                 return Ok(imported);
             }
@@ -71,6 +74,19 @@ impl Workspace {
             imported.kept += done.kept;
         }
     }
+}
+
+/// The next objects.
+fn next_batch<T: Object>(objects: &mut PackIter<T>) -> Result<Vec<T>> {
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    while batch.len() < BATCH && bytes < BATCH_BYTES {
+        let Some(object) = objects.next().transpose()? else {
+            break;
+        };
+        bytes += object.handle().payload().len();
+        batch.push(object);
+    }
+    Ok(batch)
 }
 
 /// Writes objects whose keys differ.

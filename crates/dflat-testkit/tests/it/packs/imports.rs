@@ -62,6 +62,23 @@ fn import_into_an_empty_workspace_writes_all_objects() {
 }
 
 #[test]
+fn import_of_large_objects_writes_few_in_each_transaction() {
+    let directory = tempfile::tempdir().unwrap();
+    let items = (0..10).map(|rank| ItemData {
+        id: format!("{rank:05}"),
+        rank,
+        name: Some("n".repeat(1 << 20)),
+        ..ItemData::default()
+    });
+    let pack = Pack::build::<Item>(directory.path(), items).unwrap();
+    let fixture = Fixture::sqlite();
+    let imported = fixture.import::<Item>(&pack, OnConflict::Fail).unwrap();
+    assert_eq!(imported.written, 10);
+    // Each has 4 MiB and a little more.
+    assert_eq!(fixture.stats().transactions, 3);
+}
+
+#[test]
 fn conflict_keeps_the_chosen_object() {
     let (pack, _directory) = pack();
     let fixture = half();
