@@ -362,7 +362,11 @@ impl<'r> Receiver<'r> {
                     let why = "it may have an object";
                     return Err(forgotten(commit, &of.name, why));
                 }
-                let why = format!("the objects of {} in commit {}", of.name, commit.id);
+                let why = format!(
+                    "the objects of {} in commit {}; if one was forgotten on the other side, \
+                     forget it on this side, too",
+                    of.name, commit.id
+                );
                 return Err(malformed(&why));
             }
         }

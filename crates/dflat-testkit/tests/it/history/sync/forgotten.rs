@@ -118,3 +118,50 @@ fn new_object_with_a_forgotten_key_is_exchanged_with_files_that_took_it() {
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
 }
+
+#[test]
+fn files_that_have_all_forgotten_an_object_go_on() {
+    let ((_one, one), (_other, other)) = (file(), file());
+    let (here, there) = (open(&one), open(&other));
+    for rank in 0..3 {
+        put(&there, KEY, rank);
+        put(&there, "open", rank);
+        there.history().commit("with it").unwrap();
+    }
+    let pull = || here.history().remote("there").pull_from(&there, "main");
+    pull().unwrap();
+    here.history().merge("there/main").unwrap();
+    delete(&there, KEY);
+    put(&there, "open", 3);
+    there.history().forget_object::<Item>(KEY).unwrap();
+    // The other file has forgotten that the object was deleted.
+    let error = pull().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert!(
+        error.to_string().contains("forget it on this side"),
+        "{error}"
+    );
+    delete(&here, KEY);
+    assert_eq!(
+        here.history().forget_object::<Item>(KEY).unwrap().commits,
+        3
+    );
+    assert_eq!(pull().unwrap().commits, 1);
+    here.history().merge("there/main").unwrap();
+    assert_eq!((rank(&here, KEY), rank(&here, "open")), (None, Some(3)));
+    put(&here, "open", 4);
+    here.history()
+        .remote("there")
+        .push_to(&there, "main")
+        .unwrap();
+    assert_eq!(rank(&there, "open"), Some(4));
+    assert_eq!(
+        here.history().head().unwrap(),
+        there.history().head().unwrap()
+    );
+    for (workspace, path) in [(here, &one), (there, &other)] {
+        workspace.purge().unwrap();
+        workspace.shutdown().unwrap();
+        assert_eq!(having(path, KEY), [] as [String; 0]);
+    }
+}

@@ -261,6 +261,10 @@ fn object_that_exists_and_one_of_a_type_without_a_history_are_refused() {
         // An object that never was is marked all the same.
         let none = workspace.history().forget_object::<Item>("none").unwrap();
         assert_eq!((none.changes, none.commits), (0, 0));
+        // Programs that build trees from objects that they have read before begin anew.
+        let count = "SELECT bytes FROM dflat__refs WHERE name = CAST('collections' AS BLOB)";
+        let count: Vec<u8> = sql(&path).query_row(count, [], |row| row.get(0)).unwrap();
+        assert_eq!(count, 1_u64.to_le_bytes());
     });
 }
 
