@@ -148,3 +148,7 @@ pub const COMMIT: u8 = 7;
 pub const CHANGES: u8 = 8;
 /// The kind of the message at the end of the commits.
 pub const DONE: u8 = 9;
+/// The kind of the message with marks of forgotten objects.
+pub const MARKS: u8 = 12;
+/// The kind of the message with the tree of a commit that has lost objects.
+pub const REST: u8 = 13;

@@ -195,6 +195,10 @@ pub(crate) struct SyncArguments {
     /// Sends, and receives nothing. Refused if the other file has commits that this one lacks.
     #[arg(long)]
     pub(crate) push: bool,
+    /// Takes commits some of whose objects were forgotten on the other side, without these objects.
+    /// Nobody can check such a commit, so the other side must be trusted.
+    #[arg(long)]
+    pub(crate) accept_forgotten: bool,
     /// Keeps the objects of one side where both are in conflict.
     #[arg(long, value_enum, value_name = "SIDE")]
     pub(crate) keep: Option<Keep>,
@@ -226,6 +230,9 @@ pub(crate) struct ServeArguments {
     /// Takes pushes. Without it, they are refused.
     #[arg(long)]
     pub(crate) accept_pushes: bool,
+    /// Takes pushed commits some of whose objects were forgotten on the other side.
+    #[arg(long)]
+    pub(crate) accept_forgotten: bool,
     /// Works on a temporary copy of the file, so that pushes change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -21,6 +21,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Outcome {
         tables: &tables,
         allowed: &tables,
         takes_pushes: arguments.accept_pushes,
+        accepts_forgotten: arguments.accept_forgotten,
         limits: SyncLimits::default(),
     };
     let mut stream = Duplex {

@@ -22,7 +22,8 @@ use crate::session::Session;
 
 /// The other side of an exchange.
 enum Other {
-    File(Box<OpenFile>, Vec<Table>),
+    /// A file, its types, and whether it accepts commits that have lost objects.
+    File(Box<OpenFile>, Vec<Table>, bool),
     /// A program that runs `dflat serve`.
     Program(Program),
 }
@@ -43,7 +44,11 @@ impl Other {
         let file = OpenFile::write(&file, arguments.write.dry_run)?;
         let tables = versioned(&file)?;
         notice(file.workspace.engine(), &tables)?;
-        Ok(Self::File(Box::new(file), tables))
+        Ok(Self::File(
+            Box::new(file),
+            tables,
+            arguments.accept_forgotten,
+        ))
     }
 
     /// Asks the other side.
@@ -53,12 +58,13 @@ impl Other {
     ) -> dflat_workspace::Result<R> {
         match self {
             Self::Program(program) => ask(&mut program.stream),
-            Self::File(file, tables) => {
+            Self::File(file, tables, accepts_forgotten) => {
                 let server = Server {
                     engine: file.workspace.engine(),
                     tables,
                     allowed: tables,
                     takes_pushes: true,
+                    accepts_forgotten: *accepts_forgotten,
                     limits: SyncLimits::default(),
                 };
                 server.serve_here(ask)
@@ -68,7 +74,7 @@ impl Other {
 
     fn close(self) -> Result<(), Failure> {
         match self {
-            Self::File(file, _) => file.close(),
+            Self::File(file, ..) => file.close(),
             Self::Program(program) => program.end(),
         }
     }
@@ -127,7 +133,7 @@ pub(crate) fn sync(arguments: &SyncArguments, session: &Session) -> Outcome {
     let mut tables = versioned(&file)?;
     notice(file.workspace.engine(), &tables)?;
     let mut other = Other::open(arguments)?;
-    if let Other::File(there, of_other) = &mut other {
+    if let Other::File(there, of_other, _) = &mut other {
         share_types(&file, &mut tables, of_other)?;
         share_types(there, of_other, &tables)?;
     }
@@ -177,6 +183,7 @@ fn exchange(
         tables,
         allowed: tables,
         name: &name,
+        accepts_forgotten: arguments.accept_forgotten,
         limits: SyncLimits::default(),
     };
     let head = |engine: &Engine| engine.read_history(head);

@@ -1,7 +1,6 @@
 //! The marks of objects that were forgotten.
 
-use std::collections::BTreeSet;
-use std::fmt::Write;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,45 +10,65 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use super::refs::read;
 use crate::bytes::put_bytes;
+use crate::chunk::Address;
 
 /// The name under which the key of the hashes stands.
 const KEY: &[u8] = b"forgotten";
 const MARK: &str = "forgotten/";
 
-/// The marks of a file. A mark is a hash of the table and the key of an object, with a random key
-/// that only this file has.
+/// The bytes of the time of a mark.
+const TIME_BYTES: usize = 8;
+
+/// The key of hashes.
+pub(crate) type MarkKey = [u8; blake3::KEY_LEN];
+
+/// A mark: a hash of the table and the key of an object.
+pub(crate) type Mark = [u8; blake3::OUT_LEN];
+
+/// The marks of a file, by the keys of their hashes: a random one of this file, and those of files
+/// from which marks were received.
 #[derive(Debug, Default)]
-pub(crate) struct Marks {
-    key: [u8; blake3::KEY_LEN],
-    /// The names of the marks.
-    names: BTreeSet<Vec<u8>>,
-}
+pub(crate) struct Marks(BTreeMap<MarkKey, BTreeSet<Mark>>);
 
 impl Marks {
     /// The marks of a file.
     ///
     /// # Errors
-    /// [`ErrorKind::Corrupt`] if the key of the hashes is damaged; otherwise the errors of reading.
+    /// [`ErrorKind::Corrupt`] if a mark or the key of the hashes is damaged; otherwise the errors
+    /// of reading.
     pub(crate) fn read(snapshot: &mut dyn Snapshot) -> Result<Self> {
-        let Some(key) = key(snapshot)? else {
-            return Ok(Self::default());
-        };
-        let mut names = BTreeSet::new();
+        let own = key(snapshot)?;
+        let (mut marks, mut is_damaged) = (Self::default(), false);
         snapshot.all_named(NamedTable::Refs, None, &mut |row| {
-            if row.name.starts_with(MARK.as_bytes()) {
-                names.insert(row.name.to_vec());
+            if let Some(digits) = row.name.strip_prefix(MARK.as_bytes()) {
+                let mark = str::from_utf8(digits).ok().and_then(of_digits);
+                let key = match row.bytes.split_at_checked(TIME_BYTES) {
+                    Some((_, [])) => own,
+                    Some((_, key)) => key.try_into().ok(),
+                    None => None,
+                };
+                match key.zip(mark) {
+                    Some((key, mark)) => drop(marks.0.entry(key).or_default().insert(mark)),
+                    None => is_damaged = true,
+                }
             }
             ControlFlow::Continue(())
         })?;
-        Ok(Self { key, names })
+        match is_damaged {
+            true => Err(damaged()),
+            false => Ok(marks),
+        }
     }
 
     /// Whether an object was forgotten.
     pub(crate) fn has(&self, table: &str, encoded: &[u8]) -> bool {
-        !self.names.is_empty()
-            && self
-                .names
-                .contains(name(&self.key, table, encoded).as_bytes())
+        let mut keys = self.0.iter();
+        keys.any(|(key, marks)| marks.contains(&mark(key, table, encoded)))
+    }
+
+    /// The marks by the keys of their hashes.
+    pub(crate) fn by_key(&self) -> impl Iterator<Item = (&MarkKey, &BTreeSet<Mark>)> {
+        self.0.iter()
     }
 
     /// Marks an object as forgotten now.
@@ -69,42 +88,70 @@ impl Marks {
                 key
             }
         };
-        let time = SystemTime::now().duration_since(UNIX_EPOCH);
-        let time = time.map_or(0, |time| {
-            u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-        });
-        let name = name(&key, table, encoded);
-        writer.put_named(NamedTable::Refs, name.as_bytes(), &time.to_le_bytes())
+        let name = name(&mark(&key, table, encoded));
+        writer.put_named(NamedTable::Refs, name.as_bytes(), &now())
+    }
+
+    /// Stores marks of another file that this one lacks.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub(crate) fn take(
+        writer: &mut dyn WriteTransaction,
+        key: &MarkKey,
+        marks: &[Mark],
+    ) -> Result<()> {
+        let known = Self::read(writer)?;
+        let known = known.0.get(key);
+        let is_new = |mark: &&Mark| known.is_none_or(|known| !known.contains(*mark));
+        let row = [&now()[..], key].concat();
+        for mark in marks.iter().filter(is_new) {
+            writer.put_named(NamedTable::Refs, name(mark).as_bytes(), &row)?;
+        }
+        Ok(())
     }
 }
 
-/// The key of the hashes, if there is one.
-fn key(snapshot: &mut dyn Snapshot) -> Result<Option<[u8; blake3::KEY_LEN]>> {
+/// The key of the hashes of this file, if there is one.
+fn key(snapshot: &mut dyn Snapshot) -> Result<Option<MarkKey>> {
     let bytes = read(snapshot, KEY)?;
-    let key = bytes.map(|bytes| {
-        bytes.try_into().map_err(|_| {
-            let message = "cannot read the marks of forgotten objects: their key is damaged";
-            Error::new(ErrorKind::Corrupt, message)
-        })
-    });
+    let key = bytes.map(|bytes| bytes.try_into().map_err(|_| damaged()));
     key.transpose()
 }
 
-/// The name of a mark. The hash is 64 hexadecimal digits.
-fn name(key: &[u8; blake3::KEY_LEN], table: &str, encoded: &[u8]) -> String {
+fn damaged() -> Error {
+    let message = "cannot read the marks of forgotten objects: their bytes are damaged";
+    Error::new(ErrorKind::Corrupt, message)
+}
+
+fn mark(key: &MarkKey, table: &str, encoded: &[u8]) -> Mark {
     let mut bytes = Vec::new();
     put_bytes(table.as_bytes(), &mut bytes);
     bytes.extend(encoded);
-    let mut name = MARK.to_owned();
-    for byte in blake3::keyed_hash(key, &bytes).as_bytes() {
-        // A write into a text does not fail.
-        let _ = write!(name, "{byte:02x}");
-    }
-    name
+    *blake3::keyed_hash(key, &bytes).as_bytes()
+}
+
+/// The name of a mark: 64 hexadecimal digits.
+fn name(mark: &Mark) -> String {
+    format!("{MARK}{}", Address::from_bytes(*mark))
+}
+
+fn of_digits(digits: &str) -> Option<Mark> {
+    blake3::Hash::from_hex(digits)
+        .ok()
+        .map(|hash| *hash.as_bytes())
+}
+
+fn now() -> [u8; TIME_BYTES] {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH);
+    let time = time.map_or(0, |time| {
+        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    });
+    time.to_le_bytes()
 }
 
 /// A key from the random bits of the operating system.
-fn random() -> [u8; blake3::KEY_LEN] {
+fn random() -> MarkKey {
     let mut bytes = Vec::new();
     for number in 0..blake3::KEY_LEN as u64 {
         bytes.extend(RandomState::new().hash_one(number).to_le_bytes());
@@ -120,16 +167,11 @@ mod tests {
     fn mark_depends_on_the_key_of_the_hashes_the_table_and_the_object() {
         let key = random();
         assert_ne!(key, random());
-        let marks = Marks {
-            key,
-            names: BTreeSet::from([name(&key, "item", b"a").into_bytes()]),
-        };
-        assert!(marks.has("item", b"a"));
-        assert!(!marks.has("item", b"b") && !marks.has("other", b"a") && !marks.has("itema", b""));
-        let other = Marks {
-            key: random(),
-            ..marks
-        };
-        assert!(!other.has("item", b"a"));
+        let of_object = mark(&key, "item", b"a");
+        assert_eq!(of_digits(&name(&of_object)[MARK.len()..]), Some(of_object));
+        let marks = |key| Marks(BTreeMap::from([(key, BTreeSet::from([of_object]))]));
+        let (one, other) = (marks(key), marks(random()));
+        assert!(one.has("item", b"a") && !other.has("item", b"a"));
+        assert!(!one.has("item", b"b") && !one.has("other", b"a") && !one.has("itema", b""));
     }
 }

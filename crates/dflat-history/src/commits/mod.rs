@@ -27,7 +27,7 @@ pub(crate) use log::put_place;
 pub use log::{CommitLog, find, has, load, place, store_commit};
 pub use make::commit;
 pub(crate) use make::{closed, latest};
-pub(crate) use marks::Marks;
+pub(crate) use marks::{Mark, MarkKey, Marks};
 pub use refs::{Branch, Head, MAIN, branches, head};
 pub(crate) use refs::{
     collections, count_collection, delete_branch, put_branch, put_gap, put_head, tip,

@@ -27,6 +27,9 @@ pub struct Remote<'r> {
     pub allowed: &'r [Table],
     /// The name of the remote.
     pub name: &'r str,
+    /// Whether commits that have lost objects are taken, and marks of forgotten objects. Nobody can
+    /// check that such a commit has the objects that its id stands for.
+    pub accepts_forgotten: bool,
     /// The limits of an exchange.
     pub limits: SyncLimits,
 }
@@ -101,6 +104,7 @@ impl Remote<'_> {
         let source = Source {
             remote: self.name,
             branch,
+            accepts_forgotten: self.accepts_forgotten,
         };
         let mut receiver = Receiver::new(self.engine, self.allowed, source);
         if !offered.wanted.is_empty() {

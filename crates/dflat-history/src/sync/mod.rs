@@ -9,6 +9,7 @@
 mod client;
 mod descriptors;
 mod duplex;
+mod forgotten;
 mod local;
 mod named;
 mod negotiate;

@@ -15,6 +15,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
 use super::descriptors::Descriptors;
+use super::forgotten::{Forgotten, forgotten_here};
 use super::objects::{Change, ParentObjects};
 use super::parts::Parts;
 use super::wire::{Channel, Item, Items, Message, Sent, malformed, too_much};
@@ -45,6 +46,8 @@ const CHANGES_MAX: usize = 512;
 pub(super) struct Source<'r> {
     pub(super) remote: &'r str,
     pub(super) branch: &'r str,
+    /// Whether commits that have lost objects are taken, and marks of forgotten objects.
+    pub(super) accepts_forgotten: bool,
 }
 
 /// Receives commits.
@@ -55,6 +58,7 @@ pub(super) struct Receiver<'r> {
     store: Arc<FileStore>,
     trees: Trees,
     objects: ParentObjects<'r>,
+    forgotten: Forgotten,
     /// The number of changes that were received, and the bytes of their objects.
     pub(super) changes: u64,
     bytes: u64,
@@ -90,6 +94,7 @@ impl<'r> Receiver<'r> {
             trees: Trees::new(Arc::clone(&store) as Arc<dyn ChunkStore>),
             store,
             objects: ParentObjects::new(engine),
+            forgotten: Forgotten::new(source.accepts_forgotten),
             changes: 0,
             bytes: 0,
             changes_max: CHANGES_MIN,
@@ -112,16 +117,33 @@ impl<'r> Receiver<'r> {
         loop {
             match channel.expect()? {
                 Message::Descriptor(bytes) => self.types.take(&bytes)?,
+                Message::Marks { key, marks } => {
+                    let max = channel.limits.commits;
+                    self.forgotten.take_marks(max, (key, marks))?;
+                }
                 Message::Commit(bytes) => {
                     let Some(id) = ids.next() else {
                         return Err(malformed("a commit that was not wanted"));
                     };
                     self.commit(channel, *id, &bytes)?;
                 }
-                Message::Done if ids.len() == 0 => return Ok(()),
+                Message::Done if ids.len() == 0 => return self.put_marks(),
                 _ => return Err(malformed("another message than a commit")),
             }
         }
+    }
+
+    /// Stores the marks. The commits of this exchange may have new objects under forgotten keys,
+    /// which the other side has inserted since, so this comes last.
+    fn put_marks(&mut self) -> Result<()> {
+        let taken = self.forgotten.marks();
+        if taken.is_empty() {
+            return Ok(());
+        }
+        self.write(|writer| {
+            let mut taken = taken.iter();
+            taken.try_for_each(|(key, marks)| Marks::take(writer, key, marks))
+        })
     }
 
     fn commit(&mut self, channel: &mut Channel<'_>, id: CommitId, bytes: &[u8]) -> Result<()> {
@@ -196,13 +218,21 @@ impl<'r> Receiver<'r> {
     }
 
     fn changes(&mut self, channel: &mut Channel<'_>, incoming: &mut Incoming) -> Result<()> {
+        let mut has_begun = false;
         loop {
-            let Message::Changes { is_last, bytes } = channel.expect()? else {
-                return Err(malformed("another message than the changes of a commit"));
-            };
-            self.part(channel, incoming, &bytes)?;
-            if is_last {
-                return self.end(incoming);
+            match channel.expect()? {
+                Message::Rest { number, root } if !has_begun => {
+                    let commit = &mut incoming.commit;
+                    self.forgotten.take_rest(commit, number, root)?;
+                }
+                Message::Changes { is_last, bytes } => {
+                    has_begun = true;
+                    self.part(channel, incoming, &bytes)?;
+                    if is_last {
+                        return self.end(incoming);
+                    }
+                }
+                _ => return Err(malformed("another message than the changes of a commit")),
             }
         }
     }
@@ -279,7 +309,11 @@ impl<'r> Receiver<'r> {
         }
         match change.sent {
             Sent::Deleted => Ok(false),
-            _ => Err(forgotten(&incoming.commit, &of.name, "it has an object")),
+            _ => Err(forgotten_here(
+                &incoming.commit,
+                &of.name,
+                "it has an object",
+            )),
         }
     }
 
@@ -356,11 +390,20 @@ impl<'r> Receiver<'r> {
         let commit = &incoming.commit;
         for of in &commit.tables {
             let root = incoming.roots.get(&of.name).copied();
-            if root != Some(of.root) || self.trees.len(&of.root)? != of.objects {
+            let is_same = root.is_some() && root == of.kept();
+            let objects = match root.filter(|_| is_same) {
+                Some(root) => self.trees.len(&root)?,
+                None => 0,
+            };
+            let is_counted = match of.has_forgotten_objects {
+                true => objects <= of.objects,
+                false => objects == of.objects,
+            };
+            if !is_same || !is_counted {
                 let mut of_parents = incoming.parents.iter().flat_map(|parent| &parent.tables);
                 if of_parents.any(|other| other.name == of.name && other.has_forgotten_objects) {
                     let why = "it may have an object";
-                    return Err(forgotten(commit, &of.name, why));
+                    return Err(forgotten_here(commit, &of.name, why));
                 }
                 let why = format!(
                     "the objects of {} in commit {}; if one was forgotten on the other side, \
@@ -371,7 +414,7 @@ impl<'r> Receiver<'r> {
             }
         }
         let parts = incoming.parts.take(true);
-        let Source { remote, branch } = self.source;
+        let Source { remote, branch, .. } = self.source;
         self.write(|writer| {
             check_same(writer, commit, incoming.collections)?;
             for (number, part) in &parts {
@@ -422,16 +465,6 @@ fn check_same(writer: &mut dyn WriteTransaction, commit: &Commit, before: u64) -
         commit.id
     );
     Err(Error::new(ErrorKind::Busy, message))
-}
-
-/// The error of a commit with an object that was forgotten here.
-fn forgotten(commit: &Commit, table: &str, why: &str) -> Error {
-    let message = format!(
-        "cannot sync commit {}: {why} of {table} that was forgotten on this side; forget it on the \
-         other side, too",
-        commit.id
-    );
-    Error::new(ErrorKind::InvalidArgument, message)
 }
 
 /// Checks that the tables and keys of a commit's changes ascend.

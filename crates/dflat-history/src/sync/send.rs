@@ -9,9 +9,9 @@ use dflat_model::Table;
 use dflat_model::record::ByteDifference;
 
 use super::named::Named;
-use super::wire::{Channel, Item, Message, Sent};
+use super::wire::{Channel, Item, MARKS_MAX, Message, Sent};
 use crate::chunk::{Address, ChunkStore};
-use crate::commits::{Commit, CommitId, FileStore, collections, ensure_trees, load};
+use crate::commits::{Commit, CommitId, FileStore, Mark, Marks, collections, ensure_trees, load};
 use crate::compare::{KeyedStates, objects_at};
 use crate::tree::{EntryChange, Root, Trees};
 
@@ -117,6 +117,7 @@ impl<'s> Sender<'s> {
         ids: &[CommitId],
         allowed: &[String],
     ) -> Result<()> {
+        self.marks(channel)?;
         for table in self.tables {
             if allowed.iter().any(|name| *name == table.name) {
                 channel.send(&Message::Descriptor(table.to_bytes()))?;
@@ -137,14 +138,14 @@ impl<'s> Sender<'s> {
         allowed: &[String],
     ) -> Result<()> {
         let commit = self.engine.read_history(|snapshot| load(snapshot, id))?;
-        check_whole(&commit)?;
         for id in commit.parents.iter().chain([&id]) {
             ensure_trees(self.engine, self.tables, *id)?;
         }
         // Order: after the trees, because those of commits with forgotten objects have new roots.
-        let parents = self.engine.read_history(|snapshot| {
+        let (commit, parents) = self.engine.read_history(|snapshot| {
             let parents = commit.parents.iter().map(|parent| load(snapshot, *parent));
-            parents.collect::<Result<Vec<Commit>>>()
+            let parents = parents.collect::<Result<Vec<Commit>>>()?;
+            Ok((load(snapshot, id)?, parents))
         })?;
         self.batch.push(Event::Begin(commit.clone()));
         for (number, of) in commit.tables.iter().enumerate() {
@@ -217,7 +218,7 @@ impl<'s> Sender<'s> {
         let mut named: Option<Named<'_>> = None;
         for event in &batch {
             match event {
-                Event::Begin(commit) => channel.send(&Message::Commit(commit.to_bytes()))?,
+                Event::Begin(commit) => begin(channel, commit)?,
                 Event::Change(change) => {
                     let known = named.take().filter(|known| known.is_of(&change.table));
                     let named = named.insert(known.unwrap_or_else(|| Named::of(&change.table)));
@@ -227,6 +228,19 @@ impl<'s> Sender<'s> {
                     }
                 }
                 Event::End => self.end_part(channel, true)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the marks of forgotten objects.
+    fn marks(&self, channel: &mut Channel<'_>) -> Result<()> {
+        let marks = self.engine.read_history(Marks::read)?;
+        for (key, marks) in marks.by_key() {
+            let marks: Vec<Mark> = marks.iter().copied().collect();
+            for marks in marks.chunks(MARKS_MAX) {
+                let (key, marks) = (*key, marks.to_vec());
+                channel.send(&Message::Marks { key, marks })?;
             }
         }
         Ok(())
@@ -307,20 +321,14 @@ impl<'s> Sender<'s> {
     }
 }
 
-/// Checks that no object of a commit was forgotten.
-///
-/// # Errors
-/// [`ErrorKind::NotFound`] if one was.
-fn check_whole(commit: &Commit) -> Result<()> {
-    match commit.tables.iter().find(|of| of.has_forgotten_objects) {
-        None => Ok(()),
-        Some(of) => {
-            let message = format!(
-                "cannot sync commit {}: objects of {} were forgotten since, so the other side \
-                 cannot check it",
-                commit.id, of.name
-            );
-            Err(Error::new(ErrorKind::NotFound, message))
+/// Sends a commit, and which of its types have lost objects.
+fn begin(channel: &mut Channel<'_>, commit: &Commit) -> Result<()> {
+    channel.send(&Message::Commit(commit.to_bytes()))?;
+    for (of, number) in commit.tables.iter().zip(0..) {
+        if of.has_forgotten_objects {
+            let root = commit.root(&of.name);
+            channel.send(&Message::Rest { number, root })?;
         }
     }
+    Ok(())
 }

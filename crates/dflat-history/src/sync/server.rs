@@ -27,6 +27,9 @@ pub struct Server<'s> {
     pub allowed: &'s [Table],
     /// Whether pushes are taken.
     pub takes_pushes: bool,
+    /// Whether commits that have lost objects are taken, and marks of forgotten objects. Nobody can
+    /// check that such a commit has the objects that its id stands for.
+    pub accepts_forgotten: bool,
     /// The limits of an exchange.
     pub limits: SyncLimits,
 }
@@ -160,6 +163,7 @@ impl Server<'_> {
         let source = Source {
             remote: PUSHED,
             branch,
+            accepts_forgotten: self.accepts_forgotten,
         };
         let mut receiver = Receiver::new(self.engine, self.allowed, source);
         if !offered.wanted.is_empty() {

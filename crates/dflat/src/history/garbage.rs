@@ -61,15 +61,17 @@ impl History<'_> {
     ///
     /// All other commits and steps stay, with their ids.
     /// [`has_forgotten_objects`](super::CommitTable::has_forgotten_objects) says of a commit that
-    /// it has lost an object, so that its root can no longer be checked. Such a commit cannot be
-    /// sent to another file. The texts of labels and authors stay.
+    /// it has lost an object, so that its root can no longer be checked. Another file takes such a
+    /// commit only if it [accepts](super::Remote::accept_forgotten) forgotten objects. The texts of
+    /// labels and authors stay.
     ///
     /// The deleted bytes stay in unused pages of the file until
     /// [`purge`](crate::Workspace::purge). If the call is interrupted, call it again.
     ///
     /// **The mark.** It is a hash of the type's table and of the key, with a random key that stands
-    /// in the same file. Without the file it discloses nothing. Anybody who has the file can check
-    /// for any key whether it was forgotten, and so finds a key of few possible values, such as a
+    /// in the same file. Both are sent to files that pull from this one or take its pushes. Without
+    /// the random key, the mark discloses nothing. Anybody who has both can check for any key of an
+    /// object whether it was forgotten, and so finds a key of few possible values, such as a
     /// number, by trying all of them.
     ///
     /// Because of the mark, a commit of another file that has the object is refused, so that no

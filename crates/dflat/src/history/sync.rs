@@ -19,6 +19,7 @@ impl<'w> History<'w> {
             workspace: self.workspace,
             name: name.into(),
             allowed: None,
+            accepts_forgotten: false,
             limits: SyncLimits::default(),
         }
     }
@@ -30,6 +31,7 @@ impl<'w> History<'w> {
             workspace: self.workspace,
             allowed: None,
             takes_pushes: false,
+            accepts_forgotten: false,
             limits: SyncLimits::default(),
         }
     }
@@ -48,6 +50,7 @@ pub struct Remote<'w> {
     workspace: &'w Workspace,
     name: String,
     allowed: Option<Vec<Table>>,
+    accepts_forgotten: bool,
     limits: SyncLimits,
 }
 
@@ -57,6 +60,17 @@ impl Remote<'_> {
     /// If a commit has objects of another type, the exchange fails.
     pub fn of<T: Object>(mut self) -> Self {
         self.allowed.get_or_insert_default().push(T::TABLE);
+        self
+    }
+
+    /// Takes commits some of whose objects [were forgotten](History::forget_object) on the other
+    /// side, without these objects, and marks them as forgotten here. By default such an exchange
+    /// fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    ///
+    /// Nobody can check that such a commit has the objects that its id stands for, so allow this
+    /// only if you trust the other side.
+    pub const fn accept_forgotten(mut self) -> Self {
+        self.accepts_forgotten = true;
         self
     }
 
@@ -160,6 +174,7 @@ impl Remote<'_> {
             allowed: &allowed(&tables, self.allowed.as_deref()),
             tables: &tables,
             name: &self.name,
+            accepts_forgotten: self.accepts_forgotten,
             limits: self.limits,
         })
     }
@@ -171,6 +186,7 @@ pub struct Server<'w> {
     workspace: &'w Workspace,
     allowed: Option<Vec<Table>>,
     takes_pushes: bool,
+    accepts_forgotten: bool,
     limits: SyncLimits,
 }
 
@@ -178,6 +194,12 @@ impl Server<'_> {
     /// Gives and takes objects of this type. Without it, those of all versioned types.
     pub fn of<T: Object>(mut self) -> Self {
         self.allowed.get_or_insert_default().push(T::TABLE);
+        self
+    }
+
+    /// As [`Remote::accept_forgotten`], for commits that are pushed.
+    pub const fn accept_forgotten(mut self) -> Self {
+        self.accepts_forgotten = true;
         self
     }
 
@@ -238,6 +260,7 @@ impl Server<'_> {
             allowed: &allowed(&tables, self.allowed.as_deref()),
             tables: &tables,
             takes_pushes: self.takes_pushes,
+            accepts_forgotten: self.accepts_forgotten,
             limits: self.limits,
         })
     }

@@ -196,6 +196,10 @@ fn examples_of_sync_and_of_branches_of_other_files_run() -> Result<()> {
         println!("{} commits in {} bytes", pulled.commits, pulled.bytes);
         history.merge("laptop/main")?;
         laptop.push(&mut stream, "main")?;
+
+        let laptop = history.remote("laptop").accept_forgotten();
+        let pulled = laptop.pull(&mut stream, "main")?;
+        assert_eq!(pulled.commits, 0);
         drop(stream);
         Result::<()>::Ok(())
     })?;
@@ -246,5 +250,5 @@ impl Write for End {
 
 #[test]
 fn every_block_of_the_page_is_in_this_file() {
-    check_blocks(PAGE, include_str!("history_page.rs"), 15);
+    check_blocks(PAGE, include_str!("history_page.rs"), 16);
 }

@@ -3,7 +3,9 @@
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::bytes::{Input, put_bytes, put_count};
-use crate::commits::CommitId;
+use crate::chunk::Address;
+use crate::commits::{CommitId, Mark, MarkKey};
+use crate::tree::Root;
 
 /// The version of the exchange that this code speaks.
 pub(crate) const VERSION: u8 = 1;
@@ -13,6 +15,9 @@ pub(crate) const NAMED_MAX: usize = 64;
 
 /// The number of ids in a message that offers commits.
 pub(crate) const OFFERED_MAX: usize = 8192;
+
+/// The number of marks in a message.
+pub(crate) const MARKS_MAX: usize = 8192;
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +47,11 @@ pub(crate) enum Message {
     Commit(Vec<u8>),
     /// A part of the changes of the commit before.
     Changes { is_last: bool, bytes: Vec<u8> },
+    /// Marks of objects that the sender has forgotten, with the key of their hashes.
+    Marks { key: MarkKey, marks: Vec<Mark> },
+    /// Objects of a type of the commit before were forgotten: the number of the type, and the root
+    /// of the tree of the others.
+    Rest { number: u32, root: Root },
     /// All wanted commits were sent.
     Done,
     /// The branch has the last commit now.
@@ -94,6 +104,8 @@ const CHANGES: u8 = 8;
 const DONE: u8 = 9;
 const MOVED: u8 = 10;
 const REFUSED: u8 = 11;
+const MARKS: u8 = 12;
+const REST: u8 = 13;
 
 impl Message {
     /// Appends the content, and returns the kind.
@@ -129,6 +141,17 @@ impl Message {
                 out.push((*is_last).into());
                 out.extend(bytes);
                 CHANGES
+            }
+            Self::Marks { key, marks } => {
+                out.extend(key);
+                put_count(marks.len(), out);
+                out.extend(marks.iter().flatten());
+                MARKS
+            }
+            Self::Rest { number, root } => {
+                out.extend(number.to_le_bytes());
+                out.extend(root.address().as_bytes());
+                REST
             }
             Self::Done => DONE,
             Self::Moved => MOVED,
@@ -172,6 +195,16 @@ fn decode(kind: u8, input: &mut Input<'_>) -> Option<Message> {
         CHANGES => Message::Changes {
             is_last: flag(input)?,
             bytes: rest(input),
+        },
+        MARKS => Message::Marks {
+            key: input.array()?,
+            marks: input
+                .list(Input::array)
+                .filter(|marks| marks.len() <= MARKS_MAX)?,
+        },
+        REST => Message::Rest {
+            number: u32::from_le_bytes(input.array()?),
+            root: Root::from_address(Address::from_bytes(input.array()?)),
         },
         DONE => Message::Done,
         MOVED => Message::Moved,
@@ -278,6 +311,14 @@ mod tests {
                 is_last: false,
                 bytes: vec![9],
             },
+            Message::Marks {
+                key: [7; 32],
+                marks: vec![[8; 32], [9; 32]],
+            },
+            Message::Rest {
+                number: 1,
+                root: Root::EMPTY,
+            },
             Message::Done,
             Message::Moved,
             Message::Refused {
@@ -311,7 +352,7 @@ mod tests {
             assert!(is_open || long.is_err(), "{message:?}");
         }
         assert!(Message::decode(0, &[]).is_err());
-        assert!(Message::decode(12, &[]).is_err());
+        assert!(Message::decode(14, &[]).is_err());
     }
 
     #[test]
