@@ -196,7 +196,7 @@ pub(crate) struct SyncArguments {
     #[arg(long)]
     pub(crate) push: bool,
     /// Takes commits some of whose objects were forgotten on the other side, without these objects.
-    /// Nobody can check such a commit, so the other side must be trusted.
+    /// Such a commit cannot be checked, so the other side must be trusted.
     #[arg(long)]
     pub(crate) accept_forgotten: bool,
     /// Keeps the objects of one side where both are in conflict.

@@ -33,7 +33,7 @@ pub struct ForgottenObject {
 ///
 /// # Errors
 /// - [`ErrorKind::NotFound`] if the table is not versioned.
-/// - [`ErrorKind::InvalidArgument`] if the object exists.
+/// - [`ErrorKind::InvalidArgument`] if the object exists, or the key has another number of values.
 /// - [`ErrorKind::Corrupt`] if the history is damaged.
 /// - Otherwise those of [`collect`](super::collect).
 pub fn forget_object(
@@ -49,6 +49,14 @@ pub fn forget_object(
         );
         return Err(Error::new(ErrorKind::NotFound, message));
     };
+    let (given, needed) = (values.len(), stored.primary_key.len());
+    if given != needed {
+        let message = format!(
+            "cannot forget an object of {}: its key has {needed} values, and {given} are given",
+            table.type_name
+        );
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
+    }
     let encoded = key::encode(values.iter().copied());
     let store = FileStore::new(engine);
     let options = PerformOptions { write_first: true };
@@ -103,4 +111,31 @@ fn erase(
         changes: presence.changes + received,
         commits,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use dflat_engine::engine::EngineOptions;
+    use dflat_engine::storage::MemoryBackend;
+    use dflat_schema::{MemoryLoader, compile, describe};
+
+    use super::*;
+
+    #[test]
+    fn key_with_another_number_of_values_is_refused() {
+        let text = "table Item { id: string (primary); } root_type Item;";
+        let loader = MemoryLoader::new().with_file("item.fbs", text);
+        let compiled = compile(&["item.fbs".to_owned()], &loader, &Default::default());
+        let schema = compiled.schema.unwrap();
+        let root = schema.files.iter().find_map(|file| file.root).unwrap();
+        let table = Table::new(describe(&schema, root));
+        let engine = Engine::new(MemoryBackend::new(), EngineOptions::default());
+        let part = ValueRef::Text("a");
+        for values in [&[][..], &[part, part]] {
+            let tables = [table.clone()];
+            let error = forget_object(&engine, &tables, &table, values).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error:?}");
+            assert!(error.to_string().contains("has 1 values"), "{error}");
+        }
+    }
 }

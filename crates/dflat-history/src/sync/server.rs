@@ -27,8 +27,8 @@ pub struct Server<'s> {
     pub allowed: &'s [Table],
     /// Whether pushes are taken.
     pub takes_pushes: bool,
-    /// Whether commits that have lost objects are taken, and marks of forgotten objects. Nobody can
-    /// check that such a commit has the objects that its id stands for.
+    /// Whether commits that have lost objects are taken, and marks of forgotten objects. The
+    /// receiver cannot check that such a commit has the objects that its id stands for.
     pub accepts_forgotten: bool,
     /// The limits of an exchange.
     pub limits: SyncLimits,

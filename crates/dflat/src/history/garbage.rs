@@ -70,8 +70,8 @@ impl History<'_> {
     ///
     /// **The mark.** It is a hash of the type's table and of the key, with a random key that stands
     /// in the same file. Both are sent to files that pull from this one or take its pushes. Without
-    /// the random key, the mark discloses nothing. Anybody who has both can check for any key of an
-    /// object whether it was forgotten, and so finds a key of few possible values, such as a
+    /// the random key, the mark discloses nothing. A program that has both can check for any key
+    /// of an object whether it was forgotten, and so finds a key of few possible values, such as a
     /// number, by trying all of them.
     ///
     /// Because of the mark, a commit of another file that has the object is refused, so that no

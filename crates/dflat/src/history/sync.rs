@@ -67,8 +67,8 @@ impl Remote<'_> {
     /// side, without these objects, and marks them as forgotten here. By default such an exchange
     /// fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
     ///
-    /// Nobody can check that such a commit has the objects that its id stands for, so allow this
-    /// only if you trust the other side.
+    /// This side cannot check that such a commit has the objects that its id stands for, so allow
+    /// this only if you trust the other side.
     pub const fn accept_forgotten(mut self) -> Self {
         self.accepts_forgotten = true;
         self
