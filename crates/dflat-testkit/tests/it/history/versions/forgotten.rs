@@ -338,6 +338,36 @@ fn commits_without_trees_that_have_lost_an_object_are_restored_without_it() {
     });
 }
 
+#[test]
+fn tree_of_other_objects_is_not_taken_for_that_of_a_commit() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        let history = workspace.history();
+        put(&workspace, "open", 0);
+        put(&workspace, "open", 1);
+        let commit = history.commit("a").unwrap();
+        put(&workspace, "open", 2);
+        history.commit("b").unwrap();
+        history.collect_garbage(&NEEDED).unwrap();
+        // The first eight bytes of a commit's row are the last step that the commit closes.
+        let row = "rowid = (SELECT min(rowid) FROM dflat__commits)";
+        let read = format!("SELECT bytes FROM dflat__commits WHERE {row}");
+        let mut bytes: Vec<u8> = sql(&path).query_row(&read, [], |row| row.get(0)).unwrap();
+        let step = i64::from_le_bytes(bytes[..8].try_into().unwrap()) - 1;
+        bytes[..8].copy_from_slice(&step.to_le_bytes());
+        let write = format!("UPDATE dflat__commits SET bytes = ?1 WHERE {row}");
+        assert_eq!(sql(&path).execute(&write, [bytes]).unwrap(), 1);
+        // Only of a commit that has lost objects, any tree is taken for that of the others.
+        let error = history.branch_at("draft", commit).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
+        assert!(
+            error.to_string().contains("the objects are others"),
+            "{error}"
+        );
+    });
+}
+
 /// Forgets an object while the device fails; then again, without a failure.
 fn workload(device: &Device) -> Outcome {
     let path = device.path();
