@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use dflat_condition::suggestion;
+use dflat_engine::fetch::KeyParts;
 use dflat_engine::object::Object;
 use dflat_engine::query::compute;
 use dflat_model::{
@@ -220,6 +221,12 @@ pub(crate) fn keys(table: &Table, given: &[String]) -> Result<Vec<Vec<Value>>, F
             .collect()
     });
     keys.collect()
+}
+
+/// The keys as the library takes them.
+pub(crate) fn parts_of(keys: &[Vec<Value>]) -> Vec<KeyParts<'_>> {
+    let parts = keys.iter().map(|key| key.iter().map(Value::as_ref));
+    parts.map(Iterator::collect).collect()
 }
 
 /// A value of a key, from text: a number, the name of an enum's value, or the text itself.

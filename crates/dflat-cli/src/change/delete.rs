@@ -1,8 +1,7 @@
 //! Deletions.
 
 use dflat_condition::{Parameters, predicate};
-use dflat_engine::fetch::KeyParts;
-use dflat_model::{Query, Value};
+use dflat_model::Query;
 use dflat_workspace::Operation;
 
 use super::{perform, report};
@@ -10,7 +9,7 @@ use crate::arguments::DeleteArguments;
 use crate::confirm::confirm;
 use crate::failure::{Failure, Found, Outcome, note};
 use crate::file::{FileType, OpenFile};
-use crate::object::keys;
+use crate::object::{keys, parts_of};
 use crate::session::Session;
 
 /// Deletes objects.
@@ -66,10 +65,7 @@ fn by_key(
 ) -> Result<(u64, u64), Failure> {
     let table = &known.table;
     let keys = keys(table, &arguments.keys)?;
-    let parts: Vec<KeyParts<'_>> = keys
-        .iter()
-        .map(|key| key.iter().map(Value::as_ref).collect())
-        .collect();
+    let parts = parts_of(&keys);
     let found = file.source().get_many(table, &parts)?;
     let given = arguments.keys.chunks(table.primary_key.len());
     for (key, _) in given.zip(&found).filter(|(_, object)| object.is_none()) {

@@ -2,15 +2,12 @@
 
 use std::io::Write;
 
-use dflat_engine::fetch::KeyParts;
-use dflat_model::Value;
-
 use super::note_bare;
 use super::result::{bare_columns, bare_row, write_object};
 use crate::arguments::{Format, GetArguments};
 use crate::display::Alignment;
 use crate::failure::{Found, Outcome, note};
-use crate::object::{Column, columns, keys, row};
+use crate::object::{Column, columns, keys, parts_of, row};
 use crate::record::{Cell, RecordWriter};
 use crate::session::Session;
 
@@ -20,10 +17,7 @@ pub(crate) fn get(arguments: &GetArguments, session: &Session) -> Outcome {
     let known = file.types.get(&arguments.type_name)?;
     let table = &known.table;
     let keys = keys(table, &arguments.keys)?;
-    let parts: Vec<KeyParts<'_>> = keys
-        .iter()
-        .map(|key| key.iter().map(Value::as_ref).collect())
-        .collect();
+    let parts = parts_of(&keys);
     let found = file.source().get_many(table, &parts)?;
     let mut outcome = Found::Yes;
     let given = arguments.keys.chunks(table.primary_key.len());

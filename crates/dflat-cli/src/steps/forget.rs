@@ -1,15 +1,13 @@
 //! Objects that the whole history forgets.
 
-use dflat_engine::fetch::KeyParts;
 use dflat_history::garbage::forget_object;
-use dflat_model::Value;
 
 use super::versioned;
 use crate::arguments::ForgetArguments;
 use crate::confirm::confirm;
 use crate::failure::{Failure, Found, Outcome};
 use crate::file::OpenFile;
-use crate::object::keys;
+use crate::object::{keys, parts_of};
 use crate::record::report;
 use crate::session::Session;
 
@@ -19,10 +17,7 @@ pub(crate) fn forget(arguments: &ForgetArguments, session: &Session) -> Outcome 
     let tables = versioned(&file)?;
     let table = &file.types.to_write(&arguments.type_name)?.table;
     let keys = keys(table, &arguments.keys)?;
-    let parts: Vec<KeyParts<'_>> = keys
-        .iter()
-        .map(|key| key.iter().map(Value::as_ref).collect())
-        .collect();
+    let parts = parts_of(&keys);
     let found = file.source().get_many(table, &parts)?;
     let given = arguments.keys.chunks(table.primary_key.len());
     if let Some((key, _)) = given.zip(&found).find(|(_, object)| object.is_some()) {

@@ -31,8 +31,8 @@ pub(super) struct Driver {
 enum Limit {
     /// Until a time, if there is one.
     Until(Option<Instant>),
-    /// Until no byte has moved for the longest silence. Has the time of the last one, once it was
-    /// waited for.
+    /// Until no byte has moved for the longest silence. Has the time of the last byte, or of the
+    /// first wait.
     Silence(Option<Instant>),
 }
 

@@ -109,8 +109,8 @@ impl Drop for Server {
     }
 }
 
-/// The server says that a lock was not free within the busy timeout. It has this much time more, in
-/// which it says anything.
+/// A connection without a byte is closed this much later than the busy timeout, so that the server
+/// can say before that a lock was not free in time.
 const SILENCE_MORE: Duration = Duration::from_secs(10);
 
 /// The settings of a connection, and at last the questions whether the server is a replica, and
@@ -118,8 +118,8 @@ const SILENCE_MORE: Duration = Duration::from_secs(10);
 /// the planner is kept from sorting what it could read in order, and a statement is planned once,
 /// whatever its values are.
 ///
-/// Of a program whose machine is away, the server learns after a minute, and then frees the lock of
-/// writers.
+/// The server learns within about a minute that the machine of a program is away, and then frees
+/// the lock of writers.
 fn session(options: &PostgresOptions) -> String {
     let mut session = "SET jit = off; SET enable_seqscan = off; SET enable_sort = off; \
          SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \

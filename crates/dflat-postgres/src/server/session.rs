@@ -89,8 +89,8 @@ pub(super) async fn begin(server: &Server, client: &Client) -> Result<Served> {
     })
 }
 
-/// A server is asked for the latest commit this many times, if more are seen meanwhile. It then has
-/// each of them as it is made.
+/// If a later commit is seen while a server is asked for one, the server is asked again, at most
+/// this many times in all: it then has had each latest commit, so it is no old copy.
 const QUESTIONS_MAX: usize = 8;
 
 /// Finds out whether the server has the commits that were seen before.

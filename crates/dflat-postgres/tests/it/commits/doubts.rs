@@ -127,6 +127,14 @@ fn commit_is_in_doubt_if_another_server_has_taken_the_place() {
     });
 }
 
+/// A schema with an object, and a proxy that cuts the first connection at its commit.
+fn before_commit(server: &Server) -> (String, Proxy) {
+    let schema = new_schema();
+    create(&near(server, &schema), "first").unwrap();
+    let proxy = Proxy::at_commit(&server.socket(), &server.socket());
+    (schema, proxy)
+}
+
 /// The error `InDoubt` comes before the commit.
 #[test]
 fn commit_in_doubt_that_is_made_later_reaches_live_queries_of_its_program() {
@@ -135,9 +143,7 @@ fn commit_in_doubt_that_is_made_later_reaches_live_queries_of_its_program() {
     }
     bounded(|| {
         let server = server().unwrap();
-        let schema = new_schema();
-        create(&near(server, &schema), "first").unwrap();
-        let proxy = Proxy::at_commit(&server.socket(), &server.socket());
+        let (schema, proxy) = before_commit(server);
         let workspace = Workspace::server(&proxy.address()).schema(&schema);
         let workspace = workspace.busy_timeout(Duration::from_millis(500));
         let workspace = workspace.open().unwrap();
@@ -158,11 +164,8 @@ fn commit_in_doubt_that_is_made_later_reaches_live_queries_of_its_program() {
         assert_eq!(workspace.fetch::<Item>().count().unwrap(), 1);
         until(|| *shown.lock().unwrap() == 2);
         assert!(workspace.get::<Item>("second").unwrap().is_some());
-        sql(
-            server,
-            &format!("DROP FUNCTION \"{schema}\".pause() CASCADE"),
-        )
-        .unwrap();
+        let no_delay = format!("DROP FUNCTION \"{schema}\".pause() CASCADE");
+        sql(server, &no_delay).unwrap();
         create(&workspace, "third").unwrap();
         until(|| *shown.lock().unwrap() == 3);
         drop(subscription);
@@ -177,8 +180,7 @@ fn outcome_is_asked_for_again_while_the_server_has_no_connection_to_give() {
     }
     bounded(|| {
         let server = server().unwrap();
-        let schema = new_schema();
-        create(&near(server, &schema), "first").unwrap();
+        let (schema, proxy) = before_commit(server);
         delay_commits(server, &schema, DELAY);
         let grant = format!(
             "CREATE ROLE limited LOGIN CONNECTION LIMIT 2; \
@@ -186,7 +188,6 @@ fn outcome_is_asked_for_again_while_the_server_has_no_connection_to_give() {
              GRANT ALL ON ALL TABLES IN SCHEMA \"{schema}\" TO limited"
         );
         sql(server, &grant).unwrap();
-        let proxy = Proxy::at_commit(&server.socket(), &server.socket());
         let address = proxy.address().replace("user=dflat", "user=limited");
         let workspace = Workspace::server(&address).schema(&schema).open().unwrap();
         // One connection reads, and the other one writes.
