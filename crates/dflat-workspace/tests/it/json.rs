@@ -90,6 +90,10 @@ fn json_of_an_invalid_value_is_refused_with_its_path() {
             r#"{"id":"a","place":{"x":1,"y":2,"x":3}}"#,
             "place: the field `x` occurs twice",
         ),
+        (
+            r#"{"id":"a","place":{"x":1}}"#,
+            "place: the field `y` of a Place is missing",
+        ),
     ] {
         let error = read(&table, json).unwrap_err().to_string();
         assert!(error.contains(reason), "{json}: {error}");
