@@ -1,8 +1,9 @@
 //! Reads at an offset of a file. They need no lock and no position, so any thread may read.
 
-use std::fs::File;
-use std::io;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{io, thread};
 
 use dflat_engine::Result;
 
@@ -10,6 +11,14 @@ use crate::failure::{damaged, read_failed};
 use crate::layout::Extent;
 #[cfg(feature = "map")]
 use crate::map::Map;
+
+/// The attempts to lock a file, for a second or longer. A collection of garbage holds its lock only
+/// while it looks at the file and deletes it; if another program holds the lock for longer, the
+/// pack is opened without a lock.
+const LOCK_ATTEMPTS: u32 = 1000;
+
+/// The pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// An open pack.
 #[derive(Debug)]
@@ -24,15 +33,21 @@ pub(crate) struct PackFile {
 
 impl PackFile {
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        // To open a named pipe would wait for another process that writes to it.
-        let metadata = path.metadata().map_err(|error| read_failed(path, error))?;
-        if !metadata.is_file() {
-            return Err(damaged(path, "it is no file"));
+        let mut attempts = 1..LOCK_ATTEMPTS;
+        loop {
+            // To open a named pipe would wait for another process that writes to it.
+            let metadata = path.metadata().map_err(|error| read_failed(path, error))?;
+            if !metadata.is_file() {
+                return Err(damaged(path, "it is no file"));
+            }
+            let file = File::open(path).map_err(|error| read_failed(path, error))?;
+            // An open file is not deleted as garbage, where the file system has locks.
+            match file.try_lock_shared() {
+                // A collection of garbage looks at the file, and may delete it.
+                Err(TryLockError::WouldBlock) if attempts.next().is_some() => thread::sleep(PAUSE),
+                _ => return Self::of(file, path),
+            }
         }
-        let file = File::open(path).map_err(|error| read_failed(path, error))?;
-        // An open file is not deleted as garbage, where the file system has locks.
-        let _ = file.try_lock_shared();
-        Self::of(file, path)
     }
 
     /// A file that is open already; `path` is for messages.

@@ -12,7 +12,7 @@ use dflat_model::{Table, Value, ValueRef, key};
 
 use crate::build::{SourceType, TYPE_BYTES, number_in, source_types};
 use crate::layer::{Layer, NewRow, NewTable};
-use crate::read::{Pack, ReadType, RecordReader};
+use crate::read::{Pack, ReadType, RecordReader, check_key};
 
 impl Pack {
     /// Begins changes of this pack. They make another pack, which has a layer over this one.
@@ -81,7 +81,8 @@ impl PackEdit {
     /// Removes the object with a primary key, if there is one.
     #[must_use]
     pub fn remove(mut self, table: &Table, key: &[ValueRef<'_>]) -> Self {
-        match self.number(table) {
+        let number = check_key("remove", table, key).and_then(|()| self.number(table));
+        match number {
             Ok(number) => {
                 let mut bytes = (number as u16).to_be_bytes().to_vec();
                 key::append_all(key.iter().copied(), &mut bytes);
@@ -97,8 +98,9 @@ impl PackEdit {
     ///
     /// # Errors
     /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if a type is not one of the pack or has
-    ///   another primary key there, if a part of a key is missing, if the pack has 64 layers
-    ///   already, or if all its layers would have more than 1 GiB: [`compact`](Pack::compact) it.
+    ///   another primary key there, if a part of a key is missing, if the key of a removal has not as
+    ///   many values as the primary key, if the pack has 64 layers already, or if all its layers
+    ///   would have more than 1 GiB: [`compact`](Pack::compact) it.
     /// - [`Corrupt`](ErrorKind::Corrupt) if a payload is malformed, or the pack is damaged.
     /// - [`NewerSchema`](ErrorKind::NewerSchema) if a payload has values that the pack's descriptor
     ///   of the type does not know.

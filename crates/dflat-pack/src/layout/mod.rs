@@ -15,6 +15,9 @@ use xxhash_rust::xxh3::xxh3_64;
 /// A block is full when another record would make it larger than this.
 pub(crate) const BLOCK_BYTES: usize = 4096;
 
+/// The most bytes of a block: those of a block with one record of the largest size.
+pub(crate) const BLOCK_MAX: u64 = u32::MAX as u64;
+
 /// The largest number of records of a block.
 pub(crate) const BLOCK_RECORDS: usize = 256;
 

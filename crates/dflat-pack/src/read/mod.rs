@@ -20,6 +20,7 @@ mod verify;
 pub use begin::is_pack;
 pub use iter::Iter;
 pub(crate) use layered::{Held, ReadType};
+pub(crate) use objects::check_key;
 pub use objects::{Objects, ObjectsReader};
 pub(crate) use open::kind;
 pub use options::OpenOptions;

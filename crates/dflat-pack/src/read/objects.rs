@@ -56,13 +56,15 @@ impl Objects {
     /// The object with a primary key.
     ///
     /// # Errors
+    /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if the key has not as many values as the
+    ///   primary key of the type.
     /// - [`Corrupt`](ErrorKind::Corrupt) if the file was damaged, cut off or changed.
     /// - [`Io`](ErrorKind::Io) if the file cannot be read.
     ///
     /// # Cost
     /// One read; none, nearly always, if there is no such object.
     pub fn get(&self, key: &[ValueRef<'_>]) -> Result<Option<Object>> {
-        let encoded = encoded(key);
+        let encoded = self.encoded(key)?;
         self.get_sought(&mut self.record_reader(), Sought::new(&encoded, key))
     }
 
@@ -75,7 +77,8 @@ impl Objects {
         &self,
         keys: &[K],
     ) -> Result<Vec<Option<Object>>> {
-        let encoded: Vec<Vec<u8>> = keys.iter().map(|key| encoded(key.as_ref())).collect();
+        let encoded = keys.iter().map(|key| self.encoded(key.as_ref()));
+        let encoded = encoded.collect::<Result<Vec<_>>>()?;
         let sought = encoded.iter().zip(keys);
         let sought = sought.map(|(encoded, key)| Sought::new(encoded, key.as_ref()));
         let sought: Vec<Sought<'_>> = sought.collect();
@@ -147,7 +150,7 @@ impl Objects {
     /// # Errors
     /// As [`get`](Self::get).
     pub fn index_of(&self, key: &[ValueRef<'_>]) -> Result<Option<u64>> {
-        let encoded = encoded(key);
+        let encoded = self.encoded(key)?;
         let sought = Sought::new(&encoded, key);
         let found = self.stored.find(&mut self.record_reader(), sought)?;
         Ok(found.map(|(position, _)| position))
@@ -266,6 +269,11 @@ impl Objects {
         SetIter::new(self, other, Combination::Difference)
     }
 
+    fn encoded(&self, key: &[ValueRef<'_>]) -> Result<Vec<u8>> {
+        check_key("get", &self.table, key)?;
+        Ok(encoded(key))
+    }
+
     pub(crate) const fn stored(&self) -> &ReadType {
         &self.stored
     }
@@ -290,6 +298,24 @@ impl Objects {
         let message = format!("cannot read row {row_id} of {name} in {path}: {why}");
         Error::new(ErrorKind::Corrupt, message)
     }
+}
+
+/// Fails if a key has not as many values as the primary key of a type.
+#[inline]
+pub(crate) fn check_key(operation: &str, table: &Table, key: &[ValueRef<'_>]) -> Result<()> {
+    match key.len() == table.primary_key.len() {
+        true => Ok(()),
+        false => Err(other_key(operation, table, key.len())),
+    }
+}
+
+#[cold]
+fn other_key(operation: &str, table: &Table, given: usize) -> Error {
+    let (name, values) = (&table.type_name, table.primary_key.len());
+    let message = format!(
+        "cannot {operation} {name}: the key has {given} values; the primary key of {name} has {values}"
+    );
+    Error::new(ErrorKind::InvalidArgument, message)
 }
 
 fn encoded(key: &[ValueRef<'_>]) -> Vec<u8> {
@@ -318,6 +344,7 @@ impl ObjectsReader<'_> {
     /// # Cost
     /// One read, and no allocation once the buffers are as large as the largest payload.
     pub fn payload(&mut self, key: &[ValueRef<'_>]) -> Result<Option<&[u8]>> {
+        check_key("get", &self.objects.table, key)?;
         self.key.clear();
         key::append_all(key.iter().copied(), &mut self.key);
         let stored = &self.objects.stored;
@@ -344,6 +371,7 @@ impl ObjectsReader<'_> {
             self.key.clear();
             let mut places = [(0, 0); KEYS_AHEAD];
             for (key, place) in keys.iter().zip(&mut places) {
+                check_key("get", &self.objects.table, key.as_ref())?;
                 let start = self.key.len();
                 key::append_all(key.as_ref().iter().copied(), &mut self.key);
                 *place = (start, self.key.len());

@@ -66,9 +66,6 @@ pub(super) const TABLE: Table = {
 /// The key of the row with the digest.
 const BASE_KEY: [ValueRef<'static>; 2] = [ValueRef::Text(""), ValueRef::Int(0)];
 
-/// The payload of that row: the digest, and the generation.
-const BASE_BYTES: usize = size_of::<Digest>() + size_of::<u64>();
-
 /// A state of the table.
 #[derive(Clone, Debug)]
 pub(super) struct State {
@@ -120,11 +117,11 @@ pub(super) fn read(file: &mut dyn Snapshot, pack: &Pack, known: Option<&State>) 
     Ok(State {
         generation,
         base_row: Some(base_row),
-        hidden: Arc::new(read_hidden(file, pack)?),
+        hidden: Arc::new(read_hidden(file, pack, base_row)?),
     })
 }
 
-fn read_hidden(file: &mut dyn Snapshot, pack: &Pack) -> Result<Hidden> {
+fn read_hidden(file: &mut dyn Snapshot, pack: &Pack, base_row: RowId) -> Result<Hidden> {
     let rows_of = |table: &str| {
         let found = pack.types().iter().find(|ty| ty.table().name == table);
         found.map(|ty| ty.len())
@@ -138,9 +135,9 @@ fn read_hidden(file: &mut dyn Snapshot, pack: &Pack) -> Result<Hidden> {
     };
     file.scan(&plan, &mut |row| {
         match ChunkRow::from_bytes(row.payload, rows_of) {
+            _ if row.row_id == base_row => {}
             Some(chunk) => hidden.put(row.row_id, &chunk),
-            // The row with the digest has no name of a table.
-            None => is_damaged |= row.payload.len() != BASE_BYTES,
+            None => is_damaged = true,
         }
         ControlFlow::Continue(())
     })?;

@@ -72,6 +72,10 @@ fn use_up(
     }
 }
 
+/// The rows, and the bytes of payloads, that are read at once to fill an index.
+const FILL_ROWS: usize = 1000;
+const FILL_BYTES: usize = 4 << 20;
+
 /// Fills the indexes of a table of the file that are not ready, such as dropped ones. The engine
 /// cannot fill them, because it reads the rows of the pack as well.
 fn fill(file: &mut dyn WriteTransaction, table: &Table) -> Result<()> {
@@ -84,36 +88,62 @@ fn fill(file: &mut dyn WriteTransaction, table: &Table) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
+    let has_note = |index: &&usize| {
+        let index = table.indexes.get(**index);
+        index.is_some_and(|index| index.condition.is_some())
+    };
+    let noted = || missing.iter().filter(has_note);
+    let mut last = None;
+    loop {
+        let rows = rows_behind(file, table, last)?;
+        let next = rows.last().map(|(row_id, _)| *row_id);
+        let repairs = rows.iter().filter_map(|(row_id, derived)| {
+            Some(RowRepair {
+                row_id: *row_id,
+                is_foreign: false,
+                entries: entries_of(derived.as_ref()?, &[])
+                    .into_iter()
+                    .filter(|entry| missing.contains(&entry.index))
+                    .collect(),
+            })
+        });
+        let repairs: Vec<RowRepair<'_>> = repairs.collect();
+        let filled: Vec<_> = noted().map(|index| (*index, next)).collect();
+        let repair = IndexRepair {
+            rows: &repairs,
+            filled: &filled,
+        };
+        file.repair_indexes(table, &repair)?;
+        if next.is_none() {
+            return Ok(());
+        }
+        last = next;
+    }
+}
+
+/// Some of the rows behind a row id, with their values; `None` for a row that cannot be read, which
+/// has no entries: reads report it.
+fn rows_behind(
+    file: &mut dyn WriteTransaction,
+    table: &Table,
+    last: Option<RowId>,
+) -> Result<Vec<(RowId, Option<Derived>)>> {
     let mut rows = Vec::new();
+    let mut bytes = 0;
     let plan = ScanPlan {
         table,
-        source: Source::Rows,
+        source: last.map_or(Source::Rows, Source::RowsAfter),
         payload: true,
     };
     file.scan(&plan, &mut |row| {
-        // A row that cannot be read has no entries; reads report it.
-        if let Ok(derived) = derive(table, row.payload) {
-            rows.push((row.row_id, derived));
+        rows.push((row.row_id, derive(table, row.payload).ok()));
+        bytes += row.payload.len();
+        match rows.len() < FILL_ROWS && bytes < FILL_BYTES {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
         }
-        ControlFlow::Continue(())
     })?;
-    let repairs: Vec<RowRepair<'_>> = rows
-        .iter()
-        .map(|(row_id, derived)| RowRepair {
-            row_id: *row_id,
-            is_foreign: false,
-            entries: entries_of(derived, &[])
-                .into_iter()
-                .filter(|entry| missing.contains(&entry.index))
-                .collect(),
-        })
-        .collect();
-    let filled: Vec<(usize, Option<RowId>)> = missing.iter().map(|index| (*index, None)).collect();
-    let repair = IndexRepair {
-        rows: &repairs,
-        filled: &filled,
-    };
-    file.repair_indexes(table, &repair)
+    Ok(rows)
 }
 
 /// All index entries of a row: those given, and otherwise those of the object before.

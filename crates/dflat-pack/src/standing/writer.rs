@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dflat_engine::storage::{
     BaseState, IndexRepair, Indexes, Key, Records, Row, RowRepair, RowWrite, ScanPlan, Snapshot,
-    StateId, WriteError, WriteTransaction,
+    Source, StateId, WriteError, WriteTransaction,
 };
 use dflat_engine::transaction::derive;
 use dflat_engine::{Error, ErrorKind, Result};
@@ -75,6 +75,29 @@ impl StandingWriter {
             (Some(mut union), file) => conflicts::check(&mut union, file, (table, own), row),
             (None, _) => Ok(()),
         }
+    }
+
+    /// Fails if the file has a row with the row id of an object of the pack that is not hidden: the
+    /// row would take the object's place.
+    fn check_unused(&mut self, table: &Table, row_id: RowId) -> Result<()> {
+        let mut is_used = false;
+        let plan = ScanPlan {
+            table,
+            source: Source::RowIds(&[row_id]),
+            payload: false,
+        };
+        self.file.scan(&plan, &mut |_| {
+            is_used = true;
+            ControlFlow::Break(())
+        })?;
+        if !is_used {
+            return Ok(());
+        }
+        let message = format!(
+            "row {row_id}: another program has written a row with the id of an object of the pack; \
+             delete that row from the file, or give it another id"
+        );
+        Err(Error::new(ErrorKind::Corrupt, message))
     }
 
     /// The payload of an object of the pack that is not hidden.
@@ -173,6 +196,7 @@ impl WriteTransaction for StandingWriter {
         let Some(before) = self.of_pack(table, row_id)? else {
             return self.file.update(table, row_id, row);
         };
+        self.check_unused(table, row_id)?;
         let derived = derive(table, &before)?;
         let key: Vec<ValueRef<'_>> = derived.key.iter().map(Value::as_ref).collect();
         let whole = RowWrite {
@@ -188,6 +212,7 @@ impl WriteTransaction for StandingWriter {
     fn delete(&mut self, table: &Table, row_id: RowId) -> Result<bool> {
         let (union, _) = self.parts(table)?;
         if union.is_some_and(|union| union.is_shown(row_id)) {
+            self.check_unused(table, row_id)?;
             self.hide(table, row_id);
             return Ok(true);
         }

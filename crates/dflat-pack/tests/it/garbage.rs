@@ -158,6 +158,37 @@ fn open_packs_and_their_bases_stay() {
 }
 
 #[test]
+fn pack_that_is_opened_during_a_collection_is_locked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = pack_of(directory.path(), "a").path().to_owned();
+    let collection = File::open(&path).unwrap();
+    if collection.lock().is_err() {
+        eprintln!("skipped: the file system has no locks");
+        return;
+    }
+    let end = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        drop(collection);
+    });
+    let pack = Pack::open(&path).unwrap();
+    end.join().unwrap();
+    assert!(File::open(&path).unwrap().try_lock().is_err());
+    drop(pack);
+    // A file that a collection has deleted meanwhile is missing.
+    let collection = File::open(&path).unwrap();
+    collection.lock().unwrap();
+    let deleted = path.clone();
+    let end = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        fs::remove_file(deleted).unwrap();
+        drop(collection);
+    });
+    let missing = Pack::open(&path).unwrap_err();
+    end.join().unwrap();
+    assert_eq!(missing.kind(), ErrorKind::NotFound, "{missing}");
+}
+
+#[test]
 fn nothing_is_deleted_if_a_needed_layer_is_damaged() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use dflat_engine::ErrorKind;
 use dflat_engine::object::Object;
+use dflat_model::ValueRef;
 use dflat_pack::{BuildOptions, OpenOptions, Pack, PackChange};
 
 use crate::model::{Model, check, check_sets, payloads, random_words, text};
@@ -168,6 +169,36 @@ fn equal_edits_give_equal_names_in_any_order() {
     };
     assert_eq!(edited([0, 1, 2]), edited([2, 0, 1]));
     assert_ne!(edited([0, 1, 2]), edited([0, 1, 1]));
+}
+
+#[test]
+fn keys_with_another_number_of_values_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let objects = [
+        (places(), place(1, 2.0, "a")),
+        (words(), word("w", 1, None)),
+    ];
+    let pack = Pack::build(directory.path(), [places(), words()], objects).unwrap();
+    let check = |error: dflat_engine::Error, operation: &str, given: usize| {
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        let message = format!("cannot {operation} Place: the key has {given} values; the primary");
+        assert!(error.to_string().contains(&message), "{error}");
+    };
+    let places_of_pack = pack.objects(&places()).unwrap();
+    let parts = [ValueRef::Int(1), ValueRef::Float(2.0), ValueRef::Int(3)];
+    assert!(places_of_pack.get(&parts[..2]).unwrap().is_some());
+    for given in [0, 1, 3] {
+        let key = &parts[..given];
+        let removed = pack.edit().remove(&places(), key).finish();
+        check(removed.unwrap_err(), "remove", given);
+        check(places_of_pack.get(key).unwrap_err(), "get", given);
+        check(places_of_pack.get_many(&[key]).unwrap_err(), "get", given);
+        check(places_of_pack.contains(key).unwrap_err(), "get", given);
+        let mut reader = places_of_pack.reader();
+        check(reader.payload(key).unwrap_err(), "get", given);
+        let payloads = reader.payloads(&[key], |_, _| {});
+        check(payloads.unwrap_err(), "get", given);
+    }
 }
 
 #[test]

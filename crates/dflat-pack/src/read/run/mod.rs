@@ -19,7 +19,7 @@ use super::records::{Reach, RecordReader};
 use crate::codec::{Compression, RATIO_MAX};
 use crate::failure::damaged;
 use crate::file::PackFile;
-use crate::layout::{ALIGN, BLOCK_RECORDS, Extent, Packed, RunLayout, Section};
+use crate::layout::{ALIGN, BLOCK_MAX, BLOCK_RECORDS, Extent, Packed, RunLayout, Section};
 
 /// Appends the encoded key of a record.
 pub(crate) type KeyOf<'k> = &'k dyn Fn(&[u8], &mut Vec<u8>) -> Result<()>;
@@ -126,7 +126,7 @@ impl Run {
     }
 
     /// Whether the stored bytes of compressed blocks follow each other, and no block is much longer
-    /// than its stored bytes.
+    /// than its stored bytes, or longer than a block with the largest record.
     fn has_sound_stored(&self) -> bool {
         if self.compression == Compression::None {
             return self.content_len == self.data.len;
@@ -138,7 +138,7 @@ impl Run {
             let stored = end.saturating_sub(before);
             let len = bytes.end.saturating_sub(bytes.start);
             before = end;
-            stored > 0 && stored <= len && len <= stored.saturating_mul(RATIO_MAX)
+            stored > 0 && stored <= len && len <= stored.saturating_mul(RATIO_MAX).min(BLOCK_MAX)
         });
         are_sound && before == self.data.len
     }

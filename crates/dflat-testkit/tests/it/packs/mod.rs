@@ -4,3 +4,4 @@ mod imports;
 mod laws;
 mod queries;
 mod standing;
+mod standing_foreign;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use dflat::{ChangeRequest, ErrorKind, Object, Payload, Workspace};
+use dflat::{ChangeRequest, ErrorKind, Object, Workspace};
 use dflat_engine::engine::EngineOptions;
 use dflat_engine::storage::{Backend, MemoryBackend};
 use dflat_pack::{Pack, StandingBackend};
@@ -200,12 +200,12 @@ fn random_programs_on_a_pack_and_its_changes_equal_those_on_one_workspace() {
 }
 
 /// A pack of items with the ranks from 0 to 9.
-fn items(directory: &Path) -> dflat::pack::Pack {
+pub(super) fn items(directory: &Path) -> dflat::pack::Pack {
     let items = (0..10).map(|rank| item(&format!("i{rank}"), rank));
     dflat::pack::Pack::build::<Item>(directory, items).unwrap()
 }
 
-fn item(id: &str, rank: i32) -> ItemData {
+pub(super) fn item(id: &str, rank: i32) -> ItemData {
     ItemData {
         id: id.to_owned(),
         rank,
@@ -213,12 +213,12 @@ fn item(id: &str, rank: i32) -> ItemData {
     }
 }
 
-fn put(workspace: &Workspace, id: &str, rank: i32) -> dflat::Result<()> {
+pub(super) fn put(workspace: &Workspace, id: &str, rank: i32) -> dflat::Result<()> {
     let request = ChangeRequest::<Item>::upsert(item(id, rank));
     workspace.perform_changes_blocking([Item::TABLE], |tx| tx.submit(request).map(drop))
 }
 
-fn ranks(workspace: &Workspace) -> Vec<i32> {
+pub(super) fn ranks(workspace: &Workspace) -> Vec<i32> {
     let items = workspace.fetch::<Item>().order_by(Item::ID.ascending());
     items.all().unwrap().iter().map(Item::rank).collect()
 }
@@ -312,98 +312,6 @@ fn two_backends_on_one_file_see_the_hidden_objects_of_each_other() {
                 .all(|(a, b)| a.rank() == b.rank())
         );
     }
-}
-
-#[test]
-fn rows_that_the_shell_changes_are_read() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("own.db");
-    let pack = items(directory.path());
-    let open = || Workspace::builder(&path).standing_on(&pack).open().unwrap();
-    let workspace = open();
-    put(&workspace, "i3", 33).unwrap();
-    put(&workspace, "i4", 44).unwrap();
-    workspace.shutdown().unwrap();
-    let shell = rusqlite::Connection::open(&path).unwrap();
-    let payload = item("i3", 333).to_bytes().unwrap();
-    let changed = shell.execute("UPDATE item SET p = ?1 WHERE __pk0 = 'i3'", [payload]);
-    assert_eq!(changed, Ok(1));
-    assert_eq!(
-        shell.execute("DELETE FROM item WHERE __pk0 = 'i4'", []),
-        Ok(1)
-    );
-    // A row in the place of an object of the pack does not hide it; a new row does not reach there.
-    let payload = item("x", 7).to_bytes().unwrap();
-    let insert = "INSERT INTO item (rowid, __pk0, p) VALUES (?1, ?2, ?3)";
-    let row = (Some(1), "x", payload);
-    assert_eq!(shell.execute(insert, row), Ok(1));
-    let payload = item("y", 8).to_bytes().unwrap();
-    let row = (None::<i64>, "y", payload);
-    assert_eq!(shell.execute(insert, row), Ok(1));
-    assert_eq!(shell.last_insert_rowid(), 11);
-    drop(shell);
-    let workspace = open();
-    assert_eq!(ranks(&workspace), [0, 1, 2, 333, 5, 6, 7, 8, 9, 8]);
-    let by_rank = |rank| {
-        workspace
-            .fetch::<Item>()
-            .filter(Item::RANK.eq(rank))
-            .count()
-    };
-    assert_eq!((by_rank(333).unwrap(), by_rank(3).unwrap()), (1, 0));
-    assert_eq!((by_rank(8).unwrap(), by_rank(4).unwrap()), (2, 0));
-    put(&workspace, "i4", 4).unwrap();
-    assert_eq!((by_rank(333).unwrap(), by_rank(4).unwrap()), (1, 1));
-}
-
-#[test]
-fn damaged_tables_of_hidden_objects_give_errors() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("own.db");
-    let pack = items(directory.path());
-    let open = || Workspace::builder(&path).standing_on(&pack).open().unwrap();
-    let workspace = open();
-    put(&workspace, "i3", 33).unwrap();
-    workspace.shutdown().unwrap();
-    let shell = rusqlite::Connection::open(&path).unwrap();
-    let sound: Vec<(i64, Vec<u8>)> = {
-        let mut rows = shell.prepare("SELECT rowid, p FROM dflat__base").unwrap();
-        let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
-        rows.unwrap().map(Result::unwrap).collect()
-    };
-    assert_eq!(sound.len(), 2);
-    let update = |row_id: i64, bytes: &[u8]| {
-        let updated = shell.execute(
-            "UPDATE dflat__base SET p = ?2 WHERE rowid = ?1",
-            (row_id, bytes),
-        );
-        assert_eq!(updated, Ok(1));
-    };
-    for (row_id, bytes) in &sound {
-        for len in [0, 3, 9, 15, 31, 39] {
-            if len >= bytes.len() {
-                continue;
-            }
-            update(*row_id, &bytes[..len]);
-            let workspace = open();
-            if let Err(error) = workspace.fetch::<Item>().all() {
-                let kinds = [ErrorKind::Corrupt, ErrorKind::InvalidArgument];
-                assert!(kinds.contains(&error.kind()), "{error}");
-            } else {
-                // Bits at the end that are missing are zeros.
-                assert!(len > 8 && bytes.len() < 30, "{len} of {bytes:?}");
-            }
-            workspace.shutdown().unwrap();
-        }
-        let mut far = bytes.clone();
-        far.iter_mut().skip(8).for_each(|byte| *byte = 0xff);
-        update(*row_id, &far);
-        let workspace = open();
-        workspace.fetch::<Item>().all().unwrap_err();
-        workspace.shutdown().unwrap();
-        update(*row_id, bytes);
-    }
-    assert_eq!(ranks(&open())[3], 33);
 }
 
 /// `docs/storage-format.md` shows the table.
