@@ -98,8 +98,8 @@ impl PackEdit {
     ///
     /// # Errors
     /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if a type is not one of the pack or has
-    ///   another primary key there, if a part of a key is missing, if the key of a removal has not as
-    ///   many values as the primary key, if the pack has 64 layers already, or if all its layers
+    ///   another primary key there, if a part of a key is missing, if the key of a removal has not
+    ///   as many values as the primary key, if the pack has 64 layers already, or if all its layers
     ///   would have more than 1 GiB: [`compact`](Pack::compact) it.
     /// - [`Corrupt`](ErrorKind::Corrupt) if a payload is malformed, or the pack is damaged.
     /// - [`NewerSchema`](ErrorKind::NewerSchema) if a payload has values that the pack's descriptor
