@@ -469,8 +469,9 @@ enum {
 /* Carries out an operation. The payload is verified and copied; `base` is an object of this table,
  * read at any time. `result` and `view` may be NULL; the caller releases the object of `view`.
  * Errors: DFLAT_ALREADY_EXISTS, DFLAT_KEYS_EXHAUSTED, DFLAT_NOT_FOUND, DFLAT_OUT_OF_DATE,
- * DFLAT_NEWER_SCHEMA, DFLAT_UNDECLARED_TYPE and DFLAT_INVALID_ARGUMENT: nothing is changed, and the
- * transaction goes on. Any other error loses the transaction.
+ * DFLAT_NEWER_SCHEMA, DFLAT_UNDECLARED_TYPE and DFLAT_INVALID_ARGUMENT, such as for a `base` of
+ * another table: nothing is changed, and the transaction goes on. Any other error loses the
+ * transaction.
  * Blocks: for the file. Thread: that of the handler. */
 dflat_code dflat_transaction_submit(dflat_transaction *transaction, const dflat_table *table,
                                     int32_t operation, uint32_t flags, dflat_object base,

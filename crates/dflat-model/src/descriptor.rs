@@ -206,7 +206,10 @@ pub struct EnumValueLayout {
 
 /// A handle to a static or shared [`TableDescriptor`], which is cheap to clone.
 #[derive(Clone)]
-pub struct Table(Inner);
+pub struct Table {
+    inner: Inner,
+    name_hash: u32,
+}
 
 #[derive(Clone)]
 enum Inner {
@@ -218,13 +221,30 @@ impl Table {
     /// Creates a handle to a descriptor of generated code.
     #[must_use]
     pub const fn from_static(descriptor: &'static TableDescriptor) -> Self {
-        Self(Inner::Static(descriptor))
+        let name = match &descriptor.name {
+            Cow::Borrowed(name) => name,
+            Cow::Owned(name) => name.as_str(),
+        };
+        Self {
+            inner: Inner::Static(descriptor),
+            name_hash: fnv1a(name.as_bytes()),
+        }
     }
 
     /// Creates a handle to a descriptor that was built at run time.
     #[must_use]
     pub fn new(descriptor: TableDescriptor) -> Self {
-        Self(Inner::Shared(Arc::new(descriptor)))
+        Self {
+            name_hash: fnv1a(descriptor.name.as_bytes()),
+            inner: Inner::Shared(Arc::new(descriptor)),
+        }
+    }
+
+    /// A hash of the table's name, for a cheap check that an object is of this table.
+    #[must_use]
+    #[inline]
+    pub const fn name_hash(&self) -> u32 {
+        self.name_hash
     }
 
     /// Whether both handles refer to the same descriptor in memory.
@@ -240,11 +260,22 @@ impl Table {
     }
 }
 
+/// The hash FNV-1a of 32 bits, <http://www.isthe.com/chongo/tech/comp/fnv/>.
+const fn fnv1a(bytes: &[u8]) -> u32 {
+    let mut hash = 0x811c_9dc5_u32;
+    let mut rest = bytes;
+    while let [byte, after @ ..] = rest {
+        hash = (hash ^ *byte as u32).wrapping_mul(0x0100_0193);
+        rest = after;
+    }
+    hash
+}
+
 impl Deref for Table {
     type Target = TableDescriptor;
 
     fn deref(&self) -> &TableDescriptor {
-        match &self.0 {
+        match &self.inner {
             Inner::Static(descriptor) => descriptor,
             Inner::Shared(descriptor) => descriptor,
         }

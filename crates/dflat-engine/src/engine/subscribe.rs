@@ -42,7 +42,7 @@ impl Engine {
     /// # Errors
     /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown;
     /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a query that can't be
-    /// run.
+    /// run, and for an object of another table.
     pub fn observe(
         &self,
         table: &Table,
@@ -50,6 +50,9 @@ impl Engine {
         delivery_options: DeliveryOptions,
         function: Box<dyn FnMut(Event) + Send>,
     ) -> Result<Subscription> {
+        if let Subject::Object(known) = &subject {
+            fetch::check_table("subscribe to", table, known)?;
+        }
         if let Subject::Result { query, .. } | Subject::Count(query) = &subject {
             fetch::check(table, &query.query())?;
         }

@@ -6,7 +6,7 @@ use dflat_model::{RowId, Table, Value, ValueRef};
 use smallvec::SmallVec;
 
 use super::{Control, corrupt, corrupt_bytes};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Malformed, Object, ObjectBatch, Origin, field_value};
 use crate::storage::{Row, ScanPlan, Snapshot, Source};
 
@@ -101,6 +101,25 @@ fn many(
         },
     )?;
     damaged.map_or(Ok(objects), Err)
+}
+
+/// Fails if an object is of another table.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`].
+#[inline]
+pub(crate) fn check_table(operation: &str, table: &Table, object: &Object) -> Result<()> {
+    match object.is_of(table) {
+        true => Ok(()),
+        false => Err(of_other_table(operation, table)),
+    }
+}
+
+#[cold]
+fn of_other_table(operation: &str, table: &Table) -> Error {
+    let name = &table.type_name;
+    let message = format!("cannot {operation} {name}: the object is of another type");
+    Error::new(ErrorKind::InvalidArgument, message)
 }
 
 const fn by_key<'p>(table: &'p Table, key: &'p [ValueRef<'p>]) -> ScanPlan<'p> {

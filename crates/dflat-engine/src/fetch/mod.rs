@@ -29,7 +29,7 @@ use crate::query::compute;
 use crate::storage::{Indexes, Snapshot, View};
 
 pub use by_key::{KeyParts, find, find_many, get, get_many, key_of, visit};
-pub(crate) use by_key::{find_incomplete, get_incomplete, get_many_incomplete, parts};
+pub(crate) use by_key::{check_table, find_incomplete, get_incomplete, get_many_incomplete, parts};
 use collect::Collector;
 pub use control::{Cancellation, Control};
 pub use group::{Group, Grouping, Groups, check_groups, groups};

@@ -88,6 +88,7 @@ impl Transaction {
     /// Refuses a change of an object that was looked up in another transaction: the stored object
     /// may have changed since.
     fn made_here(&self, operation: &str, table: &Table, base: &TransactionObject) -> Result<()> {
+        fetch::check_table(operation, table, base.object())?;
         if self.has_found(base) {
             return Ok(());
         }

@@ -4,11 +4,12 @@ use std::num::NonZeroUsize;
 use std::thread;
 
 use dflat_engine::dictionary::{TABLE as DICTIONARY, Value as Item};
-use dflat_engine::engine::PerformOptions;
+use dflat_engine::engine::{PerformOptions, Subject};
+use dflat_engine::observe::DeliveryOptions;
 use dflat_engine::transaction::Change;
-use dflat_workspace::{Error, ErrorKind, FileOptions, TableCopy, Workspace};
+use dflat_workspace::{Error, ErrorKind, FileOptions, Operation, TableCopy, Workspace};
 
-use crate::posts::{below, fill, insert, payload, perform, table, title, titles};
+use crate::posts::{below, fetch, fill, insert, payload, perform, table, title, titles};
 
 #[test]
 fn a_savepoint_that_fails_is_undone_with_its_values_in_the_dictionary() {
@@ -77,6 +78,56 @@ fn writes_by_query_change_all_objects_or_none() {
     });
     assert_eq!(deleted.unwrap(), 300);
     assert_eq!(titles(&workspace, &table).len(), 300);
+}
+
+/// The second table has a row with the same id.
+#[test]
+fn objects_of_another_table_are_refused() {
+    let workspace = Workspace::in_memory();
+    let (first, second) = (table("1"), table("2"));
+    fill(&workspace, &first, 1);
+    fill(&workspace, &second, 1);
+    let other = fetch(&workspace, &first).all().unwrap().objects[0].clone();
+    let done = workspace.perform_blocking(
+        [first.clone(), second.clone()],
+        PerformOptions::default(),
+        |tx| {
+            let refused = |error: Error, operation: &str| {
+                assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+                let message = format!("cannot {operation} Post: the object is of another type");
+                assert_eq!(error.to_string(), message);
+            };
+            let payload = payload("new", 1);
+            let update = Operation::Update {
+                base: &other,
+                payload: &payload,
+            };
+            let delete = || Operation::Delete { base: &other };
+            refused(tx.submit(&second, update, None).unwrap_err(), "change");
+            refused(tx.submit(&second, delete(), None).unwrap_err(), "change");
+            let create = Operation::Create { payload: &payload };
+            let optimistic = tx.submit(&second, create, Some(&other));
+            refused(optimistic.unwrap_err(), "change");
+            let base = tx.transaction().latest(&first, &other)?.unwrap();
+            let delete = tx.transaction().submit(&second, Change::Delete { base });
+            refused(delete.unwrap_err(), "delete");
+            Ok(())
+        },
+    );
+    done.unwrap();
+    let subscribed = workspace.engine().observe(
+        &second,
+        Subject::Object(other),
+        DeliveryOptions::default(),
+        Box::new(|_| {}),
+    );
+    let error = subscribed.map(drop).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "cannot subscribe to Post: the object is of another type"
+    );
+    assert_eq!(titles(&workspace, &first), ["post 0"]);
+    assert_eq!(titles(&workspace, &second), ["post 0"]);
 }
 
 #[test]

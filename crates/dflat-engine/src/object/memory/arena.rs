@@ -14,8 +14,9 @@ const ALONE_MAX: usize = 16;
 ///
 /// The first objects have an allocation each. Later ones share chunks, whose size grows with the
 /// bytes that the arena has made so far.
-#[derive(Default)]
 pub(crate) struct ObjectArena {
+    /// The hash of the table's name.
+    table: u32,
     /// The chunk that objects are added to.
     open_chunk: Option<OpenChunk>,
     /// The number of objects made so far, and the sum of their bytes.
@@ -26,6 +27,17 @@ pub(crate) struct ObjectArena {
 }
 
 impl ObjectArena {
+    /// An arena of a table.
+    const fn new(table: &Table) -> Self {
+        Self {
+            table: table.name_hash(),
+            open_chunk: None,
+            made: 0,
+            bytes: 0,
+            alone: 0,
+        }
+    }
+
     /// Makes an object of a payload that is known to be valid. If `kept` returns true, the object
     /// may outlive the others, and no new chunk is begun for it.
     #[inline]
@@ -42,7 +54,7 @@ impl ObjectArena {
         let piece = open_chunk.and_then(|open_chunk| open_chunk.add(origin, row_id, payload));
         match piece.or_else(|| self.add_elsewhere(row_id, origin, payload, kept)) {
             Some(piece) => Object(piece),
-            None => Object::from_verified(row_id, origin, payload),
+            None => Object::alone(self.table, row_id, origin, payload),
         }
     }
 
@@ -70,13 +82,15 @@ impl ObjectArena {
             self.alone = self.made + ALONE_MAX;
             return None;
         }
-        let base = row_id;
+        let header = Header {
+            origin,
+            base: row_id,
+            table: self.table,
+        };
         // Order: a large transaction keeps none of the objects that it inserts, so their chunk is
         // freed before the next one is allocated.
         self.open_chunk = None;
-        let open_chunk = self
-            .open_chunk
-            .insert(OpenChunk::new(Header { origin, base }, bytes));
+        let open_chunk = self.open_chunk.insert(OpenChunk::new(header, bytes));
         open_chunk.add(origin, row_id, payload)
     }
 
@@ -97,7 +111,7 @@ impl ObjectArenas {
     pub(crate) fn of(&mut self, table: &Table) -> &mut ObjectArena {
         let position = self.0.iter().position(|(other, _)| other.is_same(table));
         let position = position.unwrap_or_else(|| {
-            self.0.push((table.clone(), ObjectArena::default()));
+            self.0.push((table.clone(), ObjectArena::new(table)));
             self.0.len() - 1
         });
         &mut self.0[position].1
@@ -112,9 +126,24 @@ impl ObjectArenas {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 mod tests {
+    use std::borrow::Cow;
     use std::thread;
 
+    use dflat_model::TableDescriptor;
+
     use super::*;
+
+    static NOTE: Table = {
+        static DESCRIPTOR: TableDescriptor = TableDescriptor {
+            name: Cow::Borrowed("note"),
+            type_name: Cow::Borrowed("Note"),
+            auto_key: None,
+            primary_key: Cow::Borrowed(&[]),
+            indexes: Cow::Borrowed(&[]),
+            types: Cow::Borrowed(&[]),
+        };
+        Table::from_static(&DESCRIPTOR)
+    };
 
     const ORIGIN: Origin = Origin {
         engine: 1,
@@ -141,6 +170,7 @@ mod tests {
             assert_eq!(object.row_id(), RowId(*row_id));
             assert_eq!(object.payload(), payload(n, *len));
             assert_eq!(object.origin(), ORIGIN);
+            assert!(object.is_of(&NOTE));
         }
     }
 
@@ -162,7 +192,7 @@ mod tests {
         let far = far.map(|(n, id)| (id, n % 90));
         let large = (0..200).map(|n| (n, if n % 9 == 0 { 70_000 } else { 5_000 }));
         let rows: Vec<_> = near.chain(far).chain(large).collect();
-        let mut arena = ObjectArena::default();
+        let mut arena = ObjectArena::new(&NOTE);
         let objects = made(&mut arena, &rows);
         check(&objects, &rows);
         drop(arena);
@@ -178,7 +208,7 @@ mod tests {
     #[test]
     fn objects_of_an_arena_are_read_while_others_are_made() {
         let rows: Vec<_> = (0..3000).map(|n| (n, 40 + n as usize % 60)).collect();
-        let mut arena = ObjectArena::default();
+        let mut arena = ObjectArena::new(&NOTE);
         let objects = made(&mut arena, &rows);
         thread::scope(|scope| {
             let reader = scope.spawn(|| (0..5).for_each(|_| check(&objects, &rows)));
@@ -190,7 +220,7 @@ mod tests {
     #[test]
     fn rows_that_are_far_apart_or_kept_share_no_chunk() {
         let far: Vec<_> = (0..1000).map(|n| (n % 2 * (1 << 40), 100)).collect();
-        let mut arena = ObjectArena::default();
+        let mut arena = ObjectArena::new(&NOTE);
         let objects = made(&mut arena, &far);
         check(&objects, &far);
         // Rows near to the first of a chunk share it; the others have their own allocation.
@@ -198,7 +228,7 @@ mod tests {
         assert!((450..500).contains(&shared.count()));
 
         let mut asked = 0;
-        let mut arena = ObjectArena::default();
+        let mut arena = ObjectArena::new(&NOTE);
         for n in 0..1000 {
             let kept = || {
                 asked += 1;

@@ -62,7 +62,7 @@ impl<'t> ObjectBatch<'t> {
             true => verify_incomplete(&self.table.types, payload)?,
         }
         if std::mem::take(&mut self.is_likely_one) {
-            let object = Object::from_verified(row_id, self.origin, payload);
+            let object = Object::from_verified(self.table, row_id, self.origin, payload);
             self.objects.reserve_exact(1);
             self.objects.push(object);
             return Ok(());
@@ -95,6 +95,7 @@ impl<'t> ObjectBatch<'t> {
         let header = Header {
             origin: self.origin,
             base: self.base,
+            table: self.table.name_hash(),
         };
         if self.objects.is_empty() {
             // Most results have a single chunk.

@@ -37,6 +37,8 @@ pub(super) struct Header {
     pub(super) origin: Origin,
     /// The row id to which the stored row ids of the payloads are relative.
     pub(super) base: RowId,
+    /// The hash of the name of the objects' table.
+    pub(super) table: u32,
 }
 
 /// One allocation: reference count, header and bytes.
@@ -157,6 +159,10 @@ impl Piece {
 
     pub(super) fn origin(&self) -> Origin {
         self.chunk.header.header.origin
+    }
+
+    pub(super) fn table(&self) -> u32 {
+        self.chunk.header.header.table
     }
 
     pub(super) fn row_id(&self) -> RowId {

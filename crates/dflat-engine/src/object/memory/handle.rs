@@ -48,6 +48,14 @@ impl Object {
         self.0.origin()
     }
 
+    /// Whether the object was made for a table of this name, as good as certainly: the names are
+    /// compared by a hash of 32 bits.
+    #[must_use]
+    #[inline]
+    pub fn is_of(&self, table: &Table) -> bool {
+        self.0.table() == table.name_hash()
+    }
+
     /// Whether both are handles on the same bytes.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
@@ -63,7 +71,7 @@ impl Object {
     /// A copy that keeps no other object's bytes alive.
     #[must_use]
     pub fn detach(&self) -> Self {
-        Self::from_verified(self.row_id(), self.origin(), self.payload())
+        Self::alone(self.0.table(), self.row_id(), self.origin(), self.payload())
     }
 
     /// Makes an object that shares no chunk, verified against the table's types.
@@ -77,7 +85,7 @@ impl Object {
         payload: &[u8],
     ) -> Result<Self, Malformed> {
         verify(&table.types, payload)?;
-        Ok(Self::from_verified(row_id, origin, payload))
+        Ok(Self::from_verified(table, row_id, origin, payload))
     }
 
     /// As [`new`](Self::new), but required fields may be absent.
@@ -91,13 +99,26 @@ impl Object {
         payload: &[u8],
     ) -> Result<Self, Malformed> {
         verify_incomplete(&table.types, payload)?;
-        Ok(Self::from_verified(row_id, origin, payload))
+        Ok(Self::from_verified(table, row_id, origin, payload))
     }
 
     /// Makes an object that shares no chunk, of a payload that is known to be valid.
-    pub(crate) fn from_verified(row_id: RowId, origin: Origin, payload: &[u8]) -> Self {
-        let base = row_id;
-        Self(Piece::alone(Header { origin, base }, payload))
+    pub(crate) fn from_verified(
+        table: &Table,
+        row_id: RowId,
+        origin: Origin,
+        payload: &[u8],
+    ) -> Self {
+        Self::alone(table.name_hash(), row_id, origin, payload)
+    }
+
+    pub(crate) fn alone(table: u32, base: RowId, origin: Origin, payload: &[u8]) -> Self {
+        let header = Header {
+            origin,
+            base,
+            table,
+        };
+        Self(Piece::alone(header, payload))
     }
 }
 

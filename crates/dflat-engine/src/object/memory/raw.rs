@@ -112,7 +112,7 @@ mod tests {
             seq: CommitSeq(3),
             transaction: 0,
         };
-        let object = Object::from_verified(RowId(41), origin, b"a payload");
+        let object = Object::alone(7, RowId(41), origin, b"a payload");
         let raw = object.clone().into_raw();
         drop(object);
         // SAFETY: `raw` was made above and is taken back below.

@@ -348,7 +348,7 @@ mod tests {
             writer.scalar(4, value);
             writer.end_table();
             let payload = writer.finish().unwrap();
-            Some(Object::from_verified(RowId(1), Origin::default(), payload))
+            Some(Object::alone(0, RowId(1), Origin::default(), payload))
         };
         let change = |before, after| {
             let change = crate::change_set::RowChange { before, after };

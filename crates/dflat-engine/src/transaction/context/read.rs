@@ -60,7 +60,7 @@ impl Transaction {
     /// The latest state of an object; `None` if it was deleted.
     ///
     /// # Errors
-    /// As [`Transaction::fetch`].
+    /// As [`Transaction::fetch`]; [`ErrorKind::InvalidArgument`] for an object of another table.
     ///
     /// # Cost
     /// None, if this transaction has read the object, or if a transaction of the backend is open
@@ -139,6 +139,7 @@ impl Transaction {
         object: &Object,
     ) -> Result<Option<Object>> {
         self.admit("fetch", table)?;
+        fetch::check_table("change", table, object)?;
         let origin = object.origin();
         if origin.engine != self.groups.engine() {
             // Row ids of another engine mean nothing here; primary keys do.
