@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use dflat_engine::storage::Aborted;
 use dflat_engine::{Error, ErrorKind};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
@@ -27,7 +28,22 @@ pub(crate) fn failed(operation: impl Display, error: tokio_postgres::Error) -> E
     if *db.code() == SqlState::LOCK_NOT_AVAILABLE {
         message.push_str("; another transaction held a lock for longer than the busy timeout");
     }
+    if is_abort(db.code()) {
+        message.push_str(
+            "; a transaction that may run again, such as of perform_changes_retrying, does so",
+        );
+        return Error::with_source(kind, message, Aborted::by(error));
+    }
     Error::with_source(kind, message, error)
+}
+
+/// Whether the server has ended a transaction because of another one.
+fn is_abort(code: &SqlState) -> bool {
+    let aborts = [
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::T_R_DEADLOCK_DETECTED,
+    ];
+    aborts.contains(code)
 }
 
 fn kind_of(code: &SqlState) -> ErrorKind {

@@ -99,7 +99,8 @@ impl Engine {
     }
 
     /// As [`perform`](Self::perform), but if another process has committed since the handler's
-    /// first read, the handler runs again. Before that run the transaction waits for the write
+    /// first read, or the backend ends the transaction because of another one, such as in a
+    /// deadlock, the handler runs again. Before that run the transaction waits for the write
     /// access and takes it, which keeps other processes from committing. The transaction fails with
     /// [`ErrorKind::Busy`] only after the busy timeout.
     pub fn perform_retrying(

@@ -27,6 +27,7 @@
 //!     states was made by this backend or has appended its records, and a reader of the later state
 //!     visits all records, the last one first.
 
+mod aborted;
 mod backend;
 mod index;
 mod memory;
@@ -40,6 +41,7 @@ mod write_transaction;
 
 #[cfg(doc)]
 use crate::error::ErrorKind;
+pub use aborted::Aborted;
 pub use backend::Backend;
 pub use index::{
     EntryValues, IndexEntry, IndexRepair, IndexState, IndexStates, Indexes, RowRepair,

@@ -11,7 +11,7 @@ use crate::change_set::RowChange;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
 use crate::object::Origin;
-use crate::storage::{RowWrite, WriteError, WriteTransaction};
+use crate::storage::{Aborted, RowWrite, WriteError, WriteTransaction};
 
 /// Writes the changes again, with the same row ids, and stores the schemas that are not stored.
 ///
@@ -115,7 +115,12 @@ pub(super) fn overtaken(tables: &[Table]) -> Error {
 }
 
 /// Whether the transaction may succeed if its handler is run again, because another process has
-/// committed since its first read.
+/// committed since its first read, or the backend has ended the transaction because of another one.
 pub(super) fn is_overtaken(error: &Error) -> bool {
-    error.cause_as::<Overtaken>().is_some()
+    error.cause_as::<Overtaken>().is_some() || is_aborted(error)
+}
+
+/// Whether the backend has ended the transaction because of another one.
+pub(super) fn is_aborted(error: &Error) -> bool {
+    error.cause_as::<Aborted>().is_some()
 }

@@ -10,6 +10,7 @@
 
 mod administration;
 mod commits;
+mod conflicts;
 mod copies;
 mod cuts;
 mod disturbed;

@@ -78,7 +78,8 @@ impl Workspace {
     /// changes of a run that is repeated are undone. Before the second run, the transaction waits
     /// for write access and takes it, as with [`write_first`](Self::write_first). So no commit of
     /// another process makes it fail, and the handler runs twice at most, unless it sets a higher
-    /// durability than the workspace has.
+    /// durability than the workspace has. On a server, the handler also runs again if the server
+    /// ends the transaction because of another one, such as in a deadlock with an administrator's.
     ///
     /// Effects of earlier runs outside of the workspace are not undone.
     ///

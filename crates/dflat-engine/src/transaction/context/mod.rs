@@ -351,8 +351,9 @@ impl Transaction {
         }
     }
 
-    /// Whether another process has committed since the first read. The transaction can't be
-    /// committed then, but may succeed if its handler is run again.
+    /// Whether another process has committed since the first read, or the backend has ended the
+    /// transaction because of another one. The transaction can't be committed then, but may succeed
+    /// if its handler is run again.
     #[must_use]
     pub fn is_overtaken(&self) -> bool {
         if self.is_writing()

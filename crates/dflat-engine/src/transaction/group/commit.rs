@@ -8,10 +8,10 @@ use dflat_model::CommitSeq;
 use super::super::indexer::Indexer;
 use super::super::newest::NewestSchemas;
 use super::super::recording::Note;
-use super::super::replay::replay;
+use super::super::replay::{is_aborted, replay};
 use super::super::write_set::WriteSet;
 use super::member::{Member, check_basis};
-use super::open::OpenGroup;
+use super::open::{GroupOutcome, OpenGroup};
 use super::outlet::Outlet;
 use super::record::Recorder;
 use super::watchdog::{Watchdog, WatchedGroup};
@@ -93,7 +93,8 @@ impl Shared {
     }
 
     /// Commits the members. Called only while the backend's transaction holds no changes except
-    /// those of the members.
+    /// those of the members. If the backend ends its transaction because of another one, such as
+    /// that of an administrator, each member is written again, unless its rows are not in memory.
     pub(super) fn commit(&self, open: &mut OpenGroup) {
         let (writer, members, group_outcome) = open.end();
         let unnumbered = self.unnumbered();
@@ -102,6 +103,12 @@ impl Shared {
             let recorders = (&mut open.recorder, &open.schemas);
             self.commit_writer(recorders, writer, changes)
         });
+        let can_write_again = || members.iter().all(|member| !member.changes.has_ranges());
+        if matches!(&outcome, Err(error) if is_aborted(error)) && can_write_again() {
+            drop(unnumbered);
+            self.write_each_again(open, members, &group_outcome);
+            return;
+        }
         if let Err(error) = &outcome {
             open.schemas.forget();
             for member in &members {
@@ -265,9 +272,21 @@ impl Shared {
     /// that may have read its changes fail with the same error.
     pub(super) fn recover(&self, open: &mut OpenGroup) {
         let (writer, members, group_outcome) = open.end();
-        open.schemas.forget();
         // Order: the backend's transaction ends before the next one begins.
         drop(writer);
+        self.write_each_again(open, members, &group_outcome);
+    }
+
+    /// Writes members again, whose transaction of the backend was undone, each in a commit of its
+    /// own. If a member can't be written, the members that may have read its changes fail with the
+    /// same error.
+    fn write_each_again(
+        &self,
+        open: &mut OpenGroup,
+        members: Vec<Member>,
+        group_outcome: &GroupOutcome,
+    ) {
+        open.schemas.forget();
         for member in members {
             let written = match group_outcome.failure(&member.tables) {
                 Some(error) => Err(error),
