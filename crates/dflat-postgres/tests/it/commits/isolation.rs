@@ -120,7 +120,8 @@ fn locks_of_another_program_make_a_writer_busy_and_no_reader() {
 }
 
 /// Another program changes the row of the state while a transaction is open, as if it were another
-/// writer without the lock. The server lets only one of both commit.
+/// writer without the lock. The server lets only one of both commit. If the other one has made a
+/// commit of this library, the transaction is not written again.
 #[test]
 fn writer_beside_one_without_the_lock_is_busy() {
     if is_skipped() {
@@ -130,17 +131,22 @@ fn writer_beside_one_without_the_lock_is_busy() {
         let schema = new_schema();
         let workspace = engine(&schema);
         create(&workspace, 1).unwrap();
-        let change = format!("UPDATE \"{schema}\".dflat__control SET numbers = numbers");
-        let refused = workspace.perform_changes_blocking([Item::TABLE], |tx| {
-            tx.submit(ItemChangeRequest::creation(data(2)))?;
-            sql(server().unwrap(), &change).unwrap();
-            Ok(())
-        });
-        let refused = refused.unwrap_err();
+        let create_beside = |rank: i32, change: &str| {
+            let change = format!("UPDATE \"{schema}\".dflat__control SET {change}");
+            workspace.perform_changes_blocking([Item::TABLE], |tx| {
+                tx.submit(ItemChangeRequest::creation(data(rank)))?;
+                sql(server().unwrap(), &change).unwrap();
+                Ok(())
+            })
+        };
+        create_beside(2, "numbers = numbers").unwrap();
+        assert_eq!(workspace.fetch::<Item>().count().unwrap(), 2);
+        let commit = "before = last, last = last + 1, engine = 7";
+        let refused = create_beside(3, commit).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Busy, "{refused:?}");
-        assert_eq!(workspace.fetch::<Item>().count().unwrap(), 1);
-        create(&workspace, 2).unwrap();
-        assert_eq!(engine(&schema).fetch::<Item>().count().unwrap(), 2);
+        assert_eq!(workspace.fetch::<Item>().count().unwrap(), 2);
+        create(&workspace, 3).unwrap();
+        assert_eq!(engine(&schema).fetch::<Item>().count().unwrap(), 3);
     });
 }
 
