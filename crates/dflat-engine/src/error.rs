@@ -27,7 +27,8 @@ struct Inner {
 #[non_exhaustive]
 pub enum ErrorKind {
     /// Another object has the same primary key or the same value of a unique field. The transaction
-    /// stays usable: change the object, use an upsert, or give up.
+    /// stays usable: change the object, use an upsert, or give up. In an exchange of commits: an
+    /// object exists that the other side has forgotten; delete it first.
     AlreadyExists,
     /// The object to create needs a key that the library assigns, and there is none: the table
     /// holds the largest key, 2^63 - 1. The transaction stays usable: create the object with a key

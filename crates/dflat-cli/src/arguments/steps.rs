@@ -195,8 +195,9 @@ pub(crate) struct SyncArguments {
     /// Sends, and receives nothing. Refused if the other file has commits that this one lacks.
     #[arg(long)]
     pub(crate) push: bool,
-    /// Takes commits some of whose objects were forgotten on the other side, without these objects.
-    /// Such a commit cannot be checked, so the other side must be trusted.
+    /// Takes commits some of whose objects were forgotten on the other side, without these objects,
+    /// and forgets them in this file, too. Such a commit cannot be checked, so the other side must
+    /// be trusted.
     #[arg(long)]
     pub(crate) accept_forgotten: bool,
     /// Keeps the objects of one side where both are in conflict.
@@ -230,7 +231,8 @@ pub(crate) struct ServeArguments {
     /// Takes pushes. Without it, they are refused.
     #[arg(long)]
     pub(crate) accept_pushes: bool,
-    /// Takes pushed commits some of whose objects were forgotten on the other side.
+    /// Takes pushed commits some of whose objects were forgotten on the other side, and forgets
+    /// these objects in this file, too.
     #[arg(long)]
     pub(crate) accept_forgotten: bool,
     /// Works on a temporary copy of the file, so that pushes change nothing.

@@ -23,8 +23,8 @@ use super::set::{TableToSet, ToSet, set, with_taken};
 use super::start::{is_there, start};
 use crate::chunk::{Address, ChunkStore};
 use crate::commits::{
-    Commit, CommitId, CommitTable, Content, FileStore, Head, head, latest, put_head, put_place,
-    without_trees,
+    Commit, CommitId, CommitTable, Content, FileStore, Head, Marks, head, latest, put_head,
+    put_place, without_trees,
 };
 use crate::steps::{Note, prepare};
 use crate::tree::{Edit, Root, Trees};
@@ -60,6 +60,8 @@ pub struct Merge {
     pub branch: String,
     /// Decisions about objects in conflict.
     decisions: Decisions,
+    /// The marks of forgotten objects when the conflicts were found.
+    marks: Marks,
 }
 
 impl Merge {
@@ -68,8 +70,16 @@ impl Merge {
     pub fn of(branch: &str) -> Self {
         Self {
             branch: branch.to_owned(),
-            decisions: Decisions::new(),
+            ..Self::default()
         }
+    }
+
+    /// Drops the decisions about objects that were forgotten since there were fewer marks.
+    fn drop_forgotten(&mut self, now: Marks) {
+        let before = std::mem::replace(&mut self.marks, now);
+        let marks = &self.marks;
+        self.decisions
+            .retain(|(table, key), _| !marks.has_since(&before, table, key));
     }
 
     /// Decides about an object: it gets this payload, or is deleted.
@@ -79,7 +89,8 @@ impl Merge {
     }
 
     /// Merges the branch into the current one. Changes since the last commit are committed first.
-    /// `tables` are all versioned tables.
+    /// A decision about an object that was forgotten since is dropped, because it may have the
+    /// object. `tables` are all versioned tables.
     ///
     /// # Errors
     /// - [`ErrorKind::NotFound`] if there is no branch of this name.
@@ -87,9 +98,11 @@ impl Merge {
     /// - [`ErrorKind::Corrupt`] if the history does not fit the objects.
     /// - [`ErrorKind::Busy`] if others change objects again and again.
     /// - Otherwise those of [`commit`](crate::commits::commit).
-    pub fn perform(&self, engine: &Engine, tables: &[Table]) -> Result<Merged> {
+    pub fn perform(&mut self, engine: &Engine, tables: &[Table]) -> Result<Merged> {
         tip_of(engine, &self.branch)?;
-        attempts(engine, tables, &format!("merge {}", self.branch), || {
+        let what = format!("merge {}", self.branch);
+        attempts(engine, tables, &what, || {
+            self.drop_forgotten(engine.read_history(Marks::read)?);
             let run = Run {
                 engine,
                 tables,
@@ -184,6 +197,9 @@ impl<'r> Run<'r> {
     }
 
     fn plan(&self, snapshot: &mut dyn Snapshot) -> Result<Attempt<Plan<'r>>> {
+        if Marks::read(snapshot)? != self.merge.marks {
+            return Ok(Attempt::Again);
+        }
         let theirs = any_tip(snapshot, &self.merge.branch)?;
         let (true, Some(theirs)) = (is_there(snapshot, self.tables, self.ours)?, theirs) else {
             return Ok(Attempt::Again);

@@ -1,6 +1,6 @@
 //! The marks of objects that were forgotten.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,7 +17,7 @@ const KEY: &[u8] = b"forgotten";
 const MARK: &str = "forgotten/";
 
 /// The bytes of the time of a mark.
-const TIME_BYTES: usize = 8;
+const TIME_BYTES: usize = size_of::<Time>();
 
 /// The key of hashes.
 pub(crate) type MarkKey = [u8; blake3::KEY_LEN];
@@ -25,10 +25,13 @@ pub(crate) type MarkKey = [u8; blake3::KEY_LEN];
 /// A mark: a hash of the table and the key of an object.
 pub(crate) type Mark = [u8; blake3::OUT_LEN];
 
-/// The marks of a file, by the keys of their hashes: a random one of this file, and those of files
-/// from which marks were received.
-#[derive(Debug, Default)]
-pub(crate) struct Marks(BTreeMap<MarkKey, BTreeSet<Mark>>);
+/// The time of a mark, in milliseconds since 1970.
+type Time = u64;
+
+/// Marks with their times, by the keys of their hashes: a random one of the file, and those of
+/// files from which marks were received.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks(BTreeMap<MarkKey, BTreeMap<Mark, Time>>);
 
 impl Marks {
     /// The marks of a file.
@@ -42,14 +45,16 @@ impl Marks {
         snapshot.all_named(NamedTable::Refs, None, &mut |row| {
             if let Some(digits) = row.name.strip_prefix(MARK.as_bytes()) {
                 let mark = str::from_utf8(digits).ok().and_then(of_digits);
-                let key = match row.bytes.split_at_checked(TIME_BYTES) {
+                let split = row.bytes.split_first_chunk();
+                let time = split.map(|(time, _)| u64::from_le_bytes(*time));
+                let key = match split {
                     Some((_, [])) => own,
                     Some((_, key)) => key.try_into().ok(),
                     None => None,
                 };
-                match key.zip(mark) {
-                    Some((key, mark)) => drop(marks.0.entry(key).or_default().insert(mark)),
-                    None => is_damaged = true,
+                match (key, mark, time) {
+                    (Some(key), Some(mark), Some(time)) => marks.add(key, mark, time),
+                    _ => is_damaged = true,
                 }
             }
             ControlFlow::Continue(())
@@ -60,15 +65,63 @@ impl Marks {
         }
     }
 
+    /// Adds a mark.
+    pub(crate) fn add(&mut self, key: MarkKey, mark: Mark, time: Time) {
+        self.0.entry(key).or_default().insert(mark, time);
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether an object was forgotten.
     pub(crate) fn has(&self, table: &str, encoded: &[u8]) -> bool {
-        let mut keys = self.0.iter();
-        keys.any(|(key, marks)| marks.contains(&mark(key, table, encoded)))
+        self.is_any(table, encoded, |_, _, _| true)
+    }
+
+    /// Whether an object was forgotten since there were only these earlier marks.
+    pub(crate) fn has_since(&self, earlier: &Self, table: &str, encoded: &[u8]) -> bool {
+        self.is_any(table, encoded, |key, mark, time| {
+            earlier.time(key, mark) != Some(time)
+        })
+    }
+
+    /// Whether an object has a mark that is meant.
+    fn is_any(
+        &self,
+        table: &str,
+        encoded: &[u8],
+        is_meant: impl Fn(&MarkKey, &Mark, Time) -> bool,
+    ) -> bool {
+        self.0.iter().any(|(key, marks)| {
+            let mark = mark(key, table, encoded);
+            let time = marks.get(&mark);
+            time.is_some_and(|time| is_meant(key, &mark, *time))
+        })
+    }
+
+    fn time(&self, key: &MarkKey, mark: &Mark) -> Option<Time> {
+        self.0.get(key)?.get(mark).copied()
+    }
+
+    /// These marks without those that others have, too.
+    pub(crate) fn without(&self, others: &Self) -> Self {
+        let mut left = Self::default();
+        for (key, marks) in &self.0 {
+            let of_others = others.0.get(key);
+            for (mark, time) in marks {
+                if of_others.is_none_or(|of_others| !of_others.contains_key(mark)) {
+                    left.add(*key, *mark, *time);
+                }
+            }
+        }
+        left
     }
 
     /// The marks by the keys of their hashes.
-    pub(crate) fn by_key(&self) -> impl Iterator<Item = (&MarkKey, &BTreeSet<Mark>)> {
-        self.0.iter()
+    pub(crate) fn by_key(&self) -> impl Iterator<Item = (&MarkKey, impl Iterator<Item = &Mark>)> {
+        self.0.iter().map(|(key, marks)| (key, marks.keys()))
     }
 
     /// Marks an object as forgotten now.
@@ -92,21 +145,16 @@ impl Marks {
         writer.put_named(NamedTable::Refs, name.as_bytes(), &now())
     }
 
-    /// Stores marks of another file that this one lacks.
+    /// Stores these marks of another file, which this one lacks, with the time of now.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
-    pub(crate) fn take(
-        writer: &mut dyn WriteTransaction,
-        key: &MarkKey,
-        marks: &[Mark],
-    ) -> Result<()> {
-        let known = Self::read(writer)?;
-        let known = known.0.get(key);
-        let is_new = |mark: &&Mark| known.is_none_or(|known| !known.contains(*mark));
-        let row = [&now()[..], key].concat();
-        for mark in marks.iter().filter(is_new) {
-            writer.put_named(NamedTable::Refs, name(mark).as_bytes(), &row)?;
+    /// The errors of writing.
+    pub(crate) fn take(&self, writer: &mut dyn WriteTransaction) -> Result<()> {
+        for (key, marks) in &self.0 {
+            let row = [&now()[..], key].concat();
+            for mark in marks.keys() {
+                writer.put_named(NamedTable::Refs, name(mark).as_bytes(), &row)?;
+            }
         }
         Ok(())
     }
@@ -169,9 +217,12 @@ mod tests {
         assert_ne!(key, random());
         let of_object = mark(&key, "item", b"a");
         assert_eq!(of_digits(&name(&of_object)[MARK.len()..]), Some(of_object));
-        let marks = |key| Marks(BTreeMap::from([(key, BTreeSet::from([of_object]))]));
-        let (one, other) = (marks(key), marks(random()));
+        let marks = |key, time| Marks(BTreeMap::from([(key, BTreeMap::from([(of_object, time)]))]));
+        let (one, other, later) = (marks(key, 1), marks(random(), 1), marks(key, 2));
         assert!(one.has("item", b"a") && !other.has("item", b"a"));
+        assert!(!one.has_since(&one, "item", b"a") && later.has_since(&one, "item", b"a"));
+        assert!(one.has_since(&other, "item", b"a") && !other.has_since(&one, "item", b"a"));
+        assert!(one.without(&later).is_empty() && one.without(&other) == one);
         assert!(!one.has("item", b"b") && !one.has("other", b"a") && !one.has("itema", b""));
     }
 }

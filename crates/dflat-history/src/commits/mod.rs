@@ -30,7 +30,8 @@ pub(crate) use make::{closed, latest};
 pub(crate) use marks::{Mark, MarkKey, Marks};
 pub use refs::{Branch, Head, MAIN, branches, head};
 pub(crate) use refs::{
-    collections, count_collection, delete_branch, put_branch, put_gap, put_head, tip,
+    collections, count_collection, delete_branch, delete_uncollected, put_branch, put_gap,
+    put_head, put_uncollected, tip, uncollected,
 };
 pub use remotes::{
     delete_incoming, delete_remote, incoming, put_incoming, put_remote, remote_name, remote_tip,

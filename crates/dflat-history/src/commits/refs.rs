@@ -15,6 +15,7 @@ pub const MAIN: &str = "main";
 const HEAD: &[u8] = b"head";
 const BRANCH: &str = "branch/";
 const COLLECTIONS: &[u8] = b"collections";
+const UNCOLLECTED: &[u8] = b"uncollected";
 
 /// The branch whose objects the tables have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,6 +178,34 @@ pub(crate) fn collections(snapshot: &mut dyn Snapshot) -> Result<u64> {
 pub(crate) fn count_collection(writer: &mut dyn WriteTransaction) -> Result<()> {
     let count = collections(writer)?.wrapping_add(1);
     writer.put_named(NamedTable::Refs, COLLECTIONS, &count.to_le_bytes())
+}
+
+/// Notes that trees with forgotten objects are not collected yet.
+///
+/// # Errors
+/// The errors of reading and writing.
+pub(crate) fn put_uncollected(writer: &mut dyn WriteTransaction) -> Result<()> {
+    let count = collections(writer)?;
+    writer.put_named(NamedTable::Refs, UNCOLLECTED, &count.to_le_bytes())
+}
+
+/// This note, if there is one; each forgetting makes another one.
+///
+/// # Errors
+/// The errors of reading.
+pub(crate) fn uncollected(snapshot: &mut dyn Snapshot) -> Result<Option<Vec<u8>>> {
+    read(snapshot, UNCOLLECTED)
+}
+
+/// Deletes this note, if there is no other one meanwhile.
+///
+/// # Errors
+/// The errors of reading and writing.
+pub(crate) fn delete_uncollected(writer: &mut dyn WriteTransaction, note: &[u8]) -> Result<()> {
+    match uncollected(writer)?.is_some_and(|now| now == note) {
+        true => writer.delete_named(NamedTable::Refs, UNCOLLECTED),
+        false => Ok(()),
+    }
 }
 
 /// Notes that the steps of a table are no longer all of its changes, so that its next tree is built

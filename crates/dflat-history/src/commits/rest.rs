@@ -1,32 +1,30 @@
-//! The trees of commits without an object that was forgotten.
+//! The trees of commits without objects that were forgotten.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
 use dflat_engine::Result;
 use dflat_engine::storage::{NamedTable, WriteTransaction};
-use dflat_model::Table;
 
 use super::commit::{Commit, CommitTable};
 use super::log::load;
 use super::make::NODE_BYTES;
 use super::store::{FileStore, has_trees};
-use crate::received::{changes_between, has_part};
+use crate::received::{ObjectKeys, changes_between, has_part};
 use crate::steps::{CommitId, Presence};
 use crate::tree::{Edit, Trees};
 
-/// The object to take out of the trees.
+/// The objects to take out of the trees.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Erased<'e> {
-    pub(crate) table: &'e Table,
-    /// The encoded key.
-    pub(crate) key: &'e [u8],
-    /// When the tables had the object.
+    pub(crate) objects: &'e ObjectKeys,
+    /// When the tables had the objects.
     pub(crate) presence: &'e Presence,
 }
 
-/// Gives all commits that have an object trees without it, and notes in them that they have lost
-/// it. The received changes must still have it. Returns how many commits had it.
+/// Gives all commits that have some objects trees without them, and notes in them that they have
+/// lost objects. The received changes must still have the objects. Returns how many commits had one
+/// of them.
 ///
 /// # Errors
 /// [`ErrorKind::Corrupt`](dflat_engine::ErrorKind::Corrupt) if a commit, a node or a received
@@ -41,34 +39,22 @@ pub(crate) fn forget_in_commits(
         ids.extend(row.name.try_into().map(CommitId::from_bytes));
         ControlFlow::Continue(())
     })?;
-    let mut having: BTreeSet<CommitId> = BTreeSet::new();
+    let mut pass = Pass {
+        trees,
+        presence: erased.presence,
+        having: HashMap::new(),
+    };
     // Order: each commit after its parents.
     for id in ids.into_iter().rev() {
         let mut commit = load(writer, id)?;
-        let of = commit
-            .tables
-            .iter()
-            .find(|of| of.name == *erased.table.name);
-        let Some(of) = of.filter(|of| !of.is_forgotten) else {
-            continue;
-        };
-        let kept = match of.kept() {
-            Some(root) if has_trees(writer, [root])? => Some(root),
-            _ => None,
-        };
-        let has_object = match &kept {
-            Some(root) => trees.get(root, erased.key)?.is_some(),
-            None => had_object(writer, &commit, erased, &having)?,
-        };
-        if !has_object {
-            continue;
+        let before = commit.clone();
+        for of in commit.tables.iter_mut().filter(|of| !of.is_forgotten) {
+            if let Some(keys) = erased.objects.get(&of.name) {
+                pass.take(writer, &before, of, keys)?;
+            }
         }
-        having.insert(id);
-        let rest = kept.map(|root| trees.apply(&root, [Edit::delete(erased.key)]));
-        let rest = rest.transpose()?;
-        let mut of_commit = commit.tables.iter_mut();
-        if let Some(of) = of_commit.find(|of| of.name == *erased.table.name) {
-            (of.has_forgotten_objects, of.rest) = (true, rest);
+        if !pass.having.contains_key(&id) {
+            continue;
         }
         writer.put_named(NamedTable::Commits, id.as_bytes(), &commit.to_row())?;
         if store.new_bytes() > NODE_BYTES {
@@ -76,28 +62,74 @@ pub(crate) fn forget_in_commits(
         }
     }
     store.write(writer)?;
-    Ok(having.len() as u64)
+    Ok(pass.having.len() as u64)
 }
 
-/// Whether a commit without a tree has the object: from the steps, or from the received changes and
-/// the first parent.
-fn had_object(
-    writer: &mut dyn WriteTransaction,
-    commit: &Commit,
-    erased: &Erased<'_>,
-    having: &BTreeSet<CommitId>,
-) -> Result<bool> {
-    if commit.last_step.is_some() || !has_part(writer, commit.id, 0)? {
-        return Ok(erased.presence.in_commit(commit.id, commit.last_step));
-    }
-    let mut changed = None;
-    let (name, between) = (&erased.table.name, (erased.key, erased.key));
-    changes_between(writer, commit.id, name, between, &mut |(_, _, payload)| {
-        changed = Some(payload.is_some());
+/// A pass over all commits, each after its parents.
+struct Pass<'p> {
+    trees: &'p Trees,
+    presence: &'p Presence,
+    /// The objects that commits had, by the names of the tables.
+    having: HashMap<CommitId, HashMap<String, BTreeSet<Vec<u8>>>>,
+}
+
+impl Pass<'_> {
+    /// Takes objects out of a table of a commit.
+    fn take(
+        &mut self,
+        writer: &mut dyn WriteTransaction,
+        commit: &Commit,
+        of: &mut CommitTable,
+        keys: &BTreeSet<Vec<u8>>,
+    ) -> Result<()> {
+        let kept = match of.kept() {
+            Some(root) if has_trees(writer, [root])? => Some(root),
+            _ => None,
+        };
+        let mut having = BTreeSet::new();
+        for key in keys {
+            let has_object = match &kept {
+                Some(root) => self.trees.get(root, key)?.is_some(),
+                None => self.had_object(writer, commit, (&of.name, key))?,
+            };
+            if has_object {
+                having.insert(key.clone());
+            }
+        }
+        if having.is_empty() {
+            return Ok(());
+        }
+        let edits = having.iter().map(|key| Edit::delete(key.as_slice()));
+        let rest = kept
+            .map(|root| self.trees.apply(&root, edits))
+            .transpose()?;
+        (of.has_forgotten_objects, of.rest) = (true, rest);
+        let of_commit = self.having.entry(commit.id).or_default();
+        of_commit.insert(of.name.clone(), having);
         Ok(())
-    })?;
-    let of_parent = || commit.parents.first().is_some_and(|id| having.contains(id));
-    Ok(changed.unwrap_or_else(of_parent))
+    }
+
+    /// Whether a commit without a tree has an object: from the steps, or from the received changes
+    /// and the first parent.
+    fn had_object(
+        &self,
+        writer: &mut dyn WriteTransaction,
+        commit: &Commit,
+        (table, key): (&str, &[u8]),
+    ) -> Result<bool> {
+        if commit.last_step.is_some() || !has_part(writer, commit.id, 0)? {
+            let place = (commit.id, commit.last_step);
+            return Ok(self.presence.in_commit((table, key), place));
+        }
+        let mut changed = None;
+        changes_between(writer, commit.id, table, (key, key), &mut |change| {
+            changed = Some(change.2.is_some());
+            Ok(())
+        })?;
+        let had = |id| Some(self.having.get(id)?.get(table)?.contains(key));
+        let of_parent = || commit.parents.first().and_then(had).unwrap_or(false);
+        Ok(changed.unwrap_or_else(of_parent))
+    }
 }
 
 impl CommitTable {

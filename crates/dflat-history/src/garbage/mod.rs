@@ -2,11 +2,16 @@
 //! a type, and that of an object.
 
 mod collect;
+mod erase;
 mod forget;
 mod mark;
 mod object;
+mod received;
+mod search;
 
 pub use collect::{Collected, collect, collect_through};
+pub use erase::ForgottenObject;
 pub use forget::forget;
 pub use mark::KeepTrees;
-pub use object::{ForgottenObject, forget_object};
+pub use object::forget_object;
+pub(crate) use received::ReceivedMarks;

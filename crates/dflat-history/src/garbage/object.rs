@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use dflat_engine::engine::{Engine, PerformOptions};
 use dflat_engine::storage::WriteTransaction;
@@ -10,23 +9,11 @@ use dflat_engine::transaction::Transaction;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{Table, ValueRef, key};
 
-use super::collect::collect_through;
-use super::mark::KeepTrees;
-use crate::chunk::ChunkStore;
-use crate::commits::{Erased, FileStore, Marks, count_collection, forget_in_commits};
+use super::erase::{ForgottenObject, collect_erased, erase};
+use crate::commits::{FileStore, Marks};
 use crate::past::rows_with_keys;
-use crate::steps::{prepare, without_object};
-use crate::tree::Trees;
-
-/// How much of an object was forgotten.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ForgottenObject {
-    /// The number of its changes in steps and in commits of other files.
-    pub changes: u64,
-    /// The number of commits that had it.
-    pub commits: u64,
-}
+use crate::received::ObjectKeys;
+use crate::steps::prepare;
 
 /// Deletes the object with a primary key from all steps, received changes and trees, and leaves a
 /// mark. `tables` are all versioned tables.
@@ -58,18 +45,21 @@ pub fn forget_object(
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
     let encoded = key::encode(values.iter().copied());
+    let keys = BTreeSet::from([encoded.clone()]);
+    let objects = ObjectKeys::from([(stored.name.to_string(), keys)]);
     let store = FileStore::new(engine);
     let options = PerformOptions { write_first: true };
     let handler = |transaction: &Rc<Transaction>| {
         prepare(transaction, tables)?;
         transaction.write_history(stored, |writer| {
             check_deleted(writer, stored, (values, &encoded))?;
-            erase(writer, &store, (stored, &encoded))
+            let forgotten = erase(writer, &store, tables, &objects)?;
+            Marks::put(writer, &stored.name, &encoded)?;
+            Ok(forgotten)
         })
     };
     let forgotten = engine.perform_here(tables.iter().cloned(), options, handler, |_| ())?;
-    // The nodes of the trees before have its key.
-    collect_through(engine, stored, tables, &KeepTrees::ALL)?;
+    collect_erased(engine, stored, tables)?;
     Ok(forgotten)
 }
 
@@ -87,30 +77,6 @@ fn check_deleted(
         table.type_name
     );
     Err(Error::new(ErrorKind::InvalidArgument, message))
-}
-
-fn erase(
-    writer: &mut dyn WriteTransaction,
-    store: &Arc<FileStore>,
-    (table, encoded): (&Table, &[u8]),
-) -> Result<ForgottenObject> {
-    let trees = Trees::new(Arc::clone(store) as Arc<dyn ChunkStore>);
-    let presence = without_object(writer, table, encoded)?;
-    let erased = Erased {
-        table,
-        key: encoded,
-        presence: &presence,
-    };
-    let commits = forget_in_commits(writer, (store, &trees), &erased)?;
-    // Order: after the commits, because the changes tell which of them have the object.
-    let received = crate::received::without_object(writer, &table.name, encoded)?;
-    Marks::put(writer, &table.name, encoded)?;
-    // Trees that others are building may have the object.
-    count_collection(writer)?;
-    Ok(ForgottenObject {
-        changes: presence.changes + received,
-        commits,
-    })
 }
 
 #[cfg(test)]

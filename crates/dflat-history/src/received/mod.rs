@@ -10,5 +10,5 @@ mod store;
 pub(crate) use changes::changes_between;
 pub use changes::each_change;
 pub use part::{Change, Changes, Part, PartWriter};
-pub(crate) use store::{commit_of, has_part, without_object, without_table};
+pub(crate) use store::{ObjectKeys, commit_of, has_part, without_objects, without_table};
 pub use store::{delete_parts, put_part};

@@ -1,5 +1,6 @@
 //! The parts of changes in the file.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use dflat_engine::storage::{NamedTable, Snapshot, WriteTransaction};
@@ -7,6 +8,9 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use super::part::{Change, Part, PartWriter};
 use crate::commit_id::CommitId;
+
+/// The encoded keys of objects, by the names of their tables.
+pub(crate) type ObjectKeys = BTreeMap<String, BTreeSet<Vec<u8>>>;
 
 /// The name of a part: the id of the commit, and the number of the part.
 pub(super) fn name(commit: CommitId, number: u32) -> Vec<u8> {
@@ -86,17 +90,18 @@ pub(crate) fn without_table(writer: &mut dyn WriteTransaction, table: &str) -> R
     without(writer, &|(of, ..)| *of == table).map(drop)
 }
 
-/// Deletes the changes of an object from all parts, as [`without_table`] does. Returns how many
-/// there were.
+/// Deletes the changes of objects from all parts, as [`without_table`] does. Returns how many there
+/// were.
 ///
 /// # Errors
 /// As [`without_table`].
-pub(crate) fn without_object(
+pub(crate) fn without_objects(
     writer: &mut dyn WriteTransaction,
-    table: &str,
-    key: &[u8],
+    objects: &ObjectKeys,
 ) -> Result<u64> {
-    without(writer, &|(of, changed, _)| (*of, *changed) == (table, key))
+    without(writer, &|(of, changed, _)| {
+        objects.get(*of).is_some_and(|keys| keys.contains(*changed))
+    })
 }
 
 /// Whether a change is meant.

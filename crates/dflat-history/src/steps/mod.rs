@@ -31,4 +31,4 @@ pub use scope::{Author, Scope};
 pub use step::{Step, TableStep};
 pub(crate) use undo::prepare;
 pub use undo::{Conflict, Mode, Target, Undo, Undone, notice};
-pub(crate) use without::{Presence, without_object};
+pub(crate) use without::{Presence, each_key, without_objects};

@@ -27,8 +27,9 @@ pub struct Remote<'r> {
     pub allowed: &'r [Table],
     /// The name of the remote.
     pub name: &'r str,
-    /// Whether commits that have lost objects are taken, and marks of forgotten objects. The
-    /// receiver cannot check that such a commit has the objects that its id stands for.
+    /// Whether commits that have lost objects are taken, and marks of forgotten objects, which are
+    /// then forgotten here, too. The receiver cannot check that such a commit has the objects that
+    /// its id stands for.
     pub accepts_forgotten: bool,
     /// The limits of an exchange.
     pub limits: SyncLimits,
@@ -78,6 +79,7 @@ impl Remote<'_> {
     /// - [`ErrorKind::NotFound`] if the remote has no such branch.
     /// - [`ErrorKind::Corrupt`] if the remote sends wrong bytes.
     /// - [`ErrorKind::InvalidArgument`] for a type that is not allowed, and beyond a limit.
+    /// - [`ErrorKind::AlreadyExists`] if an object that the remote has forgotten exists here.
     /// - [`ErrorKind::DeadlineExceeded`] beyond the limit of time.
     /// - [`ErrorKind::Io`] if the connection fails.
     /// - [`ErrorKind::Backend`] if the remote fails.
@@ -106,7 +108,7 @@ impl Remote<'_> {
             branch,
             accepts_forgotten: self.accepts_forgotten,
         };
-        let mut receiver = Receiver::new(self.engine, self.allowed, source);
+        let mut receiver = Receiver::new(self.engine, (self.tables, self.allowed), source);
         if !offered.wanted.is_empty() {
             receiver.receive(&mut channel, &offered.wanted)?;
         }

@@ -21,8 +21,8 @@ use super::parts::Parts;
 use super::wire::{Channel, Item, Items, Message, Sent, malformed, too_much};
 use crate::chunk::{Address, ChunkStore};
 use crate::commits::{
-    Commit, CommitId, Content, FileStore, Marks, collections, ensure_trees, has, load,
-    put_incoming, store_commit,
+    Commit, CommitId, Content, FileStore, collections, ensure_trees, has, load, put_incoming,
+    store_commit,
 };
 use crate::node::KEY_BYTES_MAX;
 use crate::received::{delete_parts, put_part};
@@ -53,6 +53,8 @@ pub(super) struct Source<'r> {
 /// Receives commits.
 pub(super) struct Receiver<'r> {
     engine: &'r Engine,
+    /// All versioned tables of the file, and those that are to be.
+    tables: &'r [Table],
     source: Source<'r>,
     types: Descriptors,
     store: Arc<FileStore>,
@@ -75,8 +77,6 @@ struct Incoming {
     /// The table and the key of the latest change.
     place: Option<(usize, Vec<u8>)>,
     parts: Parts,
-    /// The marks of the file.
-    marks: Marks,
     /// Whether parts are in the file already.
     is_begun: bool,
     /// The number of collections of garbage before the first node was read or written.
@@ -84,13 +84,18 @@ struct Incoming {
 }
 
 impl<'r> Receiver<'r> {
-    /// `tables` are the types that this side has versioned and allows.
-    pub(super) fn new(engine: &'r Engine, tables: &[Table], source: Source<'r>) -> Self {
+    /// `tables` are the types that this side has versioned, and `allowed` those that it takes.
+    pub(super) fn new(
+        engine: &'r Engine,
+        (tables, allowed): (&'r [Table], &[Table]),
+        source: Source<'r>,
+    ) -> Self {
         let store = FileStore::new(engine);
         Self {
             engine,
+            tables,
             source,
-            types: Descriptors::of(tables),
+            types: Descriptors::of(allowed),
             trees: Trees::new(Arc::clone(&store) as Arc<dyn ChunkStore>),
             store,
             objects: ParentObjects::new(engine),
@@ -122,28 +127,17 @@ impl<'r> Receiver<'r> {
                     self.forgotten.take_marks(max, (key, marks))?;
                 }
                 Message::Commit(bytes) => {
+                    let tables = (self.tables, self.types.tables());
+                    self.forgotten.apply(channel, self.engine, tables)?;
                     let Some(id) = ids.next() else {
                         return Err(malformed("a commit that was not wanted"));
                     };
                     self.commit(channel, *id, &bytes)?;
                 }
-                Message::Done if ids.len() == 0 => return self.put_marks(),
+                Message::Done if ids.len() == 0 => return Ok(()),
                 _ => return Err(malformed("another message than a commit")),
             }
         }
-    }
-
-    /// Stores the marks. The commits of this exchange may have new objects under forgotten keys,
-    /// which the other side has inserted since, so this comes last.
-    fn put_marks(&mut self) -> Result<()> {
-        let taken = self.forgotten.marks();
-        if taken.is_empty() {
-            return Ok(());
-        }
-        self.write(|writer| {
-            let mut taken = taken.iter();
-            taken.try_for_each(|(key, marks)| Marks::take(writer, key, marks))
-        })
     }
 
     fn commit(&mut self, channel: &mut Channel<'_>, id: CommitId, bytes: &[u8]) -> Result<()> {
@@ -157,7 +151,7 @@ impl<'r> Receiver<'r> {
     }
 
     /// Checks a commit by itself.
-    fn begin(&self, id: CommitId, bytes: &[u8]) -> Result<Incoming> {
+    fn begin(&mut self, id: CommitId, bytes: &[u8]) -> Result<Incoming> {
         let commit = Commit::from_wire(bytes)?;
         if commit.id != id {
             return Err(malformed("a commit has another id than was offered"));
@@ -168,11 +162,11 @@ impl<'r> Receiver<'r> {
                 commit.parents.len()
             )));
         }
-        let (marks, collections) = self.engine.read_history(|snapshot| {
+        let collections = self.engine.read_history(|snapshot| {
             if has(snapshot, &commit.parents)?.contains(&false) {
                 return Err(malformed(&format!("commit {id} comes before its parents")));
             }
-            Ok((Marks::read(snapshot)?, collections(snapshot)?))
+            self.forgotten.read(snapshot)
         })?;
         for of in &commit.tables {
             self.types.table(&of.name)?;
@@ -211,7 +205,6 @@ impl<'r> Receiver<'r> {
             parents,
             place: None,
             parts: Parts::default(),
-            marks,
             is_begun: false,
             collections,
         })
@@ -292,13 +285,13 @@ impl<'r> Receiver<'r> {
     }
 
     /// Whether a change is taken. The deletion of an object that was forgotten is none, and any
-    /// other change of it is refused, unless a parent has an object with its key: the program has
-    /// inserted that one since.
+    /// other change of it is refused, unless it was forgotten on the other side, too, or a parent
+    /// has an object with its key: a program has inserted that one since.
     fn takes(&self, incoming: &Incoming, number: usize, change: &Change<'_>) -> Result<bool> {
         let Some(of) = incoming.commit.tables.get(number) else {
             return Ok(true);
         };
-        if !incoming.marks.has(&of.name, change.key) {
+        if !self.forgotten.has(&of.name, change.key) {
             return Ok(true);
         }
         for parent in &incoming.parents {
@@ -407,7 +400,7 @@ impl<'r> Receiver<'r> {
                 }
                 let why = format!(
                     "the objects of {} in commit {}; if one was forgotten on the other side, \
-                     forget it on this side, too",
+                     accept forgotten objects, or forget it on this side, too",
                     of.name, commit.id
                 );
                 return Err(malformed(&why));

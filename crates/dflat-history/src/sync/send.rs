@@ -237,7 +237,7 @@ impl<'s> Sender<'s> {
     fn marks(&self, channel: &mut Channel<'_>) -> Result<()> {
         let marks = self.engine.read_history(Marks::read)?;
         for (key, marks) in marks.by_key() {
-            let marks: Vec<Mark> = marks.iter().copied().collect();
+            let marks: Vec<Mark> = marks.copied().collect();
             for marks in marks.chunks(MARKS_MAX) {
                 let (key, marks) = (*key, marks.to_vec());
                 channel.send(&Message::Marks { key, marks })?;

@@ -27,8 +27,9 @@ pub struct Server<'s> {
     pub allowed: &'s [Table],
     /// Whether pushes are taken.
     pub takes_pushes: bool,
-    /// Whether commits that have lost objects are taken, and marks of forgotten objects. The
-    /// receiver cannot check that such a commit has the objects that its id stands for.
+    /// Whether commits that have lost objects are taken, and marks of forgotten objects, which are
+    /// then forgotten here, too. The receiver cannot check that such a commit has the objects that
+    /// its id stands for.
     pub accepts_forgotten: bool,
     /// The limits of an exchange.
     pub limits: SyncLimits,
@@ -69,6 +70,7 @@ impl Server<'_> {
     /// # Errors
     /// - [`ErrorKind::Corrupt`] if the other side sends wrong bytes.
     /// - [`ErrorKind::InvalidArgument`] beyond a limit.
+    /// - [`ErrorKind::AlreadyExists`] if an object that the other side has forgotten exists here.
     /// - [`ErrorKind::Io`] if the connection fails or ends within a request.
     /// - Otherwise the errors of reading and of a transaction.
     pub fn serve(&self, stream: &mut dyn Stream) -> Result<Served> {
@@ -165,7 +167,7 @@ impl Server<'_> {
             branch,
             accepts_forgotten: self.accepts_forgotten,
         };
-        let mut receiver = Receiver::new(self.engine, self.allowed, source);
+        let mut receiver = Receiver::new(self.engine, (self.tables, self.allowed), source);
         if !offered.wanted.is_empty() {
             receiver.receive(channel, &offered.wanted)?;
         }

@@ -75,8 +75,10 @@ impl History<'_> {
     /// number, by trying all of them.
     ///
     /// Because of the mark, a commit of another file that has the object is refused, so that no
-    /// pull brings it back. The program may insert an object with the key again: this is a new
-    /// object with a history of its own. Other files that have received it may change it.
+    /// pull brings it back. A file that [accepts](super::Remote::accept_forgotten) forgotten
+    /// objects forgets it, too, when it takes the mark. The program may insert an object with the
+    /// key again: this is a new object with a history of its own. Other files that have received it
+    /// may change it.
     ///
     /// # Errors
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the object exists: delete it

@@ -112,7 +112,7 @@ impl History<'_> {
     }
 }
 
-fn perform(workspace: &Workspace, merge: branches::Merge) -> Result<Merged> {
+fn perform(workspace: &Workspace, mut merge: branches::Merge) -> Result<Merged> {
     let engine = workspace.engine();
     let tables = versioned(workspace)?;
     notice(engine, &tables)?;
@@ -268,7 +268,8 @@ impl PendingMerge {
     }
 
     /// Merges with the decisions. If an object still needs one, also because of changes that were
-    /// made meanwhile, nothing is changed, and the result has these objects.
+    /// made meanwhile, nothing is changed, and the result has these objects. A decision about an
+    /// object that [was forgotten](History::forget_object) meanwhile is dropped.
     ///
     /// # Errors
     /// As [`History::merge`].

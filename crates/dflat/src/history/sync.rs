@@ -64,8 +64,15 @@ impl Remote<'_> {
     }
 
     /// Takes commits some of whose objects [were forgotten](History::forget_object) on the other
-    /// side, without these objects, and marks them as forgotten here. By default such an exchange
-    /// fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    /// side, without these objects. By default such an exchange fails with
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    ///
+    /// The other side sends the marks of all objects that it has forgotten. Before the first commit
+    /// is taken, this side forgets those of the allowed types as well, and they stay forgotten if
+    /// the exchange fails later. If one of them exists on this side, the exchange fails with
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists), and nothing is changed: delete it first.
+    /// An object that was forgotten on this side before is not forgotten again, because a program
+    /// may have inserted it anew.
     ///
     /// This side cannot check that such a commit has the objects that its id stands for, so allow
     /// this only if you trust the other side.
@@ -92,6 +99,8 @@ impl Remote<'_> {
     /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the remote sends wrong bytes.
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if no type is versioned, for a type
     ///   that is not allowed, for schemas that do not fit, and beyond a limit.
+    /// - [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if an object exists that the remote has
+    ///   forgotten, and forgotten objects are [accepted](Self::accept_forgotten).
     /// - [`DeadlineExceeded`](crate::ErrorKind::DeadlineExceeded) beyond the limit of time, and if
     ///   a read or a write of the connection takes longer than the connection allows.
     /// - [`Io`](crate::ErrorKind::Io) if the connection fails.

@@ -147,17 +147,26 @@ impl<'s> Channel<'s> {
             let more = content.get_mut(start..).unwrap_or_default();
             self.read(more).map_err(|error| failed(&error))?;
         }
-        if self.began.elapsed() > self.limits.time {
-            let message = format!(
-                "cannot sync: the exchange has taken more than {} seconds",
-                self.limits.time.as_secs()
-            );
-            return Err(Error::new(ErrorKind::DeadlineExceeded, message));
-        }
+        self.check_time()?;
         if self.received > self.limits.bytes {
             return Err(too_much(&format!("more than {} bytes", self.limits.bytes)));
         }
         Message::decode(kind, &content)
+    }
+
+    /// Checks the limit of time.
+    ///
+    /// # Errors
+    /// [`ErrorKind::DeadlineExceeded`] beyond it.
+    pub(crate) fn check_time(&self) -> Result<()> {
+        if self.began.elapsed() <= self.limits.time {
+            return Ok(());
+        }
+        let message = format!(
+            "cannot sync: the exchange has taken more than {} seconds",
+            self.limits.time.as_secs()
+        );
+        Err(Error::new(ErrorKind::DeadlineExceeded, message))
     }
 
     /// The next message of an exchange that goes on.

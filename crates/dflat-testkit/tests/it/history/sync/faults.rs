@@ -9,11 +9,15 @@ use dflat::{Durability, ErrorKind, Result, Workspace};
 use dflat_history::tree::CheckLimits;
 use dflat_testkit::fault::{self, Action, Device, Failure, Operation, Outcome};
 
+use dflat_testkit::schema::Item;
 use dflat_testkit::wire::{End, served};
 
-use super::super::files::{file, open, open_durable};
+use super::super::files::{delete, file, having, open, open_durable, put};
 use super::super::versions::commits::chunks;
 use super::exchange::{items, store};
+
+/// The key of an object that is forgotten.
+const KEY: &str = "secret key";
 
 /// A file with three commits.
 fn source() -> (tempfile::TempDir, Workspace) {
@@ -87,6 +91,79 @@ fn loss_of_power_leaves_no_part_of_a_pull() {
     let recording = device.take_recording();
     let outcome = fault::cut_power_briefly("pull", &recording, |image| {
         check(&image.path, &there, false)
+    });
+    assert_eq!(outcome, Ok(()));
+}
+
+/// Two files with one commit that has an object. The other one has forgotten it since, and this one
+/// has deleted it.
+fn to_forget(path: &Path) -> Result<(tempfile::TempDir, Workspace)> {
+    let (directory, other) = file();
+    let there = open(&other);
+    put(&there, KEY, 1);
+    store(&there, 0..30, "a");
+    there.history().commit("with it").unwrap();
+    let here = open_durable(path)?;
+    here.history().remote("there").pull_from(&there, "main")?;
+    here.history().merge("there/main")?;
+    delete(&here, KEY);
+    here.shutdown()?;
+    delete(&there, KEY);
+    there.history().forget_object::<Item>(KEY).unwrap();
+    store(&there, 0..1, "b");
+    Ok((directory, there))
+}
+
+fn pull_and_forget(path: &Path, there: &Workspace) -> Result<()> {
+    let here = open_durable(path)?;
+    let remote = here.history().remote("there").accept_forgotten();
+    let pulled = remote.pull_from(there, "main").map(drop);
+    let _ = here.shutdown();
+    pulled
+}
+
+/// Checks that another pull completes one that has failed: no file has the key of the object.
+fn check_forgotten(path: &Path, there: &Workspace) -> Outcome {
+    let text = |error: dflat::Error| error.to_string();
+    pull_and_forget(path, there).map_err(text)?;
+    let here = open_durable(path).map_err(text)?;
+    here.history().merge("there/main").map_err(text)?;
+    if items(&here) != items(there) {
+        return Err("the objects are not those of the remote".to_owned());
+    }
+    here.purge().map_err(text)?;
+    here.shutdown().map_err(text)?;
+    match having(path, KEY).as_slice() {
+        [] => Ok(()),
+        files => Err(format!("{files:?} have the key")),
+    }
+}
+
+// Promise: sync-format#Y16
+#[test]
+fn pull_that_fails_while_an_object_is_forgotten_is_completed_by_the_next() {
+    let operations = [Operation::Write, Operation::Flush];
+    let failures = [Action::Fail(Failure::Io), Action::Fail(Failure::NoSpace)];
+    fault::each_sampled(&operations, &failures, 24, |device| {
+        let Ok((_directory, there)) = to_forget(&device.path()) else {
+            return Ok(());
+        };
+        let _ = pull_and_forget(&device.path(), &there);
+        device.heal();
+        check_forgotten(&device.path(), &there)
+    });
+}
+
+// Promise: sync-format#Y16
+#[test]
+fn pull_that_loses_power_while_an_object_is_forgotten_is_completed_by_the_next() {
+    let device = Device::new(Durability::Full);
+    let (_directory, there) = to_forget(&device.path()).unwrap();
+    device.record();
+    pull_and_forget(&device.path(), &there).unwrap();
+    let recording = device.take_recording();
+    let outcome = fault::cut_power_briefly("pull and forget", &recording, |image| {
+        check_forgotten(&image.path, &there)
     });
     assert_eq!(outcome, Ok(()));
 }

@@ -6,4 +6,5 @@ mod faults;
 mod forgotten;
 mod hostile;
 mod pushes;
+mod received_marks;
 mod schemas;
