@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::fuzz::mutate;
 use crate::random::Random;
 use crate::schema::{Item, ItemChangeRequest, ItemData};
-use crate::wire::{CHANGES, COMMIT, OFFER, Script, message, messages, recorded};
+use crate::wire::{CHANGES, COMMIT, MARKS, OFFER, REST, Script, message, messages, served};
 
 /// How many exchanges a seed damages.
 const EXCHANGES: usize = 8;
@@ -25,8 +25,23 @@ pub fn run_seed(seed: u64) {
     let directory = tempfile::tempdir().unwrap();
     let there = open(&directory, "there");
     edit(&there, &mut random);
-    let sound = messages(&recorded(&open(&directory, "sound"), &there).1);
-    let mut here = open(&directory, "0");
+    // The damaged exchange may be a second one, after objects of the first one were forgotten.
+    let first = random
+        .one_in(2)
+        .then(|| record(&open(&directory, "first"), &there));
+    if random.one_in(2) {
+        forget(&there, &mut random);
+    }
+    let begin = |name: &str| {
+        let here = open(&directory, name);
+        if let Some(first) = &first {
+            let remote = here.history().remote("peer").accept_forgotten();
+            remote.pull(&mut Script(first), "main").unwrap();
+        }
+        here
+    };
+    let sound = messages(&record(&begin("sound"), &there));
+    let mut here = begin("0");
     for number in 1..=EXCHANGES {
         let mut damaged = sound.clone();
         for _ in 0..1 + random.below(2) {
@@ -43,7 +58,7 @@ pub fn run_seed(seed: u64) {
             .map(|error| error.kind())
             != Some(ErrorKind::NotFound)
         {
-            here = open(&directory, &number.to_string());
+            here = begin(&number.to_string());
         }
     }
 }
@@ -52,16 +67,18 @@ pub fn run_seed(seed: u64) {
 pub fn check_bytes(bytes: &[u8]) {
     let directory = tempfile::tempdir().unwrap();
     let here = open(&directory, "here");
-    let pulled = here
-        .history()
-        .remote("peer")
-        .pull(&mut Script(bytes), "main");
-    assert!(pulled.is_ok() || here.history().remote_branches().unwrap().is_empty());
-    let _ = here
-        .history()
-        .server()
-        .accept_pushes()
-        .serve(&mut Script(bytes));
+    let history = here.history();
+    for remote in [
+        history.remote("peer"),
+        history.remote("friend").accept_forgotten(),
+    ] {
+        let before = history.remote_branches().unwrap();
+        let pulled = remote.pull(&mut Script(bytes), "main");
+        assert!(pulled.is_ok() || history.remote_branches().unwrap() == before);
+    }
+    for server in [history.server(), history.server().accept_forgotten()] {
+        let _ = server.accept_pushes().serve(&mut Script(bytes));
+    }
     assert_eq!(here.fetch::<Item>().all().unwrap().len(), count(&here));
 }
 
@@ -89,6 +106,31 @@ fn edit(workspace: &Workspace, random: &mut Random) {
     history.checkout("main").unwrap();
     // In a conflict nothing is merged, which is as good.
     let _ = history.merge("draft").unwrap();
+}
+
+/// Deletes an item, and forgets it. The item may be inserted anew.
+fn forget(workspace: &Workspace, random: &mut Random) {
+    let items = workspace.fetch::<Item>().all().unwrap();
+    let id = items[random.below(items.len())].id().to_owned();
+    let deleted = workspace.perform_changes_blocking([Item::TABLE], |tx| {
+        let item = tx.get::<Item>(&id)?.unwrap();
+        let deletion = ItemChangeRequest::deletion(tx, &item)?.unwrap();
+        tx.submit(deletion).map(drop)
+    });
+    deleted.unwrap();
+    workspace.history().forget_object::<Item>(&id).unwrap();
+    change(workspace, random);
+}
+
+/// The bytes that come in a pull that accepts forgotten objects.
+fn record(here: &Workspace, there: &Workspace) -> Vec<u8> {
+    let (bytes, served) = served(there, |end| {
+        let remote = here.history().remote("peer").accept_forgotten();
+        remote.pull(end, "main").unwrap();
+        std::mem::take(&mut end.received)
+    });
+    served.unwrap();
+    bytes
 }
 
 fn change(workspace: &Workspace, random: &mut Random) {
@@ -121,7 +163,8 @@ fn damage(messages: &mut Vec<Message>, random: &mut Random) {
             messages.swap(place, other);
         }
         _ => {
-            let is_deep = |(kind, _): &&mut Message| matches!(*kind, COMMIT | CHANGES);
+            let is_deep =
+                |(kind, _): &&mut Message| matches!(*kind, COMMIT | CHANGES | MARKS | REST);
             let deep: Vec<&mut Message> = messages.iter_mut().filter(is_deep).collect();
             let count = deep.len();
             if let Some((_, content)) = deep.into_iter().nth(random.below(count.max(1))) {
@@ -175,10 +218,20 @@ fn pull_and_check(here: &Workspace, messages: &[Message]) {
         .collect();
     let bytes = bytes.concat();
     let history = here.history();
-    let pulled = history.remote("peer").pull(&mut Script(&bytes), "main");
+    let before = history.remote_branches().unwrap();
+    let remote = history.remote("peer").accept_forgotten();
+    let pulled = remote.pull(&mut Script(&bytes), "main");
     assert_eq!(count(here), 0, "a pull has changed objects");
+    for branch in &before {
+        // The commits of before can be read, also after objects of them were forgotten.
+        here.at(branch.commit)
+            .unwrap()
+            .fetch::<Item>()
+            .all()
+            .unwrap();
+    }
     let Ok(pulled) = pulled else {
-        assert!(history.remote_branches().unwrap().is_empty());
+        assert_eq!(history.remote_branches().unwrap(), before);
         return;
     };
     let at = here.at(pulled.commit).unwrap();
