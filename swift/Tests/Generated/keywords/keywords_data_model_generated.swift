@@ -88,6 +88,7 @@ public final class Loop: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
     guard lhs._1 == rhs._1 else { return false }
     guard lhs.base == rhs.base else { return false }
     guard lhs.`where` == rhs.`where` else { return false }
+    guard lhs.`await` == rhs.`await` else { return false }
     return true
   }
 
@@ -251,7 +252,12 @@ public final class Loop: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
     return _values.unsafelyUnwrapped.value.`where`
   }
 
-  public init(fn: String, move: Int32, table: Int32? = 0, all: Int32? = 0, new: Int32? = 0, clone: String? = nil, eq: Int32? = 0, ne: Int32? = 0, fmt: Int32? = 0, not: Bool? = false, asRef: Int32? = 0, isNew: Bool? = false, fromHere: String? = nil, toThere: Int32? = 0, len: UInt32? = 0, encoder: String? = nil, encoderSlot: String? = nil, view: Int32? = 0, handle: Int32? = 0, detach: Int32? = 0, rowId: Int32? = 0, other: Int32? = 0, f: Float32? = 0.0, text: String? = nil, path: Self_? = nil, dyn: Type_? = nil, dynCodes: [Int32]? = [], union: [Type_]? = [], _1: Int32? = 0, base: Match? = Match.self_, `where`: [Self_]? = []) {
+  public var `await`: Int32 {
+    if let place = _place { return place.number(70, Int32(0)) }
+    return _values.unsafelyUnwrapped.value.`await`
+  }
+
+  public init(fn: String, move: Int32, table: Int32? = 0, all: Int32? = 0, new: Int32? = 0, clone: String? = nil, eq: Int32? = 0, ne: Int32? = 0, fmt: Int32? = 0, not: Bool? = false, asRef: Int32? = 0, isNew: Bool? = false, fromHere: String? = nil, toThere: Int32? = 0, len: UInt32? = 0, encoder: String? = nil, encoderSlot: String? = nil, view: Int32? = 0, handle: Int32? = 0, detach: Int32? = 0, rowId: Int32? = 0, other: Int32? = 0, f: Float32? = 0.0, text: String? = nil, path: Self_? = nil, dyn: Type_? = nil, dynCodes: [Int32]? = [], union: [Type_]? = [], _1: Int32? = 0, base: Match? = Match.self_, `where`: [Self_]? = [], `await`: Int32? = 0) {
     _place = nil
     _values = _ValueBox(
       LoopBuilder(
@@ -285,7 +291,8 @@ public final class Loop: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
         union: union ?? [],
         _1: _1 ?? 0,
         base: base ?? Match.self_,
-        where: `where` ?? [])
+        where: `where` ?? [],
+        await: `await` ?? 0)
       )
   }
 
@@ -379,6 +386,7 @@ public struct LoopBuilder {
   public var _1: Int32
   public var base: Match
   public var `where`: [Self_]
+  public var `await`: Int32
 
   public func build() -> Loop {
     Loop(self)
@@ -416,9 +424,10 @@ public struct LoopBuilder {
     self._1 = object._1
     self.base = object.base
     self.`where` = object.`where`
+    self.`await` = object.`await`
   }
 
-  init(fn: String, move: Int32, table: Int32, all: Int32, new: Int32, clone: String?, eq: Int32, ne: Int32, fmt: Int32, not: Bool, asRef: Int32, isNew: Bool, fromHere: String?, toThere: Int32, len: UInt32, encoder: String?, encoderSlot: String?, view: Int32, handle: Int32, detach: Int32, rowId: Int32, other: Int32, f: Float32, text: String?, path: Self_?, dyn: Type_?, dynCodes: [Int32], union: [Type_], _1: Int32, base: Match, `where`: [Self_]) {
+  init(fn: String, move: Int32, table: Int32, all: Int32, new: Int32, clone: String?, eq: Int32, ne: Int32, fmt: Int32, not: Bool, asRef: Int32, isNew: Bool, fromHere: String?, toThere: Int32, len: UInt32, encoder: String?, encoderSlot: String?, view: Int32, handle: Int32, detach: Int32, rowId: Int32, other: Int32, f: Float32, text: String?, path: Self_?, dyn: Type_?, dynCodes: [Int32], union: [Type_], _1: Int32, base: Match, `where`: [Self_], `await`: Int32) {
     self.fn = fn
     self.move = move
     self.table = table
@@ -450,6 +459,7 @@ public struct LoopBuilder {
     self._1 = _1
     self.base = base
     self.`where` = `where`
+    self.`await` = `await`
   }
 
   func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
@@ -465,7 +475,7 @@ public struct LoopBuilder {
     let __f62 = self.union.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.union)
     let __c62 = self.union.isEmpty ? Offset() : flatBufferBuilder.createVector(self.union.map { $0._code })
     let __f68 = self.`where`.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.`where`)
-    let __start = flatBufferBuilder.startTable(with: 31)
+    let __start = flatBufferBuilder.startTable(with: 32)
     flatBufferBuilder.add(offset: __f4, at: 4)
     flatBufferBuilder.add(element: self.move, def: 0, at: 6)
     flatBufferBuilder.add(element: self.table, def: 0, at: 8)
@@ -495,6 +505,7 @@ public struct LoopBuilder {
     flatBufferBuilder.add(offset: __f62, at: 62)
     flatBufferBuilder.add(element: self._1, def: 0, at: 64)
     flatBufferBuilder.add(offset: __f68, at: 68)
+    flatBufferBuilder.add(element: self.`await`, def: 0, at: 70)
     flatBufferBuilder.add(element: self.not, def: false, at: 22)
     flatBufferBuilder.add(element: self.isNew, def: false, at: 26)
     flatBufferBuilder.add(element: self.dyn?._code ?? 0, def: 0, at: 54)

@@ -217,6 +217,11 @@ public final class LoopChangeRequest: Dflat.ChangeRequest {
     get { if let value = _set68 { return value } else { return _object?.`where` ?? [] } }
     set { _set68 = newValue }
   }
+  private var _set70: Int32?
+  public var `await`: Int32 {
+    get { if let value = _set70 { return value } else { return _object?.`await` ?? 0 } }
+    set { _set70 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: Loop?, of o: Loop?) {
     _base = base
@@ -297,7 +302,8 @@ public final class LoopChangeRequest: Dflat.ChangeRequest {
       payload.set(_set46, def: 0, at: 46),
       payload.set(_set48, def: 0.0, at: 48),
       payload.set(_set64, def: 0, at: 64),
-      payload.set(_set66?.rawValue, def: 0, at: 66)
+      payload.set(_set66?.rawValue, def: 0, at: 66),
+      payload.set(_set70, def: 0, at: 70)
     else { return false }
     return true
   }
@@ -334,6 +340,7 @@ public final class LoopChangeRequest: Dflat.ChangeRequest {
       _set64 == nil,
       _set66 == nil,
       _set68 == nil,
+      _set70 == nil,
       let object = _object
     {
       return object.to(flatBufferBuilder: &builder)
@@ -369,7 +376,8 @@ public final class LoopChangeRequest: Dflat.ChangeRequest {
       union: self.union,
       _1: self._1,
       base: self.base,
-      where: self.`where`)
+      where: self.`where`,
+      await: self.`await`)
       ._write(to: &builder)
   }
 }

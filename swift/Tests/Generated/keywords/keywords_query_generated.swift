@@ -440,6 +440,18 @@ extension Loop {
     path: _FieldPath(
       "base", [.field(66)],
       .byte, absent: .integer(0)))
+  public static let `await` = FieldExpr<Int32, Loop>(
+    name: "f70", primaryKey: false, hasIndex: false,
+    tableReader: { t in
+      let t0 = _PayloadReader(table: t)
+      return t0.number(70, Int32(0))
+    },
+    objectReader: { o0 in
+      return o0.`await`
+    },
+    path: _FieldPath(
+      "await", [.field(70)],
+      .int, absent: .integer(0)))
 }
 
 public protocol zzz_DflatGen_Proto__Loop__f56 {

@@ -15,6 +15,7 @@ const KEYWORDS: &[&str] = &[
     "Any",
     "as",
     "associatedtype",
+    "await",
     "break",
     "case",
     "catch",

@@ -500,6 +500,8 @@ pub struct LoopData {
     pub base: Match,
     /// `where`: `[Self]`, empty by default.
     pub r#where: ::dflat::codegen::Vec<Self_>,
+    /// `await`: `int`, default `0`.
+    pub r#await: i32,
 }
 
 /// A view of the values of a [`Loop`].
@@ -697,6 +699,12 @@ impl<'a> LoopRef<'a> {
     pub fn r#where(self) -> ::dflat::codegen::Vector<'a, Self_> {
         self.0.vector(68)
     }
+
+    /// `await`: `int`, default `0`.
+    #[must_use]
+    pub fn r#await(self) -> i32 {
+        self.0.scalar(70, 0)
+    }
 }
 
 #[automatically_derived]
@@ -733,6 +741,7 @@ impl ::core::cmp::PartialEq for LoopRef<'_> {
             && self._1() == other._1()
             && self.base() == other.base()
             && self.r#where() == other.r#where()
+            && self.r#await() == other.r#await()
     }
 }
 
@@ -771,6 +780,7 @@ impl ::core::fmt::Debug for LoopRef<'_> {
             .field("_1", &self._1())
             .field("base", &self.base())
             .field("where", &self.r#where())
+            .field("await", &self.r#await())
             .finish()
     }
 }
@@ -824,6 +834,7 @@ impl ::dflat::codegen::Message for LoopData {
                 .iter()
                 .map(::dflat::codegen::Message::decode)
                 .collect(),
+            r#await: view.r#await(),
         }
     }
 
@@ -859,6 +870,7 @@ impl ::dflat::codegen::Message for LoopData {
         let union_slot = encoder.slot(62, !self.union.is_empty());
         encoder.scalar(64, self._1, 0);
         let where_slot = encoder.slot(68, !self.r#where.is_empty());
+        encoder.scalar(70, self.r#await, 0);
         encoder.scalar(22, self.not, false);
         encoder.scalar(26, self.is_new, false);
         encoder.union_code(56, self.r#dyn.as_ref());
@@ -1073,6 +1085,12 @@ impl Loop {
     /// The query field `where`: `[Self]`, empty by default.
     pub const WHERE: ::dflat::VectorField<Self, Self_> =
         ::dflat::VectorField::new("where", &[::dflat::codegen::Step::Field(68)]);
+    /// The query field `await`: `int`, default `0`.
+    pub const AWAIT: ::dflat::Field<Self, i32, ::dflat::Sure> = ::dflat::Field::new(
+        "await",
+        &[::dflat::codegen::Step::Field(70)],
+        ::dflat::codegen::Value::Int(0),
+    );
 
     /// `fn`: `string`, part of the primary key.
     #[must_use]
@@ -1259,6 +1277,12 @@ impl Loop {
     pub fn r#where(&self) -> ::dflat::codegen::Vector<'_, Self_> {
         ::dflat::Object::view(self).r#where()
     }
+
+    /// `await`: `int`, default `0`.
+    #[must_use]
+    pub fn r#await(&self) -> i32 {
+        ::dflat::Object::view(self).r#await()
+    }
 }
 
 impl ::dflat::Object for Loop {
@@ -1309,8 +1333,9 @@ impl ::dflat::Object for Loop {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("_1"), voffset: 64, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(0), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("base"), voffset: 66, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(3))), default: ::dflat::codegen::Value::Int(0), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("where"), voffset: 68, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Null, required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("await"), voffset: 70, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::I32)), default: ::dflat::codegen::Value::Int(0), required: false },
                     ]),
-                    end: 70,
+                    end: 72,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Self"),
