@@ -153,3 +153,35 @@ fn swift_code_is_as_recorded() {
         }
     }
 }
+
+/// The messages for a schema whose names Swift cannot tell apart.
+fn refused(source: &str) -> Vec<String> {
+    let loader = MemoryLoader::new().with_file("a.fbs", source);
+    let compilation = compile(&["a.fbs".to_owned()], &loader, &Options::default());
+    let refused = generate_swift(&compilation.schema.unwrap(), &SwiftOptions::default());
+    let messages = refused.unwrap_err().into_iter();
+    messages.map(|error| error.message).collect()
+}
+
+#[test]
+fn names_that_swift_cannot_tell_apart_are_refused() {
+    let namespace = "namespace A; table B { x: int; } \
+                     namespace A.B; table C { id: int (primary); b: A.B; } root_type C;";
+    let both = ["`namespace A.B` and `A.B` both become `A.B` in Swift"];
+    assert_eq!(refused(namespace), both);
+    let beside = "table Post { id: int (primary); r: PostChangeRequest; b: PostBuilder; } \
+                  table PostChangeRequest { a: int; } table PostBuilder { b: int; } \
+                  root_type Post;";
+    let both = [
+        "`Post` and `PostChangeRequest` both become `PostChangeRequest` in Swift",
+        "`Post` and `PostBuilder` both become `PostBuilder` in Swift",
+    ];
+    assert_eq!(refused(beside), both);
+    let module = "table dflat { id: int (primary); } root_type dflat;";
+    let hides = ["`dflat` hides the module `Dflat` in Swift"];
+    assert_eq!(refused(module), hides);
+    let module = "namespace SQLiteDflat.X; struct S { id: int; } \
+                  namespace Y; table T { id: int (primary); s: SQLiteDflat.X.S; } root_type T;";
+    let hides = ["`SQLiteDflat.X.S` hides the module `SQLiteDflat` in Swift"];
+    assert_eq!(refused(module), hides);
+}

@@ -5,7 +5,7 @@ pub(super) mod qualified;
 
 use std::collections::{HashMap, HashSet};
 
-use dflat_schema::{Definition, DefinitionId, Diagnostic};
+use dflat_schema::{Definition, Diagnostic};
 
 use crate::diagnostic::{NAME_CLASH, error_at};
 use crate::plan::{Kind, Plan};
@@ -194,22 +194,14 @@ pub(super) fn declared(plan: &Plan<'_>) -> HashSet<String> {
     declared
 }
 
+/// The modules that generated code names.
+const MODULES: [&str; 2] = ["Dflat", "SQLiteDflat"];
+
 /// Checks that different names of the schema stay different.
 pub(super) fn check(plan: &Plan<'_>) -> Vec<Diagnostic> {
-    let mut errors = Vec::new();
-    let mut types = HashMap::new();
-    for (id, ty) in plan.iter() {
+    let mut errors = types(plan);
+    for (_, ty) in plan.iter() {
         let definition = ty.definition;
-        if let Some(first) = types.insert(path(definition), id) {
-            let first: DefinitionId = first;
-            let first = plan.ty(first).definition.full_name();
-            errors.push(clash(
-                &first,
-                &definition.full_name(),
-                &path(definition),
-                definition,
-            ));
-        }
         let members: Vec<(&str, String)> = match &ty.kind {
             Kind::Enum(found) => found
                 .values
@@ -239,14 +231,46 @@ pub(super) fn check(plan: &Plan<'_>) -> Vec<Diagnostic> {
     errors
 }
 
+/// Checks the names of types, of the types beside them, and of namespaces.
+fn types(plan: &Plan<'_>) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
+    let mut known: HashMap<String, String> = HashMap::new();
+    for (_, ty) in plan.iter() {
+        let parts = &ty.definition.namespace;
+        for end in 1..=parts.len() {
+            let outer = &parts[..end];
+            let path: Vec<String> = outer.iter().map(|part| escaped(part)).collect();
+            known.insert(path.join("."), format!("namespace {}", outer.join(".")));
+        }
+    }
+    for (_, ty) in plan.iter() {
+        let (definition, full) = (ty.definition, ty.definition.full_name());
+        let name = type_name(&definition.name);
+        let mut outermost = definition.namespace.iter().take(1).chain([&name]);
+        if let Some(module) = outermost.find(|name| MODULES.contains(&name.as_str())) {
+            let message = format!("`{full}` hides the module `{module}` in Swift");
+            errors.push(in_type(message, definition));
+        }
+        let path = path(definition);
+        let beside = ["Builder", "ChangeRequest"].map(|suffix| format!("{path}{suffix}"));
+        let beside = beside.into_iter().filter(|_| ty.stored.is_some());
+        for path in std::iter::once(path.clone()).chain(beside) {
+            if let Some(first) = known.insert(path.clone(), full.clone()) {
+                errors.push(clash(&first, &full, &path, definition));
+            }
+        }
+    }
+    errors
+}
+
 fn clash(first: &str, second: &str, swift: &str, definition: &Definition) -> Diagnostic {
     let message = format!("`{first}` and `{second}` both become `{swift}` in Swift");
-    error_at(
-        &NAME_CLASH,
-        message,
-        &definition.span,
-        "in this type".to_owned(),
-    )
+    in_type(message, definition)
+}
+
+fn in_type(message: String, definition: &Definition) -> Diagnostic {
+    let label = "in this type".to_owned();
+    error_at(&NAME_CLASH, message, &definition.span, label)
 }
 
 #[cfg(test)]
