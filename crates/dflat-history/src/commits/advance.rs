@@ -4,19 +4,29 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use dflat_engine::Result;
-use dflat_engine::storage::{ScanPlan, Snapshot, Source};
+use dflat_engine::storage::{ScanPlan, Snapshot, Source, StepId};
 use dflat_model::{RowId, Table};
 
 use super::content::Content;
 use crate::chunk::Address;
 use crate::past::{Moment, Overlay};
+use crate::steps::Backwards;
 use crate::tree::{Edit, Root, Trees};
+
+/// The id of the latest step; 0 without steps.
+///
+/// # Errors
+/// The errors of reading.
+pub(crate) fn latest(snapshot: &mut dyn Snapshot) -> Result<StepId> {
+    let step = Backwards::below(None).next(snapshot)?;
+    Ok(step.map_or(StepId(0), |step| step.id))
+}
 
 /// The edits that lead from the tree of an earlier state to that of the present one.
 ///
 /// # Errors
 /// The errors of reading and of the objects.
-fn edits(
+pub(super) fn edits(
     snapshot: &mut dyn Snapshot,
     table: &Table,
     earlier: &Overlay,

@@ -12,7 +12,8 @@ use dflat_engine::transaction::Transaction;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
-use super::advance::advance;
+use super::advance::{advance, latest};
+use super::building::{all_building, build_batch, building, delete_building, is_far};
 use super::commit::{Commit, CommitTable};
 use super::grow::grow;
 use super::log::load;
@@ -20,11 +21,8 @@ use super::refs::{self, Head};
 use super::store::FileStore;
 use crate::chunk::{Address, ChunkStore};
 use crate::past::{Moment, Place};
-use crate::steps::{Backwards, CommitId, StoredStep, prepare, rows_of};
+use crate::steps::{Backwards, CommitId, StoredStep, prepare};
 use crate::tree::{Root, Trees};
-
-/// If more rows have changed since the last commit, the trees are built from all objects.
-const ROWS_MAX: usize = 50_000;
 
 /// How often the trees are built because others have deleted nodes meanwhile.
 pub(super) const TRIES: u32 = 10;
@@ -51,11 +49,6 @@ impl Base {
                 .collect(),
         }
     }
-
-    fn has(&self, tables: &[Table]) -> bool {
-        let mut tables = tables.iter();
-        tables.all(|table| self.roots.contains_key(table.name.as_ref()))
-    }
 }
 
 /// Commits the present state of these tables, which must be all versioned ones. Without a change
@@ -74,9 +67,11 @@ pub fn commit(engine: &Engine, tables: &[Table], label: Option<&str>) -> Result<
     for _ in 0..TRIES {
         let store = FileStore::new(engine);
         let trees = Trees::new(Arc::clone(&store) as Arc<dyn ChunkStore>);
-        let base = match needs_all(engine, tables)? {
-            true => Some(build(engine, tables, (&store, &trees))?),
-            false => None,
+        finish_building(engine, tables)?;
+        let missing = to_build(engine, tables)?;
+        let base = match missing.is_empty() {
+            false => Some(build(engine, &missing, (&store, &trees))?),
+            true => None,
         };
         let options = PerformOptions { write_first: true };
         let handler = |transaction: &Rc<Transaction>| {
@@ -105,32 +100,54 @@ pub fn commit(engine: &Engine, tables: &[Table], label: Option<&str>) -> Result<
     Err(Error::new(ErrorKind::Busy, message))
 }
 
-/// Whether the trees are built from all objects: because there are none, or too much has changed.
-fn needs_all(engine: &Engine, tables: &[Table]) -> Result<bool> {
-    let found = engine.read_history(|snapshot| {
+/// Completes the trees that are being built beside writers.
+fn finish_building(engine: &Engine, tables: &[Table]) -> Result<()> {
+    for table in tables {
+        let is_begun = |snapshot: &mut dyn Snapshot| {
+            let building = building(snapshot, &table.name)?;
+            Ok(building.is_some_and(|building| building.until.is_some()))
+        };
+        while engine.read_history(is_begun)? && !build_batch(engine, table)? {}
+    }
+    Ok(())
+}
+
+/// The tables whose trees are built from all objects: because there are none, or too much has
+/// changed.
+fn to_build(engine: &Engine, tables: &[Table]) -> Result<Vec<Table>> {
+    let (head, commit, building) = engine.read_history(|snapshot| {
         let head = refs::head(snapshot)?;
         let commit = head.commit.map(|id| load(snapshot, id)).transpose()?;
-        Ok((head, commit))
+        Ok((head, commit, all_building(snapshot)?))
     })?;
-    let (head, Some(commit)) = found else {
-        return Ok(true);
-    };
-    if !Base::of(&commit, &head).has(tables) {
+    let mut missing = tables.to_vec();
+    if let Some(commit) = &commit {
+        let base = Base::of(commit, &head);
+        missing.retain(|table| !base.roots.contains_key(table.name.as_ref()));
         // Without a change, no commit is made.
-        let is_same = engine.read_history(|snapshot| {
-            Ok(closed(snapshot, &head.place())?.0 == 0 && is_of(snapshot, tables, &commit)?)
-        })?;
-        return Ok(!is_same);
+        let is_same = !missing.is_empty()
+            && engine.read_history(|snapshot| {
+                Ok(closed(snapshot, &head.place())?.0 == 0 && is_of(snapshot, tables, commit)?)
+            })?;
+        if is_same {
+            return Ok(Vec::new());
+        }
+        if is_far(&mut &*engine, &head.place())? {
+            return Ok(tables.to_vec());
+        }
     }
-    let mut rows = 0;
-    let mut steps = Backwards::below(None);
-    while let Some(step) = steps.next(&mut &*engine)?
-        && !head.place().is_at(&step)
-        && rows <= ROWS_MAX
-    {
-        rows += rows_of(&step)?.values().map(Vec::len).sum::<usize>();
+    let mut to_build = Vec::new();
+    for table in missing {
+        let built = building.get(table.name.as_ref());
+        let is_built = match built.filter(|building| building.until.is_none()) {
+            Some(building) => !is_far(&mut &*engine, &building.place())?,
+            None => false,
+        };
+        if !is_built {
+            to_build.push(table);
+        }
     }
-    Ok(rows > ROWS_MAX)
+    Ok(to_build)
 }
 
 /// Whether a commit without steps since has the types that are versioned now, apart from those
@@ -201,15 +218,6 @@ pub(super) fn write_nodes(engine: &Engine, table: &Table, store: &FileStore) -> 
     engine.perform_here([table.clone()], options, handler, |_| ())
 }
 
-/// The id of the latest step; 0 without steps.
-///
-/// # Errors
-/// The errors of reading.
-pub(crate) fn latest(snapshot: &mut dyn Snapshot) -> Result<StepId> {
-    let step = Backwards::below(None).next(snapshot)?;
-    Ok(step.map_or(StepId(0), |step| step.id))
-}
-
 /// The steps since a place: their number and their hash.
 ///
 /// # Errors
@@ -261,6 +269,9 @@ impl Made<'_> {
             return Ok(parent.id);
         }
         let roots = self.roots(writer, trees, parent.as_ref().map(|parent| (parent, &head)))?;
+        for table in self.tables {
+            delete_building(writer, &table.name)?;
+        }
         let step = latest(writer)?;
         let mut commit = Commit {
             id: CommitId::from_bytes([0; CommitId::BYTES]),
@@ -301,11 +312,18 @@ impl Made<'_> {
         }
         let of_parent = parent.map(|(commit, head)| Base::of(commit, head));
         let mut roots = BTreeMap::new();
-        if let Some(base) = self.base.or(of_parent.as_ref()) {
+        for base in self.base.into_iter().chain(&of_parent) {
             let mut known = base.roots.clone();
-            known.retain(|name, _| !gaps.contains(name));
-            let moment = Moment::Commit(base.place.clone());
-            roots = advance(trees, writer, self.tables, (&moment, &known))?;
+            known.retain(|name, _| !gaps.contains(name) && !roots.contains_key(name));
+            let advanced = self.advance(writer, trees, (&base.place, &known))?;
+            roots.extend(advanced);
+        }
+        for (name, built) in all_building(writer)? {
+            if built.until.is_none() && !roots.contains_key(&name) {
+                let known = BTreeMap::from([(name, built.root)]);
+                let advanced = self.advance(writer, trees, (&built.place(), &known))?;
+                roots.extend(advanced);
+            }
         }
         for table in self.tables {
             // The steps do not lead to its objects, or it was versioned a moment ago.
@@ -315,6 +333,27 @@ impl Made<'_> {
             }
         }
         Ok(roots)
+    }
+
+    /// The present roots, from those at a place.
+    fn advance(
+        &self,
+        writer: &mut dyn WriteTransaction,
+        trees: &Trees,
+        (place, known): (&Place, &BTreeMap<String, Root>),
+    ) -> Result<BTreeMap<String, Root>> {
+        let tables = self.tables.iter();
+        let tables = tables.filter(|table| known.contains_key(table.name.as_ref()));
+        let tables: Vec<Table> = tables.cloned().collect();
+        match tables.is_empty() {
+            true => Ok(BTreeMap::new()),
+            false => advance(
+                trees,
+                writer,
+                &tables,
+                (&Moment::Commit(place.clone()), known),
+            ),
+        }
     }
 
     fn committed(&self, trees: &Trees, roots: &BTreeMap<String, Root>) -> Result<Vec<CommitTable>> {

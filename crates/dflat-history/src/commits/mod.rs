@@ -6,6 +6,7 @@
 //! transactions.
 
 mod advance;
+mod building;
 mod commit;
 mod content;
 mod forgotten;
@@ -19,14 +20,17 @@ mod rest;
 mod restore;
 mod store;
 
+pub(crate) use advance::latest;
+pub(crate) use building::{Building, all_building, building, delete_building, put_building};
+pub use building::{TreeBuild, build_batch, build_in_background, needs_batch, tree_builds};
 pub use commit::{Commit, CommitTable, from_wire};
 pub use content::Content;
 pub use forgotten::past;
 pub(crate) use forgotten::{check_kept, forget_table};
 pub(crate) use log::put_place;
 pub use log::{CommitLog, find, has, load, place, store_commit};
+pub(crate) use make::closed;
 pub use make::commit;
-pub(crate) use make::{closed, latest};
 pub(crate) use marks::{Mark, MarkKey, Marks};
 pub use refs::{Branch, Head, MAIN, branches, head};
 pub(crate) use refs::{

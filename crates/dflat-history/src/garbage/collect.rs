@@ -11,7 +11,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
 use super::mark::{KeepTrees, Marked, mark, tips};
-use crate::chunk::{Address, ChunkStore};
+use crate::chunk::ChunkStore;
 use crate::commits::{CommitId, FileStore, count_collection};
 use crate::received::commit_of;
 use crate::tree::Trees;
@@ -68,7 +68,8 @@ pub fn collect_through(
         let mut sweep = Sweep {
             engine,
             table,
-            marked: &marked,
+            trees: &trees,
+            marked,
             collected: &mut collected,
         };
         if sweep.commits()? && sweep.parts()? && sweep.nodes()? {
@@ -82,7 +83,8 @@ pub fn collect_through(
 struct Sweep<'s> {
     engine: &'s Engine,
     table: &'s Table,
-    marked: &'s Marked,
+    trees: &'s Trees,
+    marked: Marked,
     collected: &'s mut Collected,
 }
 
@@ -96,10 +98,10 @@ impl Sweep<'_> {
                 id.is_ok_and(|id| self.marked.commits.contains(&id))
             };
             let pass = self.pass(NamedTable::Commits, &mut below, &is_needed)?;
-            let Some(garbage) = pass else {
+            let Some(mut garbage) = pass else {
                 return Ok(true);
             };
-            if !self.delete(NamedTable::Commits, &garbage)? {
+            if !self.delete(NamedTable::Commits, &mut garbage)? {
                 return Ok(false);
             }
             self.collected.commits += garbage.len() as u64;
@@ -116,10 +118,10 @@ impl Sweep<'_> {
                 commit.is_some_and(|commit| self.marked.needs_parts(commit))
             };
             let pass = self.pass(NamedTable::Received, &mut below, &is_needed)?;
-            let Some(garbage) = pass else {
+            let Some(mut garbage) = pass else {
                 return Ok(true);
             };
-            if !self.delete(NamedTable::Received, &garbage)? {
+            if !self.delete(NamedTable::Received, &mut garbage)? {
                 return Ok(false);
             }
             self.collected.bytes += garbage.iter().map(|(_, bytes)| bytes).sum::<u64>();
@@ -131,15 +133,12 @@ impl Sweep<'_> {
     fn nodes(&mut self) -> Result<bool> {
         let mut below = None;
         loop {
-            let is_needed = |name: &[u8]| {
-                let address = name.try_into().map(Address::from_bytes);
-                address.is_ok_and(|address| self.marked.nodes.contains(&address))
-            };
+            let is_needed = |name: &[u8]| self.marked.has_node(name);
             let pass = self.pass(NamedTable::Chunks, &mut below, &is_needed)?;
-            let Some(garbage) = pass else {
+            let Some(mut garbage) = pass else {
                 return Ok(true);
             };
-            if !self.delete(NamedTable::Chunks, &garbage)? {
+            if !self.delete(NamedTable::Chunks, &mut garbage)? {
                 return Ok(false);
             }
             self.collected.nodes += garbage.len() as u64;
@@ -170,8 +169,9 @@ impl Sweep<'_> {
         Ok((count > 0).then_some(garbage))
     }
 
-    /// Deletes rows in a transaction, unless the branches have changed.
-    fn delete(&self, of: NamedTable, rows: &Rows) -> Result<bool> {
+    /// Deletes rows in a transaction, unless the branches have changed. The rows that were not
+    /// deleted, because trees that are being built need them now, are taken out.
+    fn delete(&mut self, of: NamedTable, rows: &mut Rows) -> Result<bool> {
         if rows.is_empty() {
             return Ok(true);
         }
@@ -182,8 +182,10 @@ impl Sweep<'_> {
                 if tips(snapshot)? != self.marked.tips {
                     return Ok(false);
                 }
+                self.marked.add_building(snapshot, self.trees)?;
+                rows.retain(|(name, _)| of != NamedTable::Chunks || !self.marked.has_node(name));
                 count_collection(writer)?;
-                for (name, _) in rows {
+                for (name, _) in &*rows {
                     writer.delete_named(of, name)?;
                 }
                 Ok(true)

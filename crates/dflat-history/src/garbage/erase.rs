@@ -12,12 +12,12 @@ use super::collect::collect_through;
 use super::mark::KeepTrees;
 use crate::chunk::ChunkStore;
 use crate::commits::{
-    Erased, FileStore, count_collection, delete_uncollected, forget_in_commits, put_uncollected,
-    uncollected,
+    Erased, FileStore, building, count_collection, delete_uncollected, forget_in_commits,
+    put_building, put_uncollected, uncollected,
 };
 use crate::received::{self, ObjectKeys};
 use crate::steps::without_objects;
-use crate::tree::Trees;
+use crate::tree::{Edit, Trees};
 
 /// How much of an object was forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +47,7 @@ pub(super) fn erase(
         objects,
         presence: &presence,
     };
+    forget_in_building(writer, &trees, objects)?;
     let commits = forget_in_commits(writer, (store, &trees), &erased)?;
     // Order: after the commits, because the changes tell which of them have the objects.
     let received = received::without_objects(writer, objects)?;
@@ -57,6 +58,22 @@ pub(super) fn erase(
         changes: presence.changes + received,
         commits,
     })
+}
+
+/// Takes objects out of trees that are being built: no step says any more that they were deleted.
+fn forget_in_building(
+    writer: &mut dyn WriteTransaction,
+    trees: &Trees,
+    objects: &ObjectKeys,
+) -> Result<()> {
+    for (table, keys) in objects {
+        if let Some(mut of) = building(writer, table)? {
+            let edits = keys.iter().map(|key| Edit::delete(key.as_slice()));
+            of.root = trees.apply(&of.root, edits)?;
+            put_building(writer, table, &of)?;
+        }
+    }
+    Ok(())
 }
 
 /// Collects the nodes of trees with objects that were forgotten, if that is not done yet. `table`

@@ -10,7 +10,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 use dflat_model::record;
 
-use crate::commits::{forget_table, put_gap};
+use crate::commits::{delete_building, forget_table, put_gap};
 use crate::received::without_table;
 use crate::steps::unreadable;
 
@@ -38,6 +38,7 @@ pub fn forget(engine: &Engine, tables: &[Table], table: &Table) -> Result<()> {
             delete(writer, &stored.name)?;
             without_table(writer, &stored.name)?;
             forget_table(writer, &stored.name)?;
+            delete_building(writer, &stored.name)?;
             put_gap(writer, &stored.name)?;
             writer.forget_notes(stored, true)
         })

@@ -1,15 +1,16 @@
 //! The commits and nodes that are needed.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::{Duration, SystemTime};
 
 use dflat_engine::Result;
 use dflat_engine::engine::Engine;
+use dflat_engine::storage::Snapshot;
 use dflat_model::Table;
 
 use crate::branches::Graph;
 use crate::chunk::Address;
-use crate::commits::{self, CommitId, CommitLog, has_trees};
+use crate::commits::{self, Building, CommitId, CommitLog, has_trees};
 use crate::tree::Trees;
 
 /// The commits whose trees are kept beside those that merges need: the last ones of branches, and
@@ -51,7 +52,9 @@ pub(super) struct Marked {
     /// The branches and their last commits, as they were.
     pub(super) tips: Vec<(String, CommitId)>,
     pub(super) commits: BTreeSet<CommitId>,
-    pub(super) nodes: HashSet<Address>,
+    nodes: HashSet<Address>,
+    /// The trees that were being built.
+    building: BTreeMap<String, Building>,
     /// The stored commits that are not needed.
     garbage: BTreeSet<CommitId>,
     /// Whether a pull is unfinished.
@@ -59,6 +62,30 @@ pub(super) struct Marked {
 }
 
 impl Marked {
+    /// Whether the node of a name is needed.
+    pub(super) fn has_node(&self, name: &[u8]) -> bool {
+        let address = name.try_into().map(Address::from_bytes);
+        address.is_ok_and(|address| self.nodes.contains(&address))
+    }
+
+    /// Adds the nodes of trees that are being built, if there are new ones.
+    ///
+    /// # Errors
+    /// The errors of reading.
+    pub(super) fn add_building(
+        &mut self,
+        snapshot: &mut dyn Snapshot,
+        trees: &Trees,
+    ) -> Result<()> {
+        let building = commits::all_building(snapshot)?;
+        if self.building != building {
+            let mut roots = building.values().map(|building| building.root);
+            roots.try_for_each(|root| trees.mark(&root, &mut self.nodes))?;
+            self.building = building;
+        }
+        Ok(())
+    }
+
     /// Whether the changes of a received commit are needed. A pull stores the changes of a commit
     /// before the commit, so changes without a commit are kept until all pulls are finished.
     pub(super) fn needs_parts(&self, commit: CommitId) -> bool {
@@ -70,9 +97,7 @@ impl Marked {
 ///
 /// # Errors
 /// The errors of reading.
-pub(super) fn tips(
-    snapshot: &mut dyn dflat_engine::storage::Snapshot,
-) -> Result<Vec<(String, CommitId)>> {
+pub(super) fn tips(snapshot: &mut dyn Snapshot) -> Result<Vec<(String, CommitId)>> {
     let mut branches = commits::branches(snapshot)?;
     branches.append(&mut commits::remotes(snapshot)?);
     branches.append(&mut commits::incoming(snapshot)?);
@@ -126,11 +151,14 @@ pub(super) fn mark(
         }
         number += 1;
     }
-    Ok(Marked {
+    let mut marked = Marked {
         tips,
         commits,
         nodes,
+        building: BTreeMap::new(),
         garbage,
         is_pulling,
-    })
+    };
+    engine.read_history(|snapshot| marked.add_building(snapshot, trees))?;
+    Ok(marked)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use dflat_history::commits::{self, Commit, CommitId, CommitLog};
+use dflat_history::commits::{self, Commit, CommitId, CommitLog, TreeBuild};
 
 use super::History;
 use super::strangers::{notice_to_read, versioned};
@@ -16,9 +16,10 @@ impl History<'_> {
     /// The commit has the root of a tree for each type. Equal objects have equal roots, whatever
     /// changes led to them. An object whose key lacks a part is in no tree.
     ///
-    /// The first commit reads all objects of the versioned types, beside writers. So does one after
-    /// more than 50,000 changes, and one after a further type was versioned. Any other reads the
-    /// objects that have changed, in a transaction over all versioned types.
+    /// The first commit reads all objects of the versioned types, beside writers, apart from those
+    /// whose tree [was built](Self::tree_builds) before. So does one after more than 50,000
+    /// changes. After a further type was versioned, the objects of this type are read. Any other
+    /// commit reads the objects that have changed, in a transaction over all versioned types.
     ///
     /// # Errors
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if no type is versioned yet, or if
@@ -60,6 +61,17 @@ impl History<'_> {
     pub fn commit(&self, label: &str) -> Result<CommitId> {
         let tables = versioned(self.workspace)?;
         commits::commit(self.workspace.engine(), &tables, Some(label))
+    }
+
+    /// The first trees that are built in the background, from the opening of the file on, and that
+    /// no commit has yet. [`WorkspaceBuilder::versioned`](crate::WorkspaceBuilder::versioned)
+    /// begins a build.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the history is damaged;
+    /// [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise the errors of reading.
+    pub fn tree_builds(&self) -> Result<Vec<TreeBuild>> {
+        commits::tree_builds(self.workspace.engine())
     }
 
     /// The last commit; `None` before the first.

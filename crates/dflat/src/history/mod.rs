@@ -24,7 +24,7 @@ use std::fmt;
 
 pub use dflat_history::branches::{Checkout, ConflictReason, ObjectConflict};
 pub use dflat_history::chunk::Address;
-pub use dflat_history::commits::{Branch, Commit, CommitId, CommitTable};
+pub use dflat_history::commits::{Branch, Commit, CommitId, CommitTable, TreeBuild};
 pub use dflat_history::compare::Version;
 pub use dflat_history::garbage::{Collected, ForgottenObject, KeepTrees};
 use dflat_history::garbage::{collect_through, forget};
@@ -144,8 +144,10 @@ impl History<'_> {
     pub fn forget<T: Object>(&self) -> Result<()> {
         let tables = strangers::versioned(self.workspace)?;
         let engine = self.workspace.engine();
+        // A build and the commits of another file have trees, too.
+        let has_trees = !self.tree_builds()?.is_empty() || !self.remote_branches()?.is_empty();
         forget(engine, &tables, &T::TABLE)?;
-        if self.head()?.is_none() {
+        if self.head()?.is_none() && !has_trees {
             return Ok(());
         }
         // The nodes of its trees have its keys.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use dflat_history::commits::build_in_background;
 use dflat_history::steps::Keeper;
 use dflat_workspace::FileOptions;
 
@@ -13,6 +14,11 @@ impl WorkspaceBuilder {
     /// Keeps the changes of a type from its next change on, in the file's history. The file
     /// remembers this, so all programs that write to the type keep its changes, whether they use
     /// this option or not.
+    ///
+    /// If the table has more than 2,048 objects and no commit has them, the tree that the first
+    /// commit needs is built in the background, in small transactions beside other writers, and the
+    /// type is versioned at once. [`History::tree_builds`](crate::history::History::tree_builds)
+    /// has the progress. After a restart, the build goes on when the file is opened so again.
     ///
     /// # Errors
     /// [`open`](Self::open) fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if
@@ -79,5 +85,7 @@ pub(super) fn open(
         history.want(table, true);
     }
     untyped.engine().ask_for_versioned();
+    // Without it, the first commit builds the trees.
+    let _ = build_in_background(untyped.engine(), versioned);
     Ok(Workspace::new(untyped))
 }

@@ -13,3 +13,4 @@ mod merge_model;
 mod merges;
 mod random_merges;
 mod received;
+mod tree_builds;
