@@ -20,7 +20,7 @@ fn item(id: &str, rank: i32) -> ItemData {
     }
 }
 
-fn task(id: i32) -> TaskData {
+pub(super) fn task(id: i32) -> TaskData {
     TaskData {
         id,
         list: id % 3,

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use dflat::{ChangeRequest, ErrorKind, Payload, TransactionContext, Workspace};
-use dflat_testkit::schema::{Item, Task, TaskData};
+use dflat_testkit::schema::{Item, Task};
 
+use super::queries::task;
 use super::standing::{item, items, put, ranks};
 
 #[test]
@@ -129,18 +130,6 @@ fn dropped_indexes_are_filled_by_the_next_write() {
         .fetch::<Task>()
         .filter(Task::LIST.eq(1) & Task::DUE.lt(10));
     assert_eq!(due.count().unwrap(), 1);
-}
-
-fn task(id: i32) -> TaskData {
-    TaskData {
-        id,
-        list: id % 3,
-        title: Some(format!("title{id}")),
-        due: (id % 2 == 0).then_some(i64::from(id)),
-        rank: id % 5,
-        slug: Some(format!("slug{id}")),
-        ..TaskData::default()
-    }
 }
 
 #[test]
