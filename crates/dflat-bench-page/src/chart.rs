@@ -7,9 +7,9 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::Result;
-use crate::figures::{Figure, Figures, OURS, Scenario};
-use crate::page::amount;
+use crate::amount::amount;
+use crate::figures::{Figure, Figures, Scenario};
+use crate::{OURS, Result};
 
 pub(crate) const WIDTH: i32 = 960;
 /// The height of a line.

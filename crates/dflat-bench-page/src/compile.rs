@@ -6,9 +6,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::Result;
-use crate::figures::{FOLDER, OURS};
-use crate::page::digits;
+use crate::amount::digits;
+use crate::{FOLDER, OURS, Result};
 
 /// The measurements of programs with one type and with many.
 #[derive(Clone, Debug, Default, Deserialize)]

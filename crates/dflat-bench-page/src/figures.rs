@@ -6,14 +6,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::Result;
+use crate::amount::Unit;
 use crate::compile::Compiled;
-
-/// The store whose figures are the measure of all others.
-pub const OURS: &str = "Dflat";
-
-/// The folder of stored figures and charts, below the root of the repository.
-pub const FOLDER: &str = "docs/benchmarks";
+use crate::{FOLDER, OURS, Result};
 
 /// All figures of a run, as `dflat-bench-rivals` writes them.
 #[derive(Clone, Debug, Deserialize)]
@@ -104,18 +99,6 @@ pub struct Apart {
     pub rounds: String,
     /// The seconds after which a store had no further turn.
     pub seconds: String,
-}
-
-/// The unit of a figure; less is better in all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// Nanoseconds.
-    Ns,
-    /// Bytes.
-    Bytes,
-    /// A number.
-    Number,
 }
 
 /// The figures of a store.

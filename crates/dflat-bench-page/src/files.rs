@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::figures::{FOLDER, Figures};
+use crate::figures::Figures;
 use crate::losses::{self, missing};
-use crate::{Result, chart, floors, page};
+use crate::{FOLDER, Result, chart, floors, page};
 
 /// The lines around the paragraph in README.
 const MARKS: [&str; 2] = [

@@ -6,9 +6,9 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
 use crate::Result;
+use crate::amount::{Unit, amount, digits};
 use crate::chart::{AXIS, MARGINS, ROW, WIDTH, axis, bar, mark, style};
-use crate::figures::{Floor, Unit};
-use crate::page::{amount, digits};
+use crate::figures::Floor;
 
 /// The sentence below the axis.
 const TEXT: &str = "the figure of Dflat divided by that of raw SQLite; left of 1, Dflat is ahead";

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::Result;
-use crate::figures::{Figures, OURS, Scenario};
+use crate::figures::{Figures, Scenario};
+use crate::{OURS, Result};
 
 /// A rival is ahead if its median is below this share of ours; nearer ones differ by noise.
 const AHEAD: f64 = 0.95;

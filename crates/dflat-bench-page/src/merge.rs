@@ -5,8 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::Result;
-use crate::figures::FOLDER;
+use crate::{FOLDER, Result};
 
 /// Replaces or adds the scenarios of a run in the stored figures of a repository. Each keeps the
 /// commit and the load of its run.

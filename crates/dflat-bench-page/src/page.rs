@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::figures::{Apart, Figures, OURS, Scenario, Unit};
+use crate::amount::{Unit, amount, digits};
+use crate::figures::{Apart, Figures, Scenario};
 use crate::losses::{Loss, ahead};
-use crate::{Result, floors};
+use crate::{OURS, Result, floors};
 
 /// The groups of scenarios, their headings, and a paragraph about each.
 const GROUPS: [(&str, &str, &str); 10] = [
@@ -76,30 +77,6 @@ const README: [&str; 7] = [
     "deliver_results",
     "deliver_ranges",
 ];
-
-/// A figure with its unit, in three digits.
-#[must_use]
-pub fn amount(value: f64, unit: Unit) -> String {
-    let (value, unit) = match unit {
-        Unit::Ns if value < 1e3 => (value, " ns"),
-        Unit::Ns if value < 1e6 => (value / 1e3, " us"),
-        Unit::Ns if value < 1e9 => (value / 1e6, " ms"),
-        Unit::Ns => (value / 1e9, " s"),
-        Unit::Bytes if value < 1024.0 => (value, " B"),
-        Unit::Bytes => (value / 1024.0, " KiB"),
-        Unit::Number => (value, ""),
-    };
-    format!("{}{unit}", digits(value))
-}
-
-/// A number in three digits.
-pub(crate) fn digits(value: f64) -> String {
-    match value {
-        _ if value >= 100.0 => format!("{value:.0}"),
-        _ if value >= 10.0 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
-    }
-}
 
 /// The page.
 ///

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dflat_bench_page::figures::{Figures, OURS, Scenario};
+use dflat_bench_page::OURS;
+use dflat_bench_page::figures::{Figures, Scenario};
 use dflat_bench_page::{chart, files, losses};
 
 fn root() -> PathBuf {
