@@ -16,6 +16,7 @@ const HEAD: &[u8] = b"head";
 const BRANCH: &str = "branch/";
 const COLLECTIONS: &[u8] = b"collections";
 const UNCOLLECTED: &[u8] = b"uncollected";
+const REBUILDS: &[u8] = b"rebuilds";
 
 /// The branch whose objects the tables have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,7 +166,11 @@ pub(super) fn all(snapshot: &mut dyn Snapshot, prefix: &str) -> Result<Vec<Branc
 /// # Errors
 /// The errors of reading.
 pub(crate) fn collections(snapshot: &mut dyn Snapshot) -> Result<u64> {
-    let bytes = read(snapshot, COLLECTIONS)?;
+    count(snapshot, COLLECTIONS)
+}
+
+fn count(snapshot: &mut dyn Snapshot, name: &[u8]) -> Result<u64> {
+    let bytes = read(snapshot, name)?;
     let count = bytes.and_then(|bytes| bytes.try_into().ok());
     Ok(count.map_or(0, u64::from_le_bytes))
 }
@@ -178,6 +183,24 @@ pub(crate) fn collections(snapshot: &mut dyn Snapshot) -> Result<u64> {
 pub(crate) fn count_collection(writer: &mut dyn WriteTransaction) -> Result<()> {
     let count = collections(writer)?.wrapping_add(1);
     writer.put_named(NamedTable::Refs, COLLECTIONS, &count.to_le_bytes())
+}
+
+/// The number of transactions that have given commits other trees, or have built trees anew.
+///
+/// # Errors
+/// The errors of reading.
+pub(crate) fn rebuilds(snapshot: &mut dyn Snapshot) -> Result<u64> {
+    count(snapshot, REBUILDS)
+}
+
+/// Counts such a transaction. Its trees may need a node that a collection has found to be garbage
+/// before.
+///
+/// # Errors
+/// The errors of reading and writing.
+pub(crate) fn count_rebuild(writer: &mut dyn WriteTransaction) -> Result<()> {
+    let count = rebuilds(writer)?.wrapping_add(1);
+    writer.put_named(NamedTable::Refs, REBUILDS, &count.to_le_bytes())
 }
 
 /// Notes that trees with forgotten objects are not collected yet.

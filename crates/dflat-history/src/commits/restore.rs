@@ -96,6 +96,7 @@ pub fn ensure_trees(engine: &Engine, tables: &[Table], id: CommitId) -> Result<(
                 if is_whole {
                     store.write(writer)?;
                     put_rests(writer, id, &rests)?;
+                    refs::count_rebuild(writer)?;
                 }
                 Ok(is_whole)
             })

@@ -12,7 +12,7 @@ use dflat_model::Table;
 
 use super::mark::{KeepTrees, Marked, mark, tips};
 use crate::chunk::ChunkStore;
-use crate::commits::{CommitId, FileStore, count_collection};
+use crate::commits::{CommitId, FileStore, collections, count_collection, rebuilds};
 use crate::received::commit_of;
 use crate::tree::Trees;
 
@@ -42,7 +42,7 @@ type Rows = Vec<(Vec<u8>, u64)>;
 ///
 /// # Errors
 /// - [`ErrorKind::Corrupt`] if a commit or a node is damaged or missing.
-/// - [`ErrorKind::Busy`] if others make commits again and again.
+/// - [`ErrorKind::Busy`] if others make commits, or collect, again and again.
 /// - Otherwise those of [`Engine::perform_here`].
 pub fn collect(engine: &Engine, tables: &[Table], keep: &KeepTrees) -> Result<Collected> {
     match tables.first() {
@@ -64,7 +64,17 @@ pub fn collect_through(
     let mut collected = Collected::default();
     for _ in 0..TRIES {
         let trees = Trees::with_cache(FileStore::new(engine) as Arc<dyn ChunkStore>, 0);
-        let marked = mark(engine, &trees, tables, keep)?;
+        let before = engine.read_history(collections)?;
+        let marked = match mark(engine, &trees, tables, keep) {
+            // Another collection has deleted nodes that were marked.
+            Err(error)
+                if error.kind() == ErrorKind::Corrupt
+                    && engine.read_history(collections)? != before =>
+            {
+                continue;
+            }
+            marked => marked?,
+        };
         let mut sweep = Sweep {
             engine,
             table,
@@ -76,7 +86,7 @@ pub fn collect_through(
             return Ok(collected);
         }
     }
-    let message = "cannot collect garbage: others make commits again and again";
+    let message = "cannot collect garbage: others make commits, or collect, again and again";
     Err(Error::new(ErrorKind::Busy, message))
 }
 
@@ -179,7 +189,9 @@ impl Sweep<'_> {
         let handler = |transaction: &Rc<Transaction>| {
             transaction.write_history(self.table, |writer| {
                 let snapshot: &mut dyn Snapshot = writer;
-                if tips(snapshot)? != self.marked.tips {
+                let is_same = tips(snapshot)? == self.marked.tips
+                    && rebuilds(snapshot)? == self.marked.rebuilds;
+                if !is_same {
                     return Ok(false);
                 }
                 self.marked.add_building(snapshot, self.trees)?;

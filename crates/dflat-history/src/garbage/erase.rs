@@ -12,8 +12,8 @@ use super::collect::collect_through;
 use super::mark::KeepTrees;
 use crate::chunk::ChunkStore;
 use crate::commits::{
-    Erased, FileStore, building, count_collection, delete_uncollected, forget_in_commits,
-    put_building, put_uncollected, uncollected,
+    Erased, FileStore, building, count_collection, count_rebuild, delete_uncollected,
+    forget_in_commits, put_building, put_uncollected, uncollected,
 };
 use crate::received::{self, ObjectKeys};
 use crate::steps::without_objects;
@@ -49,6 +49,7 @@ pub(super) fn erase(
     };
     forget_in_building(writer, &trees, objects)?;
     let commits = forget_in_commits(writer, (store, &trees), &erased)?;
+    count_rebuild(writer)?;
     // Order: after the commits, because the changes tell which of them have the objects.
     let received = received::without_objects(writer, objects)?;
     // Trees that others are building may have the objects.

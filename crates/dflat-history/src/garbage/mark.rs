@@ -51,6 +51,8 @@ impl Default for KeepTrees {
 pub(super) struct Marked {
     /// The branches and their last commits, as they were.
     pub(super) tips: Vec<(String, CommitId)>,
+    /// How often commits had got other trees.
+    pub(super) rebuilds: u64,
     pub(super) commits: BTreeSet<CommitId>,
     nodes: HashSet<Address>,
     /// The trees that were being built.
@@ -119,9 +121,15 @@ pub(super) fn mark(
     tables: &[Table],
     keep: &KeepTrees,
 ) -> Result<Marked> {
-    let (tips, graph, is_pulling) = engine.read_history(|snapshot| {
+    let (tips, rebuilds, graph, is_pulling) = engine.read_history(|snapshot| {
         let is_pulling = !commits::incoming(snapshot)?.is_empty();
-        Ok((tips(snapshot)?, Graph::read(snapshot)?, is_pulling))
+        let rebuilds = commits::rebuilds(snapshot)?;
+        Ok((
+            tips(snapshot)?,
+            rebuilds,
+            Graph::read(snapshot)?,
+            is_pulling,
+        ))
     })?;
     let of_tips: BTreeSet<CommitId> = tips.iter().map(|(_, commit)| *commit).collect();
     let commits = graph.ancestors(of_tips.iter().copied());
@@ -153,6 +161,7 @@ pub(super) fn mark(
     }
     let mut marked = Marked {
         tips,
+        rebuilds,
         commits,
         nodes,
         building: BTreeMap::new(),

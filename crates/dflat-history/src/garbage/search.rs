@@ -73,11 +73,12 @@ impl Search<'_> {
         let commit = head(snapshot)?.commit;
         let commit = commit.map(|id| load(snapshot, id)).transpose()?;
         for table in self.tables {
-            let kept = commit
+            let of = commit
                 .as_ref()
                 .and_then(|commit| commit.tables.iter().find(|of| of.name == *table.name))
-                .and_then(|of| of.kept());
-            let is_kept = match kept {
+                // The type was not versioned for a time, in which objects were written.
+                .filter(|of| !of.is_forgotten);
+            let is_kept = match of.and_then(|of| of.kept()) {
                 Some(root) => has_trees(snapshot, [root])?,
                 None => false,
             };

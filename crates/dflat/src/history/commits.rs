@@ -16,6 +16,9 @@ impl History<'_> {
     /// The commit has the root of a tree for each type. Equal objects have equal roots, whatever
     /// changes led to them. An object whose key lacks a part is in no tree.
     ///
+    /// A type is versioned from its first write on, or from the opening of the file on if it has
+    /// more than 2,048 objects.
+    ///
     /// The first commit reads all objects of the versioned types, beside writers, apart from those
     /// whose tree [was built](Self::tree_builds) before. So does one after more than 50,000
     /// changes. After a further type was versioned, the objects of this type are read. Any other
@@ -59,8 +62,12 @@ impl History<'_> {
     /// # }
     /// ```
     pub fn commit(&self, label: &str) -> Result<CommitId> {
-        let tables = versioned(self.workspace)?;
-        commits::commit(self.workspace.engine(), &tables, Some(label))
+        let engine = self.workspace.engine();
+        let mut tables = versioned(self.workspace)?;
+        if commits::begin_builds(engine, &tables)? {
+            tables = versioned(self.workspace)?;
+        }
+        commits::commit(engine, &tables, Some(label))
     }
 
     /// The first trees that are built in the background, from the opening of the file on, and that

@@ -9,7 +9,7 @@ use dflat_engine::engine::{Engine, PerformOptions};
 use dflat_engine::storage::{Key, KeyScan, ScanPlan, Snapshot, Source, WriteTransaction};
 use dflat_engine::transaction::Transaction;
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::{Direction, Table, TableDescriptor, Value, key};
+use dflat_model::{Direction, RowId, Table, TableDescriptor, Value, ValueRef, key};
 
 use super::state::{Building, building, damaged, put_building};
 use crate::chunk::{Address, ChunkStore};
@@ -40,11 +40,8 @@ pub fn needs_batch(engine: &Engine, table: &Table) -> Result<bool> {
         if let Some(building) = building(snapshot, &table.name)? {
             return Ok(building.until.is_some());
         }
-        if let Some(id) = head(snapshot)?.commit {
-            let commit = load(snapshot, id)?;
-            if commit.tables.iter().any(|of| of.name == *table.name) {
-                return Ok(false);
-            }
+        if has_tree(snapshot, table)? {
+            return Ok(false);
         }
         let mut objects = 0;
         let plan = ScanPlan {
@@ -61,6 +58,15 @@ pub fn needs_batch(engine: &Engine, table: &Table) -> Result<bool> {
         })?;
         Ok(objects > OBJECTS)
     })
+}
+
+/// Whether the last commit has a tree of a table.
+fn has_tree(snapshot: &mut dyn Snapshot, table: &Table) -> Result<bool> {
+    let Some(id) = head(snapshot)?.commit else {
+        return Ok(false);
+    };
+    let commit = load(snapshot, id)?;
+    Ok(commit.tables.iter().any(|of| of.name == *table.name))
 }
 
 /// Adds the next batch to the first tree of a table, in a transaction, from which on the table is
@@ -83,12 +89,17 @@ pub fn build_batch(engine: &Engine, table: &Table) -> Result<bool> {
                 );
                 return Err(Error::new(ErrorKind::InvalidArgument, message));
             };
+            let before = building(writer, &table.name)?;
+            // A commit may have ended the build while this transaction waited for its turn.
+            if before.is_none() && has_tree(writer, &table)? {
+                return Ok(true);
+            }
             let trees = Trees::new(Arc::clone(&store) as Arc<dyn ChunkStore>);
             let batch = Batch {
                 table: &table,
                 trees: &trees,
             };
-            let building = batch.add(writer)?;
+            let building = batch.add(writer, before)?;
             store.write(writer)?;
             put_building(writer, &table.name, &building)?;
             Ok(building.until.is_none())
@@ -122,9 +133,12 @@ struct Batch<'b> {
 
 impl Batch<'_> {
     /// The state with the changes since and the next objects.
-    fn add(&self, writer: &mut dyn WriteTransaction) -> Result<Building> {
+    fn add(
+        &self,
+        writer: &mut dyn WriteTransaction,
+        mut before: Option<Building>,
+    ) -> Result<Building> {
         let descriptor = Address::of(&self.table.to_bytes());
-        let mut before = building(writer, &self.table.name)?;
         if let Some(of) = &before
             && (of.descriptor != descriptor || is_far(writer as &mut dyn Snapshot, &of.place())?)
         {
@@ -187,16 +201,44 @@ impl Batch<'_> {
             objects: 0,
             bytes: 0,
             last: behind.cloned(),
+            row_id: RowId(0),
         };
         // The objects with the same first parts come first, then those with fewer same parts.
         for count in (0..parts.len().max(1)).rev() {
             let lower = parts.get(count).map_or(Bound::Unbounded, Bound::Excluded);
             let prefix = parts.get(..count).unwrap_or_default();
             if added.scan(writer, self.table, (prefix, lower))?.is_break() {
+                self.check_last(writer, added.last.as_deref(), added.row_id)?;
                 return Ok(added.last);
             }
         }
         Ok(None)
+    }
+
+    /// Fails if the last row of a batch has another key than its object: the next batch would begin
+    /// at another place.
+    fn check_last(
+        &self,
+        writer: &mut dyn WriteTransaction,
+        key: Option<&[u8]>,
+        row_id: RowId,
+    ) -> Result<()> {
+        let parts = self.parts(key.unwrap_or_default())?;
+        let parts: Vec<ValueRef<'_>> = parts.iter().map(Value::as_ref).collect();
+        let mut found = None;
+        let plan = ScanPlan {
+            table: self.table,
+            source: Source::PrimaryKey(&parts),
+            payload: false,
+        };
+        writer.scan(&plan, &mut |row| {
+            found = Some(row.row_id);
+            ControlFlow::Break(())
+        })?;
+        match found == Some(row_id) {
+            true => Ok(()),
+            false => Err(other_key(self.table, row_id)),
+        }
     }
 
     /// The values of an encoded key.
@@ -209,6 +251,16 @@ impl Batch<'_> {
             .collect();
         key::decode(key, &columns).map_err(|_| damaged())
     }
+}
+
+#[cold]
+fn other_key(table: &Table, row_id: RowId) -> Error {
+    let message = format!(
+        "cannot build the tree of {}: row {row_id}, or the row before it in the order of the keys, \
+         has another key than its object; another program has written it",
+        table.type_name
+    );
+    Error::new(ErrorKind::Corrupt, message)
 }
 
 /// Whether so many rows have changed since a place that a tree is built from all objects.
@@ -232,8 +284,9 @@ struct Added<'a> {
     edits: &'a mut BTreeMap<Vec<u8>, Option<Address>>,
     objects: usize,
     bytes: usize,
-    /// The last key.
+    /// The last key, and the row of its object.
     last: Option<Vec<u8>>,
+    row_id: RowId,
 }
 
 impl Added<'_> {
@@ -260,18 +313,22 @@ impl Added<'_> {
         let mut flow = Ok(ControlFlow::Continue(()));
         writer.scan(&plan, &mut |row| {
             let entry = self.content.entry(row.row_id, row.payload);
-            flow = entry.map(|entry| match entry {
+            flow = entry.and_then(|entry| match entry {
+                // The rows come in the order of their key columns.
+                Some((key, _)) if self.last.as_ref() >= Some(&key) => {
+                    Err(other_key(table, row.row_id))
+                }
                 Some((key, hash)) => {
                     self.objects += 1;
                     self.bytes += row.payload.len();
-                    self.last = Some(key.clone());
+                    (self.last, self.row_id) = (Some(key.clone()), row.row_id);
                     self.edits.insert(key, Some(hash));
                     match self.objects < OBJECTS && self.bytes < BYTES {
-                        true => ControlFlow::Continue(()),
-                        false => ControlFlow::Break(()),
+                        true => Ok(ControlFlow::Continue(())),
+                        false => Ok(ControlFlow::Break(())),
                     }
                 }
-                None => ControlFlow::Continue(()),
+                None => Ok(ControlFlow::Continue(())),
             });
             match &flow {
                 Ok(flow) => *flow,

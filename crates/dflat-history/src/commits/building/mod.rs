@@ -11,4 +11,4 @@ pub(crate) use batch::is_far;
 pub use batch::{build_batch, needs_batch};
 pub(crate) use state::{Building, all_building, building, delete_building, put_building};
 pub use state::{TreeBuild, tree_builds};
-pub use worker::build_in_background;
+pub use worker::{begin_builds, build_in_background};

@@ -21,6 +21,24 @@ pub fn build_in_background(engine: &Engine, tables: &[Table]) -> Result<()> {
     Ok(())
 }
 
+/// Adds the first batches of the trees that [`build_in_background`] has not begun yet, so that
+/// their types are versioned. `versioned` are the types that are. Returns whether there were others.
+///
+/// # Errors
+/// Those of [`needs_batch`] and [`build_batch`].
+pub fn begin_builds(engine: &Engine, versioned: &[Table]) -> Result<bool> {
+    let wanted = engine.history().map(|history| history.wanted());
+    let mut has_begun = false;
+    for table in wanted.into_iter().flatten() {
+        let is_versioned = versioned.iter().any(|known| known.is_stored_as(&table));
+        if !is_versioned && needs_batch(engine, &table)? {
+            build_batch(engine, &table)?;
+            has_begun = true;
+        }
+    }
+    Ok(has_begun)
+}
+
 /// Queues the next batch. It fails if the program has shut the engine down by then.
 fn queue(engine: &Engine, table: &Table) -> Result<()> {
     let (of_call, table_of_call) = (engine.clone(), table.clone());

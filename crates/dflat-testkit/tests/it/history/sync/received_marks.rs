@@ -171,6 +171,35 @@ fn object_that_exists_and_is_in_no_commit_is_not_deleted_by_a_pull() {
     assert_eq!(rank(&here, KEY), Some(1));
 }
 
+/// The history of the type has ended, the object was stored, and the history has begun again.
+#[test]
+fn object_that_was_stored_without_a_history_is_not_deleted_by_a_pull() {
+    for is_empty in [true, false] {
+        let ((_one, one), (_other, other)) = (file(), file());
+        let here = open(&one);
+        put(&here, "first", 1);
+        if is_empty {
+            delete(&here, "first");
+        }
+        here.history().commit("first").unwrap();
+        here.history().forget::<Item>().unwrap();
+        here.shutdown().unwrap();
+        let plain = Workspace::open(&one).unwrap();
+        put(&plain, KEY, 1);
+        plain.shutdown().unwrap();
+        let (here, there) = (open(&one), open(&other));
+        put(&here, "open", 1);
+        put(&there, KEY, 1);
+        put(&there, "more", 1);
+        there.history().commit("with it").unwrap();
+        forget(&there);
+        there.history().commit("without it").unwrap();
+        let refused = pull(&here, &there).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::AlreadyExists, "{refused}");
+        assert_eq!(rank(&here, KEY), Some(1));
+    }
+}
+
 #[test]
 fn all_marks_of_an_exchange_are_applied_to_all_types() {
     let ((_one, one), (_other, other)) = (file(), file());

@@ -1,5 +1,6 @@
 //! States with names: commits, branches, merges, and their trees.
 
+mod beside;
 mod branches;
 mod commit_faults;
 mod commit_groups;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dflat::history::{KeepTrees, TreeBuild};
-use dflat::{Table, Workspace};
+use dflat::{ErrorKind, Table, Workspace};
 use dflat_engine::engine::{Engine, EngineOptions};
 use dflat_history::commits::{build_batch, needs_batch};
 use dflat_history::steps::Keeper;
@@ -23,7 +23,7 @@ use super::commits::{built, chunks, last};
 /// More objects than a few batches have.
 const OBJECTS: usize = 9000;
 
-fn id(number: usize) -> String {
+pub(super) fn id(number: usize) -> String {
     format!("item {number:06}")
 }
 
@@ -43,7 +43,7 @@ fn filled() -> (tempfile::TempDir, std::path::PathBuf) {
 }
 
 /// An engine that keeps a history of these types, as a process of its own has one.
-fn engine(path: &Path, tables: &[Table]) -> Engine {
+pub(super) fn engine(path: &Path, tables: &[Table]) -> Engine {
     let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
     let options = EngineOptions {
         history: Some(Arc::new(Keeper::default())),
@@ -142,6 +142,65 @@ fn tree_that_is_built_beside_writers_is_that_of_all_objects() {
 
 // Promise: storage-format#S57
 #[test]
+fn batch_behind_the_commit_that_ends_a_build_begins_none() {
+    bounded(|| {
+        let (_directory, path) = filled();
+        let engine = engine(&path, &[Item::TABLE]);
+        assert!(!build_batch(&engine, &Item::TABLE).unwrap());
+        let workspace = opened(&path);
+        workspace.history().commit("first").unwrap();
+        assert!(build_batch(&engine, &Item::TABLE).unwrap());
+        assert_eq!(workspace.history().tree_builds().unwrap(), []);
+        assert!(!needs_batch(&engine, &Item::TABLE).unwrap());
+        workspace.shutdown().unwrap();
+    });
+}
+
+#[test]
+fn commit_has_the_types_that_are_to_be_versioned_before_their_first_batch() {
+    bounded(|| {
+        for _ in 0..5 {
+            let (_directory, path) = filled();
+            let workspace = open(&path);
+            workspace.history().commit("first").unwrap();
+            let commit = last(&workspace);
+            assert_eq!(commit.tables[0].objects, OBJECTS as u64);
+            assert_eq!(commit.tables[0].root, built::<Item>(&path));
+            workspace.shutdown().unwrap();
+        }
+    });
+}
+
+#[test]
+fn row_with_another_key_than_its_object_makes_no_tree() {
+    bounded(|| {
+        let (_directory, path) = filled();
+        // The last row of the first batch, and a row of the third.
+        for (number, other) in [(2047, "zzzz"), (2047, "aaa"), (5000, "aaa")] {
+            let (own, key) = (id(2 * number), id(2 * number));
+            let change = |payload: Vec<u8>| {
+                let update = "UPDATE item SET p = ? WHERE __pk0 = ?";
+                assert_eq!(sql(&path).execute(update, params![payload, key]), Ok(1));
+            };
+            change(payload(other, 3));
+            let workspace = opened(&path);
+            let engine = engine(&path, &[Item::TABLE]);
+            let built = (0..9).try_for_each(|_| build_batch(&engine, &Item::TABLE).map(drop));
+            let error = built.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+            assert!(
+                error.to_string().contains("another key than its object"),
+                "{error}"
+            );
+            workspace.history().commit("first").unwrap_err();
+            workspace.shutdown().unwrap();
+            change(payload(&own, 4));
+        }
+        check(&path);
+    });
+}
+
+#[test]
 fn first_commit_completes_a_build() {
     for batches in 1..6 {
         let (_directory, path) = filled();
@@ -226,7 +285,7 @@ fn history_that_ends_while_its_tree_is_built_leaves_nothing() {
     assert_eq!(left, 0);
     let engine = engine(&path, &[]);
     let refused = build_batch(&engine, &Item::TABLE).unwrap_err();
-    assert_eq!(refused.kind(), dflat::ErrorKind::InvalidArgument);
+    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
 }
 
 #[test]
