@@ -28,12 +28,14 @@ use clap::{CommandFactory, FromArgMatches};
 use clap_complete::CompleteEnv;
 
 use arguments::{Arguments, Command};
+use complete::Typist;
 use session::Session;
 
 fn main() -> ExitCode {
     let given = std::env::args_os().collect::<Vec<OsString>>();
     // A shell that completes a command line gives it after `--`.
-    CompleteEnv::with_factory(|| complete::command(complete::given(&given))).complete();
+    let complete = || complete::command(complete::given(&given), Typist::System);
+    CompleteEnv::with_factory(complete).complete();
     let command = Arguments::command();
     let given = arguments::with_info(&command, given);
     let parsed = command

@@ -21,21 +21,45 @@ pub(crate) fn given(arguments: &[OsString]) -> &[OsString] {
     start.map_or(&[], |start| &arguments[start + 1..])
 }
 
-/// The definition of the command line, with the values that complete these words.
-pub(crate) fn command(words: &[OsString]) -> clap::Command {
-    let place = Arc::new(Place::of(words));
-    with_values(Arguments::command(), &place)
+/// The program that types the values that it gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Typist {
+    /// The user's shell, which types them without quotes.
+    System,
+    /// `dflat shell`, which adds quotes if a value needs them.
+    Own,
 }
 
-fn with_values(command: clap::Command, place: &Arc<Place>) -> clap::Command {
-    let command = command.mut_args(|argument| with_value(argument, place));
-    command.mut_subcommands(|inner| with_values(inner, place))
+impl Typist {
+    /// Whether a value that completes a text is typed safely: text of a file is no part of a
+    /// command that the user's shell runs.
+    fn may_type(self, value: &str, current: &str) -> bool {
+        // The user has typed the beginning, perhaps in quotes.
+        let added = value.strip_prefix(current).unwrap_or(value);
+        match self {
+            Self::Own => true,
+            Self::System => added
+                .chars()
+                .all(|c| c.is_alphanumeric() || "_-.,:/@%+=".contains(c)),
+        }
+    }
+}
+
+/// The definition of the command line, with the values that complete these words.
+pub(crate) fn command(words: &[OsString], typist: Typist) -> clap::Command {
+    let place = Arc::new(Place::of(words));
+    with_values(Arguments::command(), &place, typist)
+}
+
+fn with_values(command: clap::Command, place: &Arc<Place>, typist: Typist) -> clap::Command {
+    let command = command.mut_args(|argument| with_value(argument, place, typist));
+    command.mut_subcommands(|inner| with_values(inner, place, typist))
 }
 
 /// A function that lists the values for the beginning of one.
 type Lister = fn(&Place, &str) -> Vec<String>;
 
-fn with_value(argument: Arg, place: &Arc<Place>) -> Arg {
+fn with_value(argument: Arg, place: &Arc<Place>, typist: Typist) -> Arg {
     let lister: Lister = match argument.get_id().as_str() {
         "type_name" | "types" => contents::types,
         "condition" => condition::words,
@@ -48,8 +72,11 @@ fn with_value(argument: Arg, place: &Arc<Place>) -> Arg {
     };
     let place = Arc::clone(place);
     argument.add(ArgValueCompleter::new(move |current: &OsStr| {
-        let found = current.to_str().map(|current| lister(&place, current));
+        let current = current.to_str();
+        let found = current.map(|current| lister(&place, current));
         let found = found.unwrap_or_default().into_iter();
+        let current = current.unwrap_or_default();
+        let found = found.filter(|value| typist.may_type(value, current));
         // A name of a hostile file is not typed.
         let found = found.filter(|value| !value.contains(controls_terminal));
         found.map(CompletionCandidate::new).collect::<Vec<_>>()

@@ -11,7 +11,7 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Context, Helper, Result};
 
 use super::words::{Words, with_file};
-use crate::complete;
+use crate::complete::{self, Typist};
 use crate::display::escaped;
 
 /// The commands of the shell itself.
@@ -46,7 +46,7 @@ impl ShellHelper {
         let given = with_file_if(!is_command, words, &self.file);
         let folder = env::current_dir().ok();
         let index = given.len() - 1;
-        let mut command = complete::command(&given);
+        let mut command = complete::command(&given, Typist::Own);
         let found = engine::complete(&mut command, given, index, folder.as_deref());
         let values = found.unwrap_or_default().into_iter();
         let values = values.filter(|value| !value.is_hide_set());

@@ -11,6 +11,7 @@ use serde::de::DeserializeSeed;
 use serde_json::{Map, Value};
 
 use super::lines::{Line, explained};
+use super::quotes::{Quotes, Watched};
 use crate::failure::Failure;
 use crate::object::root_fields;
 
@@ -23,7 +24,8 @@ enum Column {
 
 /// The input as CSV.
 pub(super) struct CommaSeparated {
-    reader: Reader<Box<dyn Read>>,
+    reader: Reader<Watched>,
+    quotes: Quotes,
     table: Table,
     columns: Vec<Column>,
     /// The byte and the line at which the reader began to count.
@@ -39,9 +41,10 @@ impl CommaSeparated {
             builder
         };
         let mut names = ByteRecord::new();
+        let quotes = Quotes::default();
         let (reader, start) = match input {
             Input::Stream(stream) => {
-                let mut reader = builder().from_reader(stream);
+                let mut reader = builder().from_reader(Watched::new(stream, &quotes));
                 read(&mut reader, &mut names)?;
                 (reader, (0, 0))
             }
@@ -50,18 +53,20 @@ impl CommaSeparated {
                     Failure::file(format!("cannot read the input: {error}"))
                 };
                 let again = file.try_clone().map_err(failed)?;
-                let mut reader = builder().from_reader(Box::new(again) as Box<dyn Read>);
+                let again = Watched::new(Box::new(again), &Quotes::default());
+                let mut reader = builder().from_reader(again);
                 read(&mut reader, &mut names)?;
                 let first = (reader.position().byte(), reader.position().line() - 1);
                 let start = if place.0 == 0 { first } else { place };
                 file.seek(SeekFrom::Start(start.0)).map_err(failed)?;
-                let reader = builder().from_reader(Box::new(file) as Box<dyn Read>);
-                (reader, start)
+                let file = Watched::new(Box::new(file), &quotes);
+                (builder().from_reader(file), start)
             }
         };
         let columns = columns(&names, &table)?;
         Ok(Self {
             reader,
+            quotes,
             table,
             columns,
             start,
@@ -86,6 +91,10 @@ impl CommaSeparated {
             .map_or(number, |position| self.start.1 + position.line());
         let texts: Result<Vec<&str>, _> = record.iter().map(str::from_utf8).collect();
         let (text, object) = match texts {
+            // The rest of the input became one value.
+            Ok(texts) if self.quotes.is_one_open_at_end() => {
+                (texts.join(","), Err("a quote is not closed".to_owned()))
+            }
             Ok(texts) => (texts.join(","), self.object(&texts)),
             Err(_) => (String::new(), Err("the line is not UTF-8".to_owned())),
         };
@@ -167,16 +176,25 @@ pub(super) enum Input {
 }
 
 /// Reads a record. Returns false at the end.
-fn read(reader: &mut Reader<Box<dyn Read>>, record: &mut ByteRecord) -> Result<bool, Failure> {
+fn read(reader: &mut Reader<Watched>, record: &mut ByteRecord) -> Result<bool, Failure> {
     let read = reader.read_byte_record(record);
     read.map_err(|error| Failure::file(format!("cannot read the input: {error}")))
 }
 
 fn columns(names: &ByteRecord, table: &Table) -> Result<Vec<Column>, Failure> {
     let fields = root_fields(table);
-    let columns = names.iter().map(|name| {
-        let name = String::from_utf8_lossy(name);
-        let name = name.trim_start_matches('\u{feff}');
+    let names: Vec<String> = names
+        .iter()
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect();
+    let names: Vec<&str> = names
+        .iter()
+        .map(|name| name.trim_start_matches('\u{feff}'))
+        .collect();
+    let columns = names.iter().enumerate().map(|(position, &name)| {
+        if names[..position].contains(&name) {
+            return Err(Failure::usage(format!("the column `{name}` occurs twice")));
+        }
         if let Some(field) = fields.iter().find(|field| field.name == name) {
             return Ok(Column::Value(field.clone()));
         }

@@ -14,7 +14,7 @@ use crate::file::Types;
 use crate::mistake::nearest;
 
 /// The longest line. A longer one is refused, so that it does not fill the memory.
-const LINE_MAX: u64 = 64 << 20;
+pub(super) const LINE_MAX: u64 = 64 << 20;
 
 /// A line that holds an object, or the reason why it does not.
 pub(super) struct Line {
@@ -76,10 +76,13 @@ impl Input {
                     object: Err("the line is not UTF-8".to_owned()),
                 }));
             };
-            if text.trim().is_empty() {
+            // Some programs put a byte order mark before the first line.
+            let first = (*line == 1).then(|| text.strip_prefix('\u{feff}'));
+            let content = first.flatten().unwrap_or(&text).trim();
+            if content.is_empty() {
                 continue;
             }
-            let object = object(text.trim(), table.as_ref(), types);
+            let object = object(content, table.as_ref(), types);
             return Ok(Some(Line {
                 number: *line,
                 text: text.trim_end().to_owned(),

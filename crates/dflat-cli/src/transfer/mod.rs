@@ -9,6 +9,7 @@ mod export;
 mod import;
 mod lines;
 mod position;
+mod quotes;
 mod rejects;
 
 pub(crate) use copy::copy;

@@ -54,6 +54,9 @@ impl Rejects {
             None => {
                 let mut options = OpenOptions::new();
                 options.write(true).create(true).truncate(false);
+                // Lines of the input are as private as the database.
+                #[cfg(unix)]
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
                 let mut file = options.open(&self.path)?;
                 // A device has no length.
                 if file.metadata()?.is_file() {

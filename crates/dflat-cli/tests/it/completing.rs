@@ -83,3 +83,33 @@ fn names_of_a_hostile_file_complete_nothing_that_controls_the_terminal() {
         assert!(!found.concat().contains('\u{1b}'), "{words:?}: {found:?}");
     }
 }
+
+#[test]
+fn text_of_a_file_completes_no_command_of_the_shell() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(
+        path.join("names.fbs"),
+        "table Name (stored) { name: string (primary); }\n",
+    )
+    .unwrap();
+    let names = [
+        r#"{"name": "plain"}"#,
+        r#"{"name": "p$(touch run)"}"#,
+        r#"{"name": "p`touch run`"}"#,
+        r#"{"name": "p; touch run"}"#,
+        r#"{"name": "p'"}"#,
+    ];
+    let insert = ["insert", "names.db", "Name", "--schema", "names.fbs"];
+    printed(&[&insert[..], &names[..]].concat(), path);
+    printed(&["dict", "set", "names.db", "volume", "1"], path);
+    printed(&["dict", "set", "names.db", "v|touch run", "1"], path);
+    assert_eq!(
+        completed(&["get", "names.db", "Name", "p"], path),
+        ["plain"]
+    );
+    assert_eq!(
+        completed(&["dict", "get", "names.db", "v"], path),
+        ["volume"]
+    );
+}

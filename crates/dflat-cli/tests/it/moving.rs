@@ -148,3 +148,73 @@ fn a_changed_input_is_not_continued() {
         "7\n"
     );
 }
+
+#[test]
+fn comma_separated_values_that_are_cut_or_ambiguous_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    make_tasks(&folder.path().join("tasks.db"));
+    let count = printed(&["count", "tasks.db", "Task"], folder.path());
+    let path = folder.path().join("more.csv");
+    let import = ["import", "tasks.db", "Task", "--from", "more.csv"];
+    let refused = |text: &str, why: &str| {
+        fs::write(&path, text).unwrap();
+        let output = dflat(&import, folder.path());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{text}: {error}");
+        assert_eq!(error, format!("error: {why}\n"), "{text}");
+    };
+    refused("id,title,id\n71,a,72\n", "the column `id` occurs twice");
+    refused("id,title\n71,\"a\n72,b\n", "line 2: a quote is not closed");
+    refused(
+        "id,title\n71,a\n72,\"b\"\"",
+        "line 3: a quote is not closed",
+    );
+    assert_eq!(
+        printed(&["count", "tasks.db", "Task"], folder.path()),
+        count
+    );
+    // Quotes inside a value, and a record without an end of its line.
+    let text = "id,title\r\n71,5\" disk\r\n72,\"a \"\"b\"\"\n, c\"\r\n73,\"d\"";
+    fs::write(&path, text).unwrap();
+    assert_eq!(printed(&import, folder.path()), "3 inserted\n");
+    assert_eq!(
+        printed(
+            &[
+                "query",
+                "tasks.db",
+                "Task",
+                "id > 70 && id < 80",
+                "--select",
+                "title",
+                "--json"
+            ],
+            folder.path()
+        ),
+        "{\"title\":\"5\\\" disk\"}\n{\"title\":\"a \\\"b\\\"\\n, c\"}\n{\"title\":\"d\"}\n"
+    );
+}
+
+#[test]
+fn lines_may_begin_with_a_byte_order_mark() {
+    let folder = tempfile::tempdir().unwrap();
+    make_tasks(&folder.path().join("tasks.db"));
+    let path = folder.path().join("more.jsonl");
+    fs::write(&path, "\u{feff}{\"id\": 71}\r\n{\"id\": 72}\r\n").unwrap();
+    let import = ["import", "tasks.db", "Task", "--from", "more.jsonl"];
+    assert_eq!(printed(&import, folder.path()), "2 inserted\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn rejects_are_private_to_their_owner() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    make_tasks(&folder.path().join("tasks.db"));
+    fs::write(folder.path().join("more.jsonl"), "secret\n").unwrap();
+    let import = ["import", "tasks.db", "Task", "--from", "more.jsonl"];
+    let rejects = ["--rejects", "rejects.jsonl"];
+    printed(&[&import[..], &rejects[..]].concat(), folder.path());
+    let found = fs::metadata(folder.path().join("rejects.jsonl")).unwrap();
+    assert_eq!(found.permissions().mode() & 0o077, 0);
+}
