@@ -2,7 +2,7 @@
 
 mod case;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dflat_schema::{DefinitionId, Diagnostic, Label, Span};
 
@@ -201,6 +201,28 @@ impl Names {
                     let marker = format!("{}{}", names.base, member.variant);
                     items.claim(&names.module, &marker, name, span, errors);
                 }
+            }
+        }
+        self.find_clashes_of_modules(plan, &mut items, errors);
+    }
+
+    /// Modules have the names of types only if these names have no letter.
+    fn find_clashes_of_modules(
+        &self,
+        plan: &Plan<'_>,
+        items: &mut Claims,
+        errors: &mut Vec<Diagnostic>,
+    ) {
+        let mut known = BTreeSet::new();
+        for (id, ty) in plan.iter().filter(|(_, ty)| ty.external.is_none()) {
+            let parts = ty.definition.namespace.iter().zip(self.module(id));
+            let mut outer = Vec::new();
+            for (part, module) in parts {
+                let is_new = known.insert((outer.clone(), module.clone()));
+                if is_new {
+                    items.claim(&outer, module, part, &ty.definition.span, errors);
+                }
+                outer.push(module.clone());
             }
         }
     }

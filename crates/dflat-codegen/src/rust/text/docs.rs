@@ -3,47 +3,145 @@
 //! A comment in a schema is not written for rustdoc: `[ubyte]` is not a link, `<id>` is not HTML,
 //! and an indented example is not a doc test. Markdown is kept: links, lists, code and emphasis.
 
-/// The lines of a comment, to be written after `/// `.
-pub(crate) fn lines(written: &[String]) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    let mut fenced = false;
-    // The column of the text of the current list item, which a line may continue.
-    let mut item: Option<usize> = None;
-    for line in written.iter().flat_map(|line| line.split(['\n', '\r'])) {
-        let line = cleaned(line);
+/// Lines of code between two fences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fence<'c> {
+    /// The characters before the code, three or more of one kind.
+    run: &'c str,
+    /// The text behind them, such as the language of the code.
+    info: &'c str,
+}
+
+impl<'c> Fence<'c> {
+    /// The fence that begins a line.
+    fn of(content: &'c str) -> Option<Self> {
+        let first = content.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let info = content.trim_start_matches(first);
+        let run = &content[..content.len() - info.len()];
+        let is_fence = run.len() >= 3 && !(first == '`' && info.contains('`'));
+        is_fence.then_some(Self { run, info })
+    }
+
+    fn is_closed_by(self, content: &str) -> bool {
+        Fence::of(content.trim_end())
+            .is_some_and(|end| end.run.starts_with(self.run) && end.info.is_empty())
+    }
+}
+
+/// A comment as Markdown that has been read up to a line.
+#[derive(Default)]
+struct Comment<'c> {
+    out: Vec<String>,
+    /// The column of the text of the current list item, which a line may continue.
+    item: Option<usize>,
+    /// The open fence, and whether it is written. One inside a list or a quote becomes text.
+    fence: Option<(Fence<'c>, bool)>,
+}
+
+impl<'c> Comment<'c> {
+    fn line(&mut self, line: &'c str) {
         let content = line.trim_start();
-        if content.starts_with("```") {
-            let fence = content.trim_end_matches(|c: char| c != '`');
-            let opens_plain = !fenced && content.trim() == "```";
-            fenced = !fenced;
-            out.push(if opens_plain {
-                format!("{fence}text")
-            } else {
-                content.to_owned()
-            });
-        } else if fenced {
-            out.push(line);
-        } else if content.is_empty() {
-            item = None;
-            out.push(String::new());
-        } else if let Some(width) = marker(content) {
-            let indent = (line.len() - content.len()).min(item.unwrap_or(0));
-            item = Some(indent + width);
-            out.push(format!("{}{}", " ".repeat(indent), escaped(content)));
-        } else {
-            let quoted = content.starts_with('>');
-            let indent = if quoted { 0 } else { item.unwrap_or(0) };
-            out.push(format!("{}{}", " ".repeat(indent), escaped(content)));
+        match self.fence {
+            Some((fence, true)) if fence.is_closed_by(content) => {
+                self.fence = None;
+                self.out.push(fence.run.to_owned());
+            }
+            Some((_, true)) => self.out.push(line.to_owned()),
+            _ => self.text(line, content),
         }
     }
-    if fenced {
-        out.push("```".to_owned());
+
+    /// A line outside of written fences.
+    fn text(&mut self, line: &str, content: &'c str) {
+        let (markers, rest) = containers(content);
+        let opened = match self.fence {
+            None => Fence::of(rest),
+            Some(_) => None,
+        };
+        if let (Some(fence), true) = (opened, markers.is_empty()) {
+            // A block without a language would be Rust.
+            self.fence = Some((fence, true));
+            self.item = None;
+            self.out.push(format!("{}text", fence.run));
+            return;
+        }
+        match self.fence {
+            Some((fence, _)) if fence.is_closed_by(rest) => self.fence = None,
+            Some(_) => {}
+            None => self.fence = opened.map(|fence| (fence, false)),
+        }
+        if content.is_empty() {
+            self.item = None;
+            self.out.push(String::new());
+            return;
+        }
+        let indent = (line.len() - content.len()).min(self.item.unwrap_or(0));
+        let indent = match marker(content) {
+            Some(width) => {
+                self.item = Some(indent + width);
+                indent
+            }
+            None if content.starts_with('>') => {
+                self.item = None;
+                0
+            }
+            None => self.item.unwrap_or(0),
+        };
+        let rest = match Fence::of(rest) {
+            Some(_) => without_fence(rest),
+            None => escaped(rest),
+        };
+        self.out
+            .push(format!("{}{markers}{rest}", " ".repeat(indent)));
+    }
+}
+
+/// The lines of a comment, to be written after `/// `.
+pub(crate) fn lines(written: &[String]) -> Vec<String> {
+    let written = written.iter().flat_map(|line| line.split(['\n', '\r']));
+    let cleaned: Vec<String> = written.map(cleaned).collect();
+    let mut comment = Comment::default();
+    for line in &cleaned {
+        comment.line(line);
+    }
+    let Comment { mut out, fence, .. } = comment;
+    if let Some((fence, true)) = fence {
+        out.push(fence.run.to_owned());
     }
     while out.last().is_some_and(String::is_empty) {
         out.pop();
     }
     let blank = out.iter().take_while(|line| line.is_empty()).count();
     out.drain(..blank);
+    out
+}
+
+/// The markers of list items and quotes that begin a line, each with one blank, and the rest. More
+/// blanks would begin a block of code.
+fn containers(content: &str) -> (String, &str) {
+    let (mut markers, mut rest) = (String::new(), content);
+    loop {
+        let width = match marker(rest) {
+            Some(width) => width,
+            None if rest.starts_with('>') => 1,
+            None => return (markers, rest),
+        };
+        let (marker, behind) = rest.split_at(width);
+        markers.push_str(marker.trim_end());
+        markers.push(' ');
+        rest = behind.trim_start();
+    }
+}
+
+/// The text with a backslash before each character of a fence.
+fn without_fence(content: &str) -> String {
+    let mut out = String::new();
+    for character in content.chars() {
+        if matches!(character, '`' | '~') {
+            out.push('\\');
+        }
+        out.push(character);
+    }
     out
 }
 
@@ -100,15 +198,18 @@ fn escaped(content: &str) -> String {
 /// The lints by which clippy would change the lines of a comment.
 pub(crate) fn lints(lines: &[String]) -> Vec<&'static str> {
     let mut lints = Vec::new();
-    let mut fenced = false;
+    let mut fenced: Option<Fence<'_>> = None;
     let mut code = false;
     for line in lines {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-        } else if !fenced {
+        match fenced {
+            Some(fence) if fence.is_closed_by(line) => fenced = None,
+            Some(_) => {}
             // A word inside backticks may reach this test too: the lint is then allowed without
             // need.
-            code |= line.split_whitespace().any(is_like_code);
+            None => {
+                fenced = Fence::of(line);
+                code |= fenced.is_none() && line.split_whitespace().any(is_like_code);
+            }
         }
     }
     if code {
@@ -172,6 +273,25 @@ mod tests {
             "1. one\n      continued\n\nEnd.",
             "1. one\n   continued\n\nEnd.",
         );
+    }
+
+    #[test]
+    fn no_block_of_code_is_a_test() {
+        check("~~~\nx\n```\n~~~\nend", "~~~text\nx\n```\n~~~\nend");
+        check("````\n```\n````", "````text\n```\n````");
+        check("```rust\nx\n```", "```text\nx\n```");
+        check("``` should_panic\nx", "```text\nx\n```");
+        check(
+            "- ```\n  x\n  ```\n- b",
+            "- \\`\\`\\`\n  x\n  \\`\\`\\`\n- b",
+        );
+        check("> ~~~\n> x\n> ~~~", "> \\~\\~\\~\n> x\n> \\~\\~\\~");
+        check("-     x\n>      y", "- x\n> y");
+        check("> -     x", "> - x");
+        // Text after a list of wide markers is no block of code.
+        check("100. a\n> # b\nc", "100. a\n> # b\nc");
+        check("100. a\n```\nb\n```\nc", "100. a\n```text\nb\n```\nc");
+        check("```a``` b", "```a``` b");
     }
 
     #[test]
