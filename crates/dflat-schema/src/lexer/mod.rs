@@ -106,7 +106,8 @@ impl Lexer<'_> {
 
     fn line_comment(&mut self) {
         let rest = &self.text[self.offset..];
-        let length = rest.find('\n').unwrap_or(rest.len());
+        // As in `flatc`, a carriage return alone ends a comment too.
+        let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
         let comment = &rest[..length];
         self.offset += length;
         // A comment after a token on the same line would document the next declaration. A longer

@@ -305,7 +305,7 @@ fn float(field: &FieldDecl, scalar: Scalar, value: &Value) -> Checked {
         );
         return Err(mismatch(value, "a number", &help));
     };
-    if scalar == Scalar::F32 && number.is_finite() && number.abs() > f64::from(f32::MAX) {
+    if scalar == Scalar::F32 && number.is_finite() && (number as f32).is_infinite() {
         let message = format!("{} does not fit `float`", value.describe());
         return Err(Box::new(
             Diagnostic::error(code::DEFAULT_RANGE, message)
