@@ -32,7 +32,13 @@ impl Number {
         match (scalar, self) {
             (Scalar::Bool, Self::Bool(value)) => value.write(out),
             (Scalar::F32, Self::F32(value)) => value.write(out),
-            (Scalar::F32, Self::F64(value)) => (value as f32).write(out),
+            (Scalar::F32, Self::F64(value)) => {
+                let rounded = value as f32;
+                if rounded.is_infinite() && value.is_finite() {
+                    return false;
+                }
+                rounded.write(out);
+            }
             (Scalar::F32, Self::Int(value)) => (value as f32).write(out),
             (Scalar::F64, Self::F32(value)) => f64::from(value).write(out),
             (Scalar::F64, Self::F64(value)) => value.write(out),
@@ -102,7 +108,13 @@ fn infinite(value: f64) -> &'static str {
 pub(super) fn named(text: &str) -> Option<Number> {
     let text = text.trim();
     let finite = text.parse().ok().map(Number::Int);
-    finite.or_else(|| text.parse().ok().map(Number::F64))
+    let float = || {
+        let float: f64 = text.parse().ok()?;
+        // Digits that mean an infinity are those of a number that is too large.
+        let has_digits = text.contains(|c: char| c.is_ascii_digit());
+        (!has_digits || float.is_finite()).then_some(Number::F64(float))
+    };
+    finite.or_else(float)
 }
 
 /// The number of an enum's value.

@@ -8,7 +8,7 @@ use dflat_sqlite::{Problem, ProblemKind, SqliteBackend};
 use super::progress::{OnProgress, with_progress};
 use crate::{Result, Workspace};
 
-/// The maximum number of problems that a report lists.
+/// The maximum number of problems of one kind in one table that a report lists.
 const PROBLEMS_MAX: usize = 10_000;
 
 /// The result of a check.
@@ -19,10 +19,12 @@ pub struct CheckReport {
     pub pages: u64,
     /// The number of objects that were checked, including values of the dictionary.
     pub rows: u64,
-    /// The first 10,000 problems.
+    /// The first 10,000 problems of each kind in each table.
     pub problems: Vec<Problem>,
     /// The number of all problems.
     pub problems_count: u64,
+    /// The number of listed problems of each kind in each table.
+    listed: Vec<(ProblemKind, Option<String>, usize)>,
 }
 
 impl CheckReport {
@@ -34,7 +36,19 @@ impl CheckReport {
 
     fn note(&mut self, problem: Problem) {
         self.problems_count += 1;
-        if self.problems.len() < PROBLEMS_MAX {
+        let known = |(kind, table, _): &(ProblemKind, Option<String>, usize)| {
+            *kind == problem.kind && *table == problem.table
+        };
+        let position = self.listed.iter().position(known);
+        let position = position.unwrap_or_else(|| {
+            self.listed.push((problem.kind, problem.table.clone(), 0));
+            self.listed.len() - 1
+        });
+        // Unreachable without a place: it was found or made above.
+        if let Some((.., count)) = self.listed.get_mut(position)
+            && *count < PROBLEMS_MAX
+        {
+            *count += 1;
             self.problems.push(problem);
         }
     }

@@ -58,7 +58,8 @@ fn json_of_another_type_is_refused_with_the_field_that_is_wrong() {
 fn json_of_an_invalid_value_is_refused_with_its_path() {
     let text = "table Part { name: string (required); weight: int; }
          struct Place { x: int; y: int; }
-         table Whole { id: string (primary); first: Part; parts: [Part]; place: Place; }
+         table Whole { id: string (primary); first: Part; parts: [Part]; place: Place;
+                       near: float; far: double; }
          root_type Whole;";
     let loader = MemoryLoader::new().with_file("whole.fbs", text);
     let compiled = compile(&["whole.fbs".to_owned()], &loader, &Default::default());
@@ -93,6 +94,14 @@ fn json_of_an_invalid_value_is_refused_with_its_path() {
         (
             r#"{"id":"a","place":{"x":1}}"#,
             "place: the field `y` of a Place is missing",
+        ),
+        (
+            r#"{"id":"a","near":1e300}"#,
+            "near: expected a number of type f32",
+        ),
+        (
+            r#"{"id":"a","far":"1e400"}"#,
+            "far: expected a number of type f64",
         ),
     ] {
         let error = read(&table, json).unwrap_err().to_string();
