@@ -34,6 +34,13 @@ pub trait KeepHistory: fmt::Debug + Send + Sync + 'static {
     /// Errors after which the transaction must not write to the table.
     fn prepare(&self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()>;
 
+    /// Ends the history of a table, because the program no longer wants it: the writes of this
+    /// transaction and those after it are in no step. Called with the first such write.
+    ///
+    /// # Errors
+    /// Errors after which the transaction must not write to the table.
+    fn end(&self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()>;
+
     /// Appends the step of a transaction immediately before its commit. `record` is its change
     /// record, or a part of it; `note` is what
     /// [`set_history_note`](crate::transaction::Transaction::set_history_note) was given.

@@ -70,6 +70,13 @@ impl NewestSchemas {
         };
         let was_versioned = bytes.as_deref().is_some_and(TableDescriptor::is_versioned);
         let is_versioned = self.is_versioned_from_now(table, was_versioned)?;
+        if let Some(history) = self
+            .history
+            .as_ref()
+            .filter(|_| was_versioned && !is_versioned)
+        {
+            history.end(writer, table)?;
+        }
         // The schema to store, unless the stored one stays as it is.
         let kept = stored.as_ref().and_then(|stored| stored.as_ref().ok());
         let kept = kept.filter(|kept| is_stored_alike(kept, table));

@@ -21,7 +21,7 @@ mod restore;
 mod store;
 
 pub(crate) use advance::latest;
-pub(crate) use building::{Building, all_building, building, delete_building, put_building};
+pub(crate) use building::{Building, all_building, building, put_building};
 pub use building::{
     TreeBuild, begin_builds, build_batch, build_in_background, needs_batch, tree_builds,
 };
@@ -37,7 +37,7 @@ pub(crate) use marks::{Mark, MarkKey, Marks};
 pub use refs::{Branch, Head, MAIN, branches, head};
 pub(crate) use refs::{
     collections, count_collection, count_rebuild, delete_branch, delete_uncollected, put_branch,
-    put_gap, put_head, put_uncollected, rebuilds, tip, uncollected,
+    put_head, put_uncollected, rebuilds, tip, uncollected,
 };
 pub use remotes::{
     delete_incoming, delete_remote, incoming, put_incoming, put_remote, remote_name, remote_tip,

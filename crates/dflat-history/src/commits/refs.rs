@@ -7,7 +7,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::bytes::Input;
 use crate::past::Place;
-use crate::steps::CommitId;
+use crate::steps::{CommitId, gap_name};
 
 /// The branch of a file without another one.
 pub const MAIN: &str = "main";
@@ -231,24 +231,7 @@ pub(crate) fn delete_uncollected(writer: &mut dyn WriteTransaction, note: &[u8])
     }
 }
 
-/// Notes that the steps of a table are no longer all of its changes, so that its next tree is built
-/// from all objects. Without a commit there is no tree.
-///
-/// # Errors
-/// The errors of reading and writing.
-pub(crate) fn put_gap(writer: &mut dyn WriteTransaction, table: &str) -> Result<()> {
-    let mut has_commits = false;
-    writer.all_named(NamedTable::Commits, None, &mut |_| {
-        has_commits = true;
-        ControlFlow::Break(())
-    })?;
-    match has_commits {
-        true => writer.put_named(NamedTable::Refs, gap_name(table).as_bytes(), b""),
-        false => Ok(()),
-    }
-}
-
-/// Takes such a note. Returns whether there was one.
+/// Takes the note of a [gap](crate::steps::end). Returns whether there was one.
 ///
 /// # Errors
 /// The errors of reading and writing.
@@ -259,10 +242,6 @@ pub(super) fn take_gap(writer: &mut dyn WriteTransaction, table: &str) -> Result
         writer.delete_named(NamedTable::Refs, name.as_bytes())?;
     }
     Ok(has_gap)
-}
-
-fn gap_name(table: &str) -> String {
-    format!("gap/{table}")
 }
 
 fn branch_name(branch: &str) -> String {

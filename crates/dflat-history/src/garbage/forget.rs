@@ -10,9 +10,9 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 use dflat_model::record;
 
-use crate::commits::{delete_building, forget_table, put_gap};
+use crate::commits::forget_table;
 use crate::received::without_table;
-use crate::steps::unreadable;
+use crate::steps::{end, unreadable};
 
 /// Ends the history of a table, and deletes its changes from all steps and from the received
 /// changes. The commits that have it note that its objects are lost. `tables` are all versioned
@@ -38,8 +38,7 @@ pub fn forget(engine: &Engine, tables: &[Table], table: &Table) -> Result<()> {
             delete(writer, &stored.name)?;
             without_table(writer, &stored.name)?;
             forget_table(writer, &stored.name)?;
-            delete_building(writer, &stored.name)?;
-            put_gap(writer, &stored.name)?;
+            end(writer, &stored.name)?;
             writer.forget_notes(stored, true)
         })
     };

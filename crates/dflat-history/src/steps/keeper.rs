@@ -8,6 +8,7 @@ use dflat_engine::history::KeepHistory;
 use dflat_engine::storage::WriteTransaction;
 use dflat_model::Table;
 
+use super::ended::end;
 use super::strangers::take_notes;
 
 /// Keeps the history of an engine in the storage of the engine.
@@ -57,6 +58,10 @@ impl KeepHistory for Keeper {
         writer.create(table)?;
         writer.keep_notes(table)?;
         take_notes(writer, table)
+    }
+
+    fn end(&self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()> {
+        end(writer, &table.name)
     }
 
     fn append(

@@ -13,9 +13,8 @@ use crate::chunk::{Address, ChunkStore};
 use crate::commits::refs;
 use crate::commits::store::FileStore;
 use crate::past::Place;
+use crate::steps::{BUILDING, building_name};
 use crate::tree::{Root, Trees};
-
-const BUILDING: &str = "building/";
 
 /// The state of a tree that is built in batches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +83,7 @@ impl Building {
 /// # Errors
 /// [`ErrorKind::Corrupt`] if the state is damaged; otherwise the errors of reading.
 pub(crate) fn building(snapshot: &mut dyn Snapshot, table: &str) -> Result<Option<Building>> {
-    let bytes = refs::read(snapshot, name(table).as_bytes())?;
+    let bytes = refs::read(snapshot, building_name(table).as_bytes())?;
     let of = bytes.map(|bytes| Building::from_bytes(&bytes).ok_or_else(damaged));
     of.transpose()
 }
@@ -138,7 +137,7 @@ pub(crate) fn put_building(
     building: &Building,
 ) -> Result<()> {
     let bytes = building.to_bytes();
-    writer.put_named(NamedTable::Refs, name(table).as_bytes(), &bytes)
+    writer.put_named(NamedTable::Refs, building_name(table).as_bytes(), &bytes)
 }
 
 /// Ends the build of a tree; its nodes stay until they are collected.
@@ -146,15 +145,11 @@ pub(crate) fn put_building(
 /// # Errors
 /// The errors of reading and writing.
 pub(crate) fn delete_building(writer: &mut dyn WriteTransaction, table: &str) -> Result<()> {
-    let name = name(table);
+    let name = building_name(table);
     match refs::read(writer, name.as_bytes())? {
         Some(_) => writer.delete_named(NamedTable::Refs, name.as_bytes()),
         None => Ok(()),
     }
-}
-
-fn name(table: &str) -> String {
-    format!("{BUILDING}{table}")
 }
 
 pub(super) fn damaged() -> Error {

@@ -22,7 +22,8 @@ pub fn build_in_background(engine: &Engine, tables: &[Table]) -> Result<()> {
 }
 
 /// Adds the first batches of the trees that [`build_in_background`] has not begun yet, so that
-/// their types are versioned. `versioned` are the types that are. Returns whether there were others.
+/// their types are versioned. `versioned` are those that are already. Returns whether there were
+/// others.
 ///
 /// # Errors
 /// Those of [`needs_batch`] and [`build_batch`].

@@ -12,9 +12,9 @@ use dflat_testkit::fixture::bounded;
 use dflat_testkit::random::Random;
 use dflat_testkit::schema::{Item, ItemChangeRequest};
 
-use super::super::files::{data, file, open, put};
+use super::super::files::{data, delete, file, open, put, rank};
 use super::commits::{built, chunks, last};
-use super::tree_builds::{engine, id};
+use super::tree_builds::{engine, filled, id};
 
 const OBJECTS: usize = 6000;
 
@@ -142,5 +142,32 @@ fn objects_are_forgotten_beside_collections_of_another_program() {
             workspace.history().commit("end").unwrap();
             assert_eq!(last(&workspace).root("item"), built::<Item>(&path));
         }
+    });
+}
+
+/// A program that has ended the history writes between two batches of one that wants it.
+#[test]
+fn writes_of_a_program_that_has_ended_a_history_begin_its_tree_anew() {
+    bounded(|| {
+        let (_directory, path) = filled();
+        let other = engine(&path, &[Item::TABLE]);
+        assert!(!build_batch(&other, &Item::TABLE).unwrap());
+        let workspace = Workspace::open(&path).unwrap();
+        workspace.history().forget::<Item>().unwrap();
+        // The history begins again.
+        assert!(!build_batch(&other, &Item::TABLE).unwrap());
+        delete(&workspace, &id(6));
+        put(&workspace, "item 000005", 9);
+        workspace.shutdown().unwrap();
+        while !build_batch(&other, &Item::TABLE).unwrap() {}
+        let workspace = open(&path);
+        workspace.history().commit("first").unwrap();
+        let commit = last(&workspace);
+        assert_eq!(commit.root("item"), built::<Item>(&path));
+        let before = workspace.at(commit.id).unwrap();
+        assert_eq!(
+            (rank(&before, &id(6)), rank(&before, "item 000005")),
+            (None, Some(9))
+        );
     });
 }

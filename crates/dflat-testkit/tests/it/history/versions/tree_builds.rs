@@ -28,7 +28,7 @@ pub(super) fn id(number: usize) -> String {
 }
 
 /// A file with many items and no history.
-fn filled() -> (tempfile::TempDir, std::path::PathBuf) {
+pub(super) fn filled() -> (tempfile::TempDir, std::path::PathBuf) {
     let (directory, path) = file();
     let workspace = Workspace::open(&path).unwrap();
     let stored = workspace.perform_changes_blocking([Item::TABLE], |tx| {
