@@ -9,11 +9,11 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
 
 use super::change::ObjectChange;
-use super::listed::listed;
-use super::states::states_at;
+use super::listed::ListedKeys;
+use super::states::{KeyedStates, states_at};
 use super::version::Version;
 use crate::chunk::ChunkStore;
-use crate::commits::{CommitId, FileStore, load};
+use crate::commits::{CommitId, Content, FileStore, load};
 use crate::past::{Moment, Place};
 use crate::tree::{Diff, EntryChange, Root, Trees};
 
@@ -22,6 +22,10 @@ const BATCH_BYTES: usize = 4 << 20;
 const OBJECTS_MIN: usize = 16;
 const OBJECTS_MAX: usize = 4096;
 
+/// The same for objects whose keys are known from steps, which are read again for each batch.
+const LISTED_BYTES: usize = 16 << 20;
+const LISTED_MAX: usize = 32 * 1024;
+
 /// The objects of a type that differ between two states, in order of their keys. After an error it
 /// ends.
 pub struct ObjectDiff {
@@ -29,10 +33,19 @@ pub struct ObjectDiff {
     table: Table,
     moments: [Moment; 2],
     store: Arc<FileStore>,
-    /// The keys that differ, between two commits; without it, all changes are in the batch.
-    keys: Option<Diff>,
+    keys: Keys,
     batch: VecDeque<ObjectChange>,
     batch_objects: usize,
+}
+
+/// The keys of objects that differ, in ascending order.
+enum Keys {
+    /// Between two commits, from their trees.
+    OfTrees(Diff),
+    /// From the steps, and more than those that differ.
+    Listed(ListedKeys),
+    /// There are no more.
+    Ended,
 }
 
 /// One of the states.
@@ -72,9 +85,9 @@ impl Side {
 impl ObjectDiff {
     /// The differences between two states of a table. `tables` are all versioned tables.
     ///
-    /// Between two commits whose trees are kept, a batch of objects is in memory; the steps back to
-    /// the earlier commit are read for each 4 MiB of objects. Otherwise all objects that have
-    /// changed since the earlier state are in memory.
+    /// A batch of about 4 MiB of objects is in memory; for each batch, the steps back to the
+    /// earlier state are read. Unless both are commits whose trees are kept, a batch has about
+    /// 16 MiB, and 4 MiB of keys are in memory, for which these steps are read once more.
     ///
     /// # Errors
     /// - [`ErrorKind::NotFound`] if there is no such step or commit.
@@ -112,36 +125,32 @@ impl ObjectDiff {
             Some((from, to)) if has_trees(&store, &[from, to])? => roots,
             _ => None,
         };
-        let moments = sides.map(|side| side.moment);
-        let (keys, batch) = match kept {
-            Some((from, to)) => (Some(trees.diff(&from, &to)?), VecDeque::new()),
-            None => {
-                let [from, to] = &moments;
-                let listed = snapshot.read(table, |snapshot, _| {
-                    listed(snapshot, tables, table, (from, to))
-                })?;
-                if listed.is_empty()
-                    && let Some((from, to)) = roots
-                    && from != to
-                {
-                    let name = &table.type_name;
-                    let message = format!(
-                        "cannot compare commits of {name}: its history was forgotten since"
-                    );
-                    return Err(Error::new(ErrorKind::NotFound, message));
-                }
-                (None, listed.into())
-            }
+        let keys = match kept {
+            Some((from, to)) => Keys::OfTrees(trees.diff(&from, &to)?),
+            None => Keys::Listed(ListedKeys::new()),
         };
-        Ok(Self {
+        let mut diff = Self {
             snapshot,
             table: table.clone(),
-            moments,
+            moments: sides.map(|side| side.moment),
             store,
             keys,
-            batch,
+            batch: VecDeque::new(),
             batch_objects: OBJECTS_MIN,
-        })
+        };
+        if kept.is_none() {
+            diff.fill()?;
+            if diff.batch.is_empty()
+                && let Some((from, to)) = roots
+                && from != to
+            {
+                let name = &table.type_name;
+                let message =
+                    format!("cannot compare commits of {name}: its history was forgotten since");
+                return Err(Error::new(ErrorKind::NotFound, message));
+            }
+        }
+        Ok(diff)
     }
 
     /// The changes of a commit since another one; all objects if there is none.
@@ -172,16 +181,79 @@ impl ObjectDiff {
     }
 
     fn read(&mut self) -> Result<Option<ObjectChange>> {
-        if self.batch.is_empty()
-            && let Some(keys) = &mut self.keys
-        {
-            let entries: Vec<EntryChange> = keys.take(self.batch_objects).collect::<Result<_>>()?;
-            self.batch = self.objects(entries)?;
-            let bytes: usize = self.batch.iter().map(ObjectChange::bytes).sum();
-            let fitting = BATCH_BYTES * self.batch.len() / bytes.max(1);
-            self.batch_objects = fitting.clamp(OBJECTS_MIN, OBJECTS_MAX);
+        if self.batch.is_empty() {
+            self.fill()?;
         }
         Ok(self.batch.pop_front())
+    }
+
+    /// Reads the next batch, which has an object unless there is none left.
+    fn fill(&mut self) -> Result<()> {
+        while self.batch.is_empty() {
+            let (bytes, objects, (bytes_max, most)) = match &mut self.keys {
+                Keys::Ended => return Ok(()),
+                Keys::OfTrees(keys) => {
+                    let entries = keys.take(self.batch_objects);
+                    let entries: Vec<EntryChange> = entries.collect::<Result<_>>()?;
+                    let objects = entries.len();
+                    self.batch = self.objects(entries)?;
+                    let bytes = self.batch.iter().map(ObjectChange::bytes).sum();
+                    (bytes, objects, (BATCH_BYTES, OBJECTS_MAX))
+                }
+                Keys::Listed(keys) => {
+                    let (table, count) = (&self.table, self.batch_objects);
+                    let keys = self.snapshot.read(table, |snapshot, _| {
+                        keys.take(snapshot, table, (&self.moments, count))
+                    })?;
+                    let objects = keys.len();
+                    (self.batch_of(keys)?, objects, (LISTED_BYTES, LISTED_MAX))
+                }
+            };
+            if objects == 0 {
+                self.keys = Keys::Ended;
+            }
+            let fitting = bytes_max.saturating_mul(objects) / bytes.max(1);
+            self.batch_objects = fitting.clamp(OBJECTS_MIN, most);
+        }
+        Ok(())
+    }
+
+    /// The objects with some keys in both states.
+    fn states(&self, keys: &BTreeSet<Vec<u8>>) -> Result<[KeyedStates; 2]> {
+        let table = &self.table;
+        let states = self.snapshot.read(table, |snapshot, _| {
+            let wanted = self.moments.each_ref();
+            let wanted = wanted.map(|moment| (moment.clone(), keys));
+            states_at(snapshot, table, &wanted)
+        })?;
+        <[_; 2]>::try_from(states).map_err(|_| self.misfit())
+    }
+
+    /// Fills the batch with the objects among these that differ. Returns the bytes of all.
+    fn batch_of(&mut self, keys: BTreeSet<Vec<u8>>) -> Result<usize> {
+        let [mut before, mut after] = self.states(&keys)?;
+        let content = Content::of(&self.table);
+        let (mut batch, mut bytes) = (VecDeque::new(), 0);
+        for key in keys {
+            let before = before.remove(&key).map(with_row_id);
+            let after = after.remove(&key).map(with_row_id);
+            // Other bytes may have the same values.
+            let is_same = match (&before, &after) {
+                (None, None) => true,
+                (Some((row_id, before)), Some((other, after))) => {
+                    before == after
+                        || content.bytes(*row_id, before)? == content.bytes(*other, after)?
+                }
+                _ => false,
+            };
+            let change = ObjectChange { key, before, after };
+            bytes += change.bytes();
+            if !is_same {
+                batch.push_back(change);
+            }
+        }
+        self.batch = batch;
+        Ok(bytes)
     }
 
     /// The objects of changed entries.
@@ -189,24 +261,12 @@ impl ObjectDiff {
         if entries.is_empty() {
             return Ok(VecDeque::new());
         }
-        let table = &self.table;
         let keys: BTreeSet<Vec<u8>> = entries.iter().map(|entry| entry.key.to_vec()).collect();
-        let states = self.snapshot.read(table, |snapshot, _| {
-            let wanted = self
-                .moments
-                .each_ref()
-                .map(|moment| (moment.clone(), &keys));
-            states_at(snapshot, table, &wanted)
-        })?;
-        let Ok([mut before, mut after]) = <[_; 2]>::try_from(states) else {
-            return Err(self.misfit());
-        };
+        let [mut before, mut after] = self.states(&keys)?;
         let changes = entries.into_iter().map(|entry| {
             let key = entry.key.into_vec();
-            let (before, after) = (before.remove(&key), after.remove(&key));
-            let with_row_id =
-                |(row_id, payload): (Option<RowId>, _)| (row_id.unwrap_or(RowId(0)), payload);
-            let (before, after) = (before.map(with_row_id), after.map(with_row_id));
+            let before = before.remove(&key).map(with_row_id);
+            let after = after.remove(&key).map(with_row_id);
             match (entry.before.is_some(), entry.after.is_some())
                 == (before.is_some(), after.is_some())
             {
@@ -227,6 +287,10 @@ impl ObjectDiff {
     }
 }
 
+fn with_row_id((row_id, payload): (Option<RowId>, Vec<u8>)) -> (RowId, Vec<u8>) {
+    (row_id.unwrap_or(RowId(0)), payload)
+}
+
 /// Whether the file has the nodes of these trees. A root is never there without them.
 fn has_trees(store: &FileStore, roots: &[Root]) -> Result<bool> {
     let roots = roots.iter().filter(|root| **root != Root::EMPTY);
@@ -240,7 +304,7 @@ impl Iterator for ObjectDiff {
     fn next(&mut self) -> Option<Self::Item> {
         let read = self.read();
         if read.is_err() {
-            self.keys = None;
+            self.keys = Keys::Ended;
             self.batch.clear();
         }
         read.transpose()

@@ -6,7 +6,7 @@ use dflat_model::Table;
 
 use super::forward::{changes_of, forward};
 use super::overlay::Overlay;
-use super::place::{Moment, check_before_all, is_reached, missing};
+use super::place::{Moment, check_before_all, is_reached};
 use crate::steps::{Backwards, CommitId};
 
 impl Overlay {
@@ -42,10 +42,7 @@ impl Overlay {
                 break;
             };
             if is_reached(&step, moment)? {
-                match moment {
-                    Moment::Step(id) if step.id != *id => return Err(missing(*id)),
-                    _ => break,
-                }
+                break;
             }
             self.reverse(snapshot, tables, &step)?;
         }

@@ -21,7 +21,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{RowId, Table};
 
 pub(crate) use forward::rows_with_keys;
-pub(crate) use overlay::{Overlay, PastTable};
+pub(crate) use overlay::Overlay;
 use place::missing;
 pub use place::{Moment, Place};
 pub(crate) use place::{check_before_all, is_reached};

@@ -78,10 +78,15 @@ impl Moment {
     }
 }
 
-/// Whether a step belongs to the state at the place of a moment.
+/// Whether a step belongs to the state at the place of a moment. No later step does.
+///
+/// # Errors
+/// [`ErrorKind::NotFound`] if there is no such step; [`ErrorKind::Corrupt`] if the step cannot be
+/// read.
 pub(crate) fn is_reached(step: &StoredStep, moment: &Moment) -> Result<bool> {
     Ok(match moment {
-        Moment::Step(id) => step.id <= *id,
+        Moment::Step(id) if step.id < *id => return Err(missing(*id)),
+        Moment::Step(id) => step.id == *id,
         Moment::Time(time) => {
             let of_step = Duration::from_millis(step.time()?);
             UNIX_EPOCH + of_step <= *time

@@ -53,7 +53,8 @@ impl History<'_> {
     /// Between two commits, the nodes of the trees that differ are read, up to 8 for one object
     /// among a million, and 4 MiB of objects are in memory. The steps after the earlier commit are
     /// read, once more for each 4 MiB of objects. Otherwise, the steps after the earlier state are
-    /// read twice, and the objects that they have changed are in memory.
+    /// read once for each 4 MiB of keys of objects that they have changed, and once for each 16 MiB
+    /// of these objects; so much is in memory, and a step.
     ///
     /// # Examples
     /// ```

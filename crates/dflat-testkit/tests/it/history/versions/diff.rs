@@ -200,6 +200,32 @@ fn difference_of_objects_larger_than_a_batch_is_read_in_parts() {
 }
 
 #[test]
+fn difference_of_more_keys_than_are_listed_at_once_is_whole() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        let id = |number: i32| format!("{number:0100}");
+        let change = |numbers: &mut dyn Iterator<Item = i32>, rank: i32| {
+            let changed = workspace.perform_changes_blocking([Item::TABLE], |tx| {
+                for number in numbers {
+                    tx.submit(ItemChangeRequest::upsert(data(id(number), rank)))?;
+                }
+                Ok(())
+            });
+            changed.unwrap();
+            workspace.history().log().next().unwrap().unwrap().id
+        };
+        let first = change(&mut (0..40_000), 1);
+        let from = items(&path);
+        let second = change(&mut (0..60_000).step_by(2), 2);
+        let to = items(&path);
+        change(&mut (0..60_000).step_by(3), 3);
+        check(diff(&workspace, first.into(), second.into()), &from, &to);
+        check(diff(&workspace, second.into(), first.into()), &to, &from);
+    });
+}
+
+#[test]
 fn one_edit_in_many_objects_reads_at_most_eight_nodes() {
     bounded(|| {
         let (_directory, path) = file();
