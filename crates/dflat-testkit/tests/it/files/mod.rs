@@ -8,6 +8,7 @@ mod fixtures;
 #[cfg(unix)]
 mod gone;
 mod hostile;
+mod many_problems;
 mod messages;
 pub(crate) mod original;
 #[cfg(unix)]

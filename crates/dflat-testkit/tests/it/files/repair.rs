@@ -7,16 +7,14 @@ use std::path::Path;
 use dflat::{ErrorKind, Object, ProblemKind, Progress, Workspace};
 use dflat_testkit::fixture::Fixture;
 use dflat_testkit::letter;
-use dflat_testkit::schema::{
-    Item, ItemChangeRequest, ItemData, Other, OtherChangeRequest, OtherData,
-};
+use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 const ITEMS: i32 = 3000;
 
 /// A file in which an item can't be read, and an index has wrong entries.
-fn damaged(path: &Path) {
+pub(super) fn damaged(path: &Path) {
     let workspace = Workspace::open(path).unwrap();
     let created = workspace.perform_changes([Item::TABLE], |tx| {
         (0..ITEMS).try_for_each(|number| {
@@ -37,7 +35,7 @@ fn damaged(path: &Path) {
     );
 }
 
-fn execute(path: &Path, statements: &str) {
+pub(super) fn execute(path: &Path, statements: &str) {
     let sql = Connection::open(path).unwrap();
     let triggers = DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER;
     sql.set_db_config(triggers, false).unwrap();
@@ -46,37 +44,6 @@ fn execute(path: &Path, statements: &str) {
 
 fn items(workspace: &Workspace) -> u64 {
     workspace.fetch::<Item>().count().unwrap() as u64
-}
-
-/// A report lists the first 10,000 problems of a kind in a table.
-#[test]
-fn repair_builds_an_index_behind_more_problems_than_a_report_lists() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("many.db");
-    damaged(&path);
-    let workspace = Workspace::open(&path).unwrap();
-    let other = OtherChangeRequest::creation(OtherData::default());
-    let created = workspace.perform_changes([Other::TABLE], |tx| tx.submit(other).map(drop));
-    created.wait().unwrap();
-    workspace.shutdown().unwrap();
-    execute(
-        &path,
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
-         INSERT INTO other (__pk0, p) SELECT NULL, x'080000000400040004000000' FROM n",
-    );
-    let workspace = Workspace::open(&path).unwrap();
-    let report = workspace.repair([Other::TABLE, Item::TABLE]).unwrap();
-    assert_eq!(report.before.problems_count, 10_003);
-    let is_of_index = |problem: &dflat::Problem| problem.kind == ProblemKind::Index;
-    assert!(report.before.problems.iter().any(is_of_index));
-    assert!(!report.after.problems.iter().any(is_of_index));
-    // Row 9 has the rank 8 % 7.
-    let found = workspace
-        .fetch::<Item>()
-        .filter(Item::RANK.eq(1))
-        .all()
-        .unwrap();
-    assert!(found.iter().any(|item| item.id() == "item0008"));
 }
 
 #[test]
