@@ -1,6 +1,6 @@
 //! A repair of more problems than a report lists.
 
-use dflat::{Object, ProblemKind, Workspace};
+use dflat::{ProblemKind, Workspace};
 use dflat_testkit::schema::{Item, Other, OtherChangeRequest, OtherData};
 
 use super::repair::{damaged, execute};
