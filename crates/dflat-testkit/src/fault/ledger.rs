@@ -103,7 +103,7 @@ pub fn run_workload(device: &Device, ledger: &mut Ledger) -> Outcome {
             read_dictionary(&workspace, device.acknowledged()),
         ] {
             match found {
-                None if is_well => return Err("reading fails on a device that is well".to_owned()),
+                Err(error) if is_well => return Err(format!("cannot read a well device: {error}")),
                 found => found.unwrap_or(Ok(()))?,
             }
         }
@@ -142,7 +142,7 @@ pub fn run_maintenance(device: &Device, ledger: &Ledger) -> std::result::Result<
         |workspace: &Workspace| workspace.repair([Item::TABLE, Other::TABLE]).map(drop),
     ] {
         let _ = work(&workspace);
-        read(&workspace, contents).map_or(Ok(()), |found| found)?;
+        read(&workspace, contents).unwrap_or(Ok(()))?;
     }
     // If the copy exists, it is complete.
     let copy = device.path().with_extension("copy");
@@ -287,22 +287,21 @@ fn applied(contents: &Contents, steps: &[Step]) -> Contents {
     contents
 }
 
-/// Reads in every way, and compares; `None` if a read failed.
-fn read(workspace: &Workspace, contents: &Contents) -> Option<Outcome> {
-    let all = workspace.fetch::<Item>().all().ok()?;
+/// Reads in every way, and compares. The outer error is that of reading.
+fn read(workspace: &Workspace, contents: &Contents) -> Result<Outcome> {
+    let all = workspace.fetch::<Item>().all()?;
     let found: Contents = all
         .iter()
         .map(|item| (item.id().to_owned(), item.to_data()))
         .collect();
     if found != *contents || all.len() != contents.len() {
-        return Some(Err(differ("a scan", contents, &found)));
+        return Ok(Err(differ("a scan", contents, &found)));
     }
     for rank in 0..5 {
         let ranked = workspace
             .fetch::<Item>()
             .filter(Item::RANK.eq(rank))
-            .all()
-            .ok()?;
+            .all()?;
         let found = ranked
             .iter()
             .map(|item| (item.id().to_owned(), item.to_data()));
@@ -310,7 +309,7 @@ fn read(workspace: &Workspace, contents: &Contents) -> Option<Outcome> {
         let mut expected = contents.clone();
         expected.retain(|_, data| data.rank == rank);
         if found != expected {
-            return Some(Err(differ(
+            return Ok(Err(differ(
                 &format!("the index at rank {rank}"),
                 &expected,
                 &found,
@@ -318,25 +317,24 @@ fn read(workspace: &Workspace, contents: &Contents) -> Option<Outcome> {
         }
     }
     for (id, data) in contents {
-        let by_key = workspace.get::<Item>(id).ok()?;
+        let by_key = workspace.get::<Item>(id)?;
         let code = data.code.clone().unwrap_or_default();
         let by_code = workspace
             .fetch::<Item>()
             .filter(Item::CODE.eq(code))
-            .all()
-            .ok()?;
+            .all()?;
         if by_key.map(|item| item.to_data()).as_ref() != Some(data) || by_code.len() != 1 {
-            return Some(Err(format!("{id} is not found by its key or code")));
+            return Ok(Err(format!("{id} is not found by its key or code")));
         }
     }
-    Some(Ok(()))
+    Ok(Ok(()))
 }
 
-/// Compares the value in the dictionary with the number of the last commit; `None` if a read
-/// failed.
-fn read_dictionary(workspace: &Workspace, number: u64) -> Option<Outcome> {
-    let last = workspace.dictionary().get::<u64>(LAST).ok()?.unwrap_or(0);
-    Some(if last == number {
+/// Compares the value in the dictionary with the number of the last commit. The outer error is
+/// that of reading.
+fn read_dictionary(workspace: &Workspace, number: u64) -> Result<Outcome> {
+    let last = workspace.dictionary().get::<u64>(LAST)?.unwrap_or(0);
+    Ok(if last == number {
         Ok(())
     } else {
         Err(format!(
@@ -442,20 +440,17 @@ pub fn check(path: &std::path::Path, ledger: &Ledger) -> std::result::Result<u64
             "the counter names {number}, which was never written"
         ));
     };
-    match read(&workspace, contents) {
-        None => return Err("reading fails on a device that is well".to_owned()),
-        Some(found) => found.map_err(|lost| format!("at commit {number}, {lost}"))?,
-    }
-    read_dictionary(&workspace, number)
-        .unwrap_or_else(|| Err("the dictionary can't be read".to_owned()))?;
+    let found = read(&workspace, contents).map_err(|error| format!("cannot read: {error}"))?;
+    found.map_err(|lost| format!("at commit {number}, {lost}"))?;
+    let found = read_dictionary(&workspace, number);
+    found.map_err(|error| format!("cannot read the dictionary: {error}"))??;
     let next = STEPS + 1;
     let steps = plan(next, contents, false);
     let after = applied(contents, &steps);
     perform(&workspace, next, steps, false)?.map_err(|error| format!("cannot write: {error}"))?;
-    match read(&workspace, &after) {
-        None => return Err("reading fails after a write".to_owned()),
-        Some(found) => found.map_err(|lost| format!("after a write, {lost}"))?,
-    }
+    let found = read(&workspace, &after);
+    let found = found.map_err(|error| format!("cannot read after a write: {error}"))?;
+    found.map_err(|lost| format!("after a write, {lost}"))?;
     workspace
         .shutdown()
         .map_err(|error| format!("cannot shut down: {error}"))?;
