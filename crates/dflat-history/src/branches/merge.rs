@@ -74,7 +74,8 @@ impl Merge {
         }
     }
 
-    /// Drops the decisions about objects that were forgotten since there were fewer marks.
+    /// Drops the decisions about objects that have a mark now and had none when the conflicts were
+    /// found.
     fn drop_forgotten(&mut self, now: Marks) {
         let before = std::mem::replace(&mut self.marks, now);
         let marks = &self.marks;

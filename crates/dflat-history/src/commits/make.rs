@@ -13,7 +13,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
 use super::advance::{advance, latest};
-use super::building::{all_building, build_batch, building, delete_building, is_far};
+use super::building::{all_building, build_batch, building, is_far};
 use super::commit::{Commit, CommitTable};
 use super::grow::grow;
 use super::log::load;
@@ -21,7 +21,7 @@ use super::refs::{self, Head};
 use super::store::FileStore;
 use crate::chunk::{Address, ChunkStore};
 use crate::past::{Moment, Place};
-use crate::steps::{Backwards, CommitId, StoredStep, prepare};
+use crate::steps::{Backwards, CommitId, StoredStep, delete_building, prepare};
 use crate::tree::{Root, Trees};
 
 /// How often the trees are built because others have deleted nodes meanwhile.

@@ -80,14 +80,14 @@ impl Marks {
         self.is_any(table, encoded, |_, _, _| true)
     }
 
-    /// Whether an object was forgotten since there were only these earlier marks.
+    /// Whether an object has a mark, and none among these earlier ones.
     pub(crate) fn has_since(&self, earlier: &Self, table: &str, encoded: &[u8]) -> bool {
         self.is_any(table, encoded, |key, mark, time| {
             earlier.time(key, mark) != Some(time)
         })
     }
 
-    /// Whether an object has a mark that is meant.
+    /// Whether one of the marks is that of an object.
     fn is_any(
         &self,
         table: &str,

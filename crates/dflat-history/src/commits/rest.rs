@@ -22,9 +22,9 @@ pub(crate) struct Erased<'e> {
     pub(crate) presence: &'e Presence,
 }
 
-/// Gives all commits that have some objects trees without them, and notes in them that they have
-/// lost objects. The received changes must still have the objects. Returns how many commits had one
-/// of them.
+/// Gives each commit that has one of some objects a tree without these objects, and notes in the
+/// commit that it has lost objects. The received changes must still have the objects. Returns how
+/// many commits had one of them.
 ///
 /// # Errors
 /// [`ErrorKind::Corrupt`](dflat_engine::ErrorKind::Corrupt) if a commit, a node or a received

@@ -106,7 +106,7 @@ fn list(
     }
     let mut reached = moments.each_ref().map(Moment::is_without_steps);
     if reached[0] != reached[1] {
-        // The objects of one of them have come with no step.
+        // Some objects of one of the states are in no step.
         list_present(snapshot, table, keys)?;
     }
     let mut steps = Backwards::below(None);
@@ -119,7 +119,7 @@ fn list(
                     None => check_before_all(moment).map(|()| true)?,
                 };
         }
-        // A step that one of them has, and the other does not.
+        // A step that belongs to one of the states alone.
         if let Some(step) = step
             && reached[0] != reached[1]
         {

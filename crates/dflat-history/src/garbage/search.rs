@@ -1,4 +1,4 @@
-//! Finds the objects of a history that marks mean.
+//! Finds the objects of a history that have one of some marks.
 
 use std::ops::ControlFlow;
 

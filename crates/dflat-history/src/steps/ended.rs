@@ -18,6 +18,23 @@ pub(crate) fn gap_name(table: &str) -> String {
     format!("gap/{table}")
 }
 
+/// Ends the build of a tree; its nodes stay until they are collected.
+///
+/// # Errors
+/// The errors of reading and writing.
+pub(crate) fn delete_building(writer: &mut dyn WriteTransaction, table: &str) -> Result<()> {
+    let name = building_name(table);
+    let mut is_building = false;
+    writer.named(NamedTable::Refs, &[name.as_bytes()], &mut |_| {
+        is_building = true;
+        ControlFlow::Break(())
+    })?;
+    match is_building {
+        true => writer.delete_named(NamedTable::Refs, name.as_bytes()),
+        false => Ok(()),
+    }
+}
+
 /// Notes that the steps of a table are no longer all of its changes, a *gap*: its next tree is
 /// built from all objects. The tree that is being built is given up. Without a commit there is no
 /// other tree.
@@ -25,15 +42,7 @@ pub(crate) fn gap_name(table: &str) -> String {
 /// # Errors
 /// The errors of reading and writing.
 pub(crate) fn end(writer: &mut dyn WriteTransaction, table: &str) -> Result<()> {
-    let building = building_name(table);
-    let mut is_building = false;
-    writer.named(NamedTable::Refs, &[building.as_bytes()], &mut |_| {
-        is_building = true;
-        ControlFlow::Break(())
-    })?;
-    if is_building {
-        writer.delete_named(NamedTable::Refs, building.as_bytes())?;
-    }
+    delete_building(writer, table)?;
     let mut has_commits = false;
     writer.all_named(NamedTable::Commits, None, &mut |_| {
         has_commits = true;

@@ -25,7 +25,7 @@ pub use backwards::{Backwards, StepSource, StoredStep};
 pub use blame::{Blame, BlameChange, blame};
 pub use changes::{StepChange, changes};
 pub use dflat_engine::storage::StepId;
-pub(crate) use ended::{BUILDING, building_name, end, gap_name};
+pub(crate) use ended::{BUILDING, building_name, delete_building, end, gap_name};
 pub use keeper::Keeper;
 pub use note::Note;
 pub(crate) use reverse::{State, States, each_row, go_back, misfit, rows_of, state_before};

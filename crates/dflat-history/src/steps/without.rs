@@ -15,7 +15,7 @@ use super::{Note, StoredStep};
 use crate::commit_id::CommitId;
 use crate::received::ObjectKeys;
 
-/// When the tables had objects, as the steps say that were changed.
+/// When the tables had some objects, as the changed steps tell.
 #[derive(Debug, Default)]
 pub(crate) struct Presence {
     /// Whether there was an object with a key before the change of a step.

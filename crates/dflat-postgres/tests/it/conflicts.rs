@@ -1,4 +1,4 @@
-//! Transactions that the server ends because of another program's.
+//! Transactions that the server ends because of another program's transaction.
 
 use std::thread;
 use std::time::Duration;
@@ -55,11 +55,12 @@ fn wait_for_waiter(schema: &str) {
     }
 }
 
-/// Closes a circle: this transaction has the lock of the writers and writes to a table that the
-/// other session has locked, which waits for the lock of the writers.
+/// Makes a deadlock: this transaction has the lock of the writers and writes to a table that
+/// another session has locked, and that session waits for the lock of the writers.
 fn run_into_deadlock(tx: &TransactionContext, schema: &str, number: u64) -> dflat::Result<()> {
     tx.submit(ItemChangeRequest::upsert(item("a", 1)))?;
-    // The session that looks for a circle ends itself: this one does so after a second.
+    // The server ends the session that finds the deadlock. This one looks for it after a second,
+    // and the other one after an hour.
     elsewhere(format!(
         "SET deadlock_timeout = '1h'; BEGIN; \
          LOCK TABLE \"{schema}\".keyed IN ACCESS EXCLUSIVE MODE; \
@@ -135,11 +136,11 @@ fn transaction_whose_commit_is_refused_is_written_again() {
         };
         run("UPDATE item SET rowid = rowid").unwrap();
         assert_eq!(ranks(), [2, 1]);
-        // The object that the transaction has changed is another one now.
         let changed = workspace.perform_changes_blocking([Item::TABLE], |tx| {
             tx.submit(ItemChangeRequest::upsert(item("a", 0))).map(drop)
         });
         changed.unwrap();
+        // Another program deletes the object that the transaction changes.
         let error = run("DELETE FROM item").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
         assert_eq!(ranks(), [1]);

@@ -44,7 +44,7 @@ impl CheckReport {
             self.listed.push((problem.kind, problem.table.clone(), 0));
             self.listed.len() - 1
         });
-        // Unreachable without a place: it was found or made above.
+        // The place was found or made above.
         if let Some((.., count)) = self.listed.get_mut(position)
             && *count < PROBLEMS_MAX
         {

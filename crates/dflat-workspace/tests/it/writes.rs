@@ -103,11 +103,11 @@ fn objects_of_another_table_are_refused() {
                 payload: &payload,
             };
             let delete = || Operation::Delete { base: &other };
-            refused(tx.submit(&second, update, None).unwrap_err(), "change");
-            refused(tx.submit(&second, delete(), None).unwrap_err(), "change");
+            refused(tx.submit(&second, update, None).unwrap_err(), "look up");
+            refused(tx.submit(&second, delete(), None).unwrap_err(), "look up");
             let create = Operation::Create { payload: &payload };
             let optimistic = tx.submit(&second, create, Some(&other));
-            refused(optimistic.unwrap_err(), "change");
+            refused(optimistic.unwrap_err(), "look up");
             let base = tx.transaction().latest(&first, &other)?.unwrap();
             let delete = tx.transaction().submit(&second, Change::Delete { base });
             refused(delete.unwrap_err(), "delete");

@@ -206,7 +206,8 @@ impl Names {
         self.find_clashes_of_modules(plan, &mut items, errors);
     }
 
-    /// Modules have the names of types only if these names have no letter.
+    /// Claims the names of modules. The name of a module equals that of a type only if it has no
+    /// letter.
     fn find_clashes_of_modules(
         &self,
         plan: &Plan<'_>,

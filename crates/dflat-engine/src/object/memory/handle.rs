@@ -48,7 +48,7 @@ impl Object {
         self.0.origin()
     }
 
-    /// Whether the object was made for a table of this name, as good as certainly: the names are
+    /// Whether the object was made for a table of this name, almost certainly: the names are
     /// compared by a hash of 32 bits.
     #[must_use]
     #[inline]

@@ -139,7 +139,7 @@ impl Transaction {
         object: &Object,
     ) -> Result<Option<Object>> {
         self.admit("fetch", table)?;
-        fetch::check_table("change", table, object)?;
+        fetch::check_table("look up", table, object)?;
         let origin = object.origin();
         if origin.engine != self.groups.engine() {
             // Row ids of another engine mean nothing here; primary keys do.

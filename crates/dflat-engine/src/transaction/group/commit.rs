@@ -94,7 +94,8 @@ impl Shared {
 
     /// Commits the members. Called only while the backend's transaction holds no changes except
     /// those of the members. If the backend ends its transaction because of another one, such as
-    /// that of an administrator, each member is written again, unless its rows are not in memory.
+    /// that of an administrator, each member is written again, unless one of them can't be
+    /// written again.
     pub(super) fn commit(&self, open: &mut OpenGroup) {
         let (writer, members, group_outcome) = open.end();
         let unnumbered = self.unnumbered();
@@ -103,8 +104,8 @@ impl Shared {
             let recorders = (&mut open.recorder, &open.schemas);
             self.commit_writer(recorders, writer, changes)
         });
-        let can_write_again = || members.iter().all(|member| !member.changes.has_ranges());
-        if matches!(&outcome, Err(error) if is_aborted(error)) && can_write_again() {
+        let is_once = || members.iter().any(|member| member.is_once);
+        if matches!(&outcome, Err(error) if is_aborted(error)) && !is_once() {
             drop(unnumbered);
             self.write_each_again(open, members, &group_outcome);
             return;

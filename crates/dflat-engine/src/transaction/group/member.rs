@@ -23,6 +23,8 @@ pub(super) struct Member {
     /// this engine.
     pub(super) basis: Option<StateId>,
     pub(super) durability: Durability,
+    /// Whether it can't be written again, because not all of its writes are in `changes`.
+    pub(super) is_once: bool,
     /// Its own error, reported once the changes that it may have seen are committed.
     pub(super) failed: Option<Error>,
     pub(super) completion: Completion,

@@ -264,6 +264,7 @@ impl Groups {
                     note,
                     basis: writing.basis,
                     durability: writing.durability,
+                    is_once,
                     failed: None,
                     completion,
                 });
@@ -301,6 +302,7 @@ impl Groups {
                 note: Note::default(),
                 basis: None,
                 durability: Durability::Normal,
+                is_once: false,
                 failed: outcome.err(),
                 completion,
             });

@@ -9,6 +9,6 @@ mod worker;
 
 pub(crate) use batch::is_far;
 pub use batch::{build_batch, needs_batch};
-pub(crate) use state::{Building, all_building, building, delete_building, put_building};
+pub(crate) use state::{Building, all_building, building, put_building};
 pub use state::{TreeBuild, tree_builds};
 pub use worker::{begin_builds, build_in_background};

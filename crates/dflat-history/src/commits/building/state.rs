@@ -140,18 +140,6 @@ pub(crate) fn put_building(
     writer.put_named(NamedTable::Refs, building_name(table).as_bytes(), &bytes)
 }
 
-/// Ends the build of a tree; its nodes stay until they are collected.
-///
-/// # Errors
-/// The errors of reading and writing.
-pub(crate) fn delete_building(writer: &mut dyn WriteTransaction, table: &str) -> Result<()> {
-    let name = building_name(table);
-    match refs::read(writer, name.as_bytes())? {
-        Some(_) => writer.delete_named(NamedTable::Refs, name.as_bytes()),
-        None => Ok(()),
-    }
-}
-
 pub(super) fn damaged() -> Error {
     let message = "cannot read the state of a tree that is being built: its bytes are damaged";
     Error::new(ErrorKind::Corrupt, message)
