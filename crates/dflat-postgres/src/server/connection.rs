@@ -1,13 +1,14 @@
 //! A connection to the server.
 
 use std::collections::HashMap;
+use std::io::Cursor;
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
 
 use dflat_engine::{Error, ErrorKind, Result};
-use futures_util::StreamExt;
-use futures_util::future::join;
+use futures_util::future::{join, join_all};
+use futures_util::{SinkExt, StreamExt};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
@@ -29,7 +30,7 @@ fn as_param(param: &OwnedParam) -> &(dyn ToSql + Sync) {
     param.as_ref()
 }
 
-pub(super) type Answer<T> = std::result::Result<T, tokio_postgres::Error>;
+pub(crate) type Answer<T> = std::result::Result<T, tokio_postgres::Error>;
 
 /// If a connection has prepared this many statements, it forgets all of them.
 const STATEMENTS_MAX: usize = 512;
@@ -191,6 +192,22 @@ impl Connection {
         let answers = join(begun, join(declared, fetched));
         let (begun, (declared, fetched)) = self.posted.wait(&mut self.driver, answers);
         begun.and(declared).and(fetched)
+    }
+
+    /// Executes `COPY .. FROM STDIN` statements in order, each with its bytes. The server
+    /// asks for the bytes, so this takes a round trip for each statement, and one more.
+    pub(crate) fn copy_in(&mut self, copies: Vec<(String, Vec<u8>)>) -> Answer<()> {
+        let mut sent = Vec::with_capacity(copies.len());
+        for (text, bytes) in copies {
+            let (client, statement) = (Arc::clone(&self.client), self.statement(&text)?);
+            sent.push(async move {
+                let mut sink = pin!(client.copy_in(&statement).await?);
+                sink.send(Cursor::new(bytes)).await?;
+                sink.finish().await.map(drop)
+            });
+        }
+        let answers = self.posted.wait(&mut self.driver, join_all(sent));
+        answers.into_iter().collect()
     }
 
     /// Sends a statement whose rows are of no interest, and does not wait for its answer.

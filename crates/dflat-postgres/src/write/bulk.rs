@@ -1,21 +1,32 @@
-//! Inserts many rows by one statement.
+//! Inserts many rows together.
 //!
 //! As a statement of one row does, it first finds out which rows have the key or a unique value of
-//! another row, and writes the others. Rows of one statement do not see one another, so a row with
-//! a value of an earlier one begins another statement.
+//! another row, and writes the others. Rows that are written together do not see one another, so a
+//! row with a value of an earlier one begins others.
+//!
+//! A few rows take one statement, in one round trip. More rows take a question and a `COPY` for
+//! each table: the server spends about half the time on a row of a `COPY`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use dflat_engine::Result;
 use dflat_engine::storage::{Conflict, Key, RowWrite};
 use dflat_model::{RowId, Table};
 use tokio_postgres::types::ToSql;
 
+use super::copied::CopiedRows;
 use super::transaction::PostgresTransaction;
 use crate::layout::{StoredIndex, StoredKey, StoredTable};
+use crate::server::{Answer, Connection};
 
-/// The most bytes of payloads of a statement, apart from those of its last row.
-const BYTES_MAX: usize = 1 << 20;
+/// The most bytes of payloads that are written together, apart from those of the last row.
+const BYTES_MAX: usize = 4 << 20;
+
+/// As many rows take a `COPY` for each table, which takes more round trips than a statement.
+const COPIED_MIN: usize = 512;
+
+/// The rows that are not written, each with the key of which another row has the values.
+type Refused = HashMap<i64, Key>;
 
 /// Rows to insert, in columns.
 struct Bulk<'a> {
@@ -107,40 +118,14 @@ impl<'a> Bulk<'a> {
         true
     }
 
-    /// The statement. Its rows are those that were not written: the row id, whether another row has
-    /// the key, and for each unique index, whether another row has the value.
+    /// The statement that writes the rows. Its answer has those that were not written: the row id,
+    /// whether another row has the key, and for each unique index, whether another row has the
+    /// value.
     fn text(&self, main: &str) -> String {
-        let mut arrays =
-            String::from("$1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[]");
-        let mut names = String::from("id, key, tie, rest, p");
-        let mut flags = vec!["k".to_owned()];
-        let mut columns = vec![format!(
-            "EXISTS (SELECT FROM {main} m WHERE m.key = v.key AND m.tie = v.tie) AS k"
-        )];
-        let mut param = 5;
-        for (number, index) in self.indexes.iter().enumerate() {
-            arrays.push_str(&format!(
-                ", ${}::bytea[], ${}::bytea[]",
-                param + 1,
-                param + 2
-            ));
-            names.push_str(&format!(", k{number}, r{number}"));
-            param += 2;
-            if index.stored.is_unique {
-                param += 1;
-                arrays.push_str(&format!(", ${param}::boolean[]"));
-                names.push_str(&format!(", q{number}"));
-                flags.push(format!("u{number}"));
-                columns.push(format!(
-                    "v.q{number} AND EXISTS (SELECT FROM {} i WHERE i.key = v.k{number} \
-                     AND i.rest IS NOT DISTINCT FROM v.r{number}) AS u{number}",
-                    index.stored.relation
-                ));
-            }
-        }
-        let (columns, refused) = (columns.join(", "), flags.join(" OR "));
+        let question = Question::new(self, main, true);
+        let refused = question.flags.join(" OR ");
         let mut text = format!(
-            "WITH c AS MATERIALIZED (SELECT v.*, {columns} FROM unnest({arrays}) AS v({names})), \
+            "WITH c AS MATERIALIZED ({question}), \
              w AS (INSERT INTO {main} (rowid, key, tie, rest, p) \
              SELECT id, key, tie, rest, p FROM c WHERE NOT ({refused}))"
         );
@@ -152,29 +137,66 @@ impl<'a> Bulk<'a> {
                 index.stored.relation
             ));
         }
-        text.push_str(&format!(
-            " SELECT id, {} FROM c WHERE {refused}",
-            flags.join(", ")
-        ));
+        let flags = question.flags.join(", ");
+        text.push_str(&format!(" SELECT id, {flags} FROM c WHERE {refused}"));
         text
     }
 
     fn params(&self) -> Vec<&(dyn ToSql + Sync)> {
-        let mut params: Vec<&(dyn ToSql + Sync)> = vec![
-            &self.row_ids,
-            &self.keys,
-            &self.ties,
-            &self.rests,
-            &self.payloads,
-        ];
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&self.row_ids, &self.keys, &self.ties];
+        params.extend([&self.rests as &(dyn ToSql + Sync), &self.payloads]);
         for index in &self.indexes {
-            params.push(&index.keys);
-            params.push(&index.rests);
+            params.extend([&index.keys as &(dyn ToSql + Sync), &index.rests]);
             if index.stored.is_unique {
                 params.push(&index.checked);
             }
         }
         params
+    }
+
+    /// The question which rows can't be written, with the same answer as the statement.
+    fn question(&self, main: &str) -> String {
+        let question = Question::new(self, main, false);
+        let (flags, refused) = (question.flags.join(", "), question.flags.join(" OR "));
+        format!("SELECT id, {flags} FROM ({question}) c WHERE {refused}")
+    }
+
+    fn question_params(&self) -> Vec<&(dyn ToSql + Sync)> {
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&self.row_ids, &self.keys, &self.ties];
+        for index in self.indexes.iter().filter(|index| index.stored.is_unique) {
+            params.extend([&index.keys as &(dyn ToSql + Sync), &index.rests]);
+            params.push(&index.checked);
+        }
+        params
+    }
+
+    /// The statements that write the rows of each table without those that are refused, and the
+    /// bytes that each statement takes.
+    fn copies(&self, main: &str, refused: &Refused) -> Vec<(String, Vec<u8>)> {
+        let ids = self.row_ids.iter().enumerate();
+        let written = ids.filter(|(_, row_id)| !refused.contains_key(row_id));
+        let mut rows = CopiedRows::new(main, &["rowid", "key", "tie", "rest", "p"], self.bytes);
+        for (at, row_id) in written.clone() {
+            let columns = (self.keys.get(at), self.ties.get(at), self.rests.get(at));
+            let (Some(key), Some(tie), Some(rest)) = columns else {
+                continue;
+            };
+            let payload = self.payloads.get(at).copied();
+            rows.add(*row_id, &[Some(key), Some(tie), rest.as_deref(), payload]);
+        }
+        let mut copies = vec![rows];
+        for index in &self.indexes {
+            let columns = ["rowid", "key", "rest"];
+            let mut entries = CopiedRows::new(&index.stored.relation, &columns, 0);
+            for (at, row_id) in written.clone() {
+                if let (Some(Some(key)), Some(rest)) = (index.keys.get(at), index.rests.get(at)) {
+                    entries.add(*row_id, &[Some(key), rest.as_deref()]);
+                }
+            }
+            copies.push(entries);
+        }
+        copies.retain(|copy| !copy.is_empty());
+        copies.into_iter().map(CopiedRows::into_parts).collect()
     }
 
     /// The key of the first flag that is set.
@@ -189,8 +211,63 @@ impl<'a> Bulk<'a> {
     }
 }
 
+/// The rows beside what their columns are compared with.
+struct Question {
+    text: String,
+    /// The columns that say why a row is refused: because of its key, and of each unique value.
+    flags: Vec<String>,
+}
+
+impl Question {
+    /// The question of all rows; with all of their columns, or with those that are compared.
+    fn new(bulk: &Bulk<'_>, main: &str, with_all: bool) -> Self {
+        let mut types = vec!["bigint", "bytea", "bytea"];
+        let mut names = vec!["id".to_owned(), "key".to_owned(), "tie".to_owned()];
+        if with_all {
+            types.extend(["bytea", "bytea"]);
+            names.extend(["rest".to_owned(), "p".to_owned()]);
+        }
+        let mut flags = vec!["k".to_owned()];
+        let mut columns = vec![format!(
+            "EXISTS (SELECT FROM {main} m WHERE m.key = v.key AND m.tie = v.tie) AS k"
+        )];
+        for (number, index) in bulk.indexes.iter().enumerate() {
+            let is_unique = index.stored.is_unique;
+            if with_all || is_unique {
+                types.extend(["bytea", "bytea"]);
+                names.extend([format!("k{number}"), format!("r{number}")]);
+            }
+            if is_unique {
+                types.push("boolean");
+                names.push(format!("q{number}"));
+                flags.push(format!("u{number}"));
+                columns.push(format!(
+                    "v.q{number} AND EXISTS (SELECT FROM {} i WHERE i.key = v.k{number} \
+                     AND i.rest IS NOT DISTINCT FROM v.r{number}) AS u{number}",
+                    index.stored.relation
+                ));
+            }
+        }
+        let arrays = types.iter().zip(1..);
+        let arrays: Vec<String> = arrays.map(|(of, at)| format!("${at}::{of}[]")).collect();
+        let text = format!(
+            "SELECT v.*, {} FROM unnest({}) AS v({})",
+            columns.join(", "),
+            arrays.join(", "),
+            names.join(", ")
+        );
+        Self { text, flags }
+    }
+}
+
+impl std::fmt::Display for Question {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
 impl PostgresTransaction {
-    /// Inserts rows, as few statements as possible.
+    /// Inserts rows, in few round trips.
     pub(super) fn insert_rows(
         &mut self,
         table: &Table,
@@ -219,17 +296,17 @@ impl PostgresTransaction {
         bulk: &Bulk<'_>,
         outcomes: &mut Vec<Result<RowId, Conflict>>,
     ) -> Result<()> {
-        let (text, params) = (bulk.text(&stored.relation), bulk.params());
+        let main = &stored.relation;
         self.has_written = true;
         let operation = format_args!("write {}", table.type_name);
         let refused = self.run(operation, |connection| {
-            let rows = connection.query(&text, &params)?;
-            let refused = rows.iter().map(|row| {
-                let flags = (1..row.len()).map(|position| row.try_get::<_, bool>(position));
-                let flags = flags.collect::<std::result::Result<Vec<bool>, _>>()?;
-                Ok((row.try_get::<_, i64>(0)?, bulk.refused(&flags)))
-            });
-            refused.collect::<std::result::Result<std::collections::HashMap<i64, Key>, _>>()
+            if bulk.row_ids.len() < COPIED_MIN {
+                return refused(connection, bulk, &bulk.text(main), &bulk.params());
+            }
+            let (question, params) = (bulk.question(main), bulk.question_params());
+            let refused = refused(connection, bulk, &question, &params)?;
+            connection.copy_in(bulk.copies(main, &refused))?;
+            Ok(refused)
         })?;
         let row_ids = bulk.row_ids.iter();
         outcomes.extend(row_ids.map(|row_id| match refused.get(row_id) {
@@ -238,4 +315,20 @@ impl PostgresTransaction {
         }));
         Ok(())
     }
+}
+
+/// The answer of a statement: the rows that are not written.
+fn refused(
+    connection: &mut Connection,
+    bulk: &Bulk<'_>,
+    text: &str,
+    params: &[&(dyn ToSql + Sync)],
+) -> Answer<Refused> {
+    let rows = connection.query(text, params)?;
+    let refused = rows.iter().map(|row| {
+        let flags = (1..row.len()).map(|position| row.try_get::<_, bool>(position));
+        let flags = flags.collect::<Answer<Vec<bool>>>()?;
+        Ok((row.try_get::<_, i64>(0)?, bulk.refused(&flags)))
+    });
+    refused.collect()
 }

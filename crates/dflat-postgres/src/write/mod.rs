@@ -2,6 +2,7 @@
 
 mod bulk;
 mod commit;
+mod copied;
 mod create;
 mod pending;
 mod reading;

@@ -14,6 +14,10 @@ use crate::server::{new_schema, server, sql};
 /// The number of transactions of a run.
 const TRANSACTIONS: i32 = 6;
 
+/// The transaction that creates more objects, so many that they are copied.
+const LARGE: i32 = 3;
+const MORE: std::ops::Range<i32> = 1_000..1_600;
+
 /// Every message of this many is cut; all with `DFLAT_FAULTS_ALL` in the environment.
 const EACH: u64 = 23;
 
@@ -33,7 +37,10 @@ fn run(workspace: &Workspace) -> (Vec<i32>, Vec<i32>) {
     for rank in 0..TRANSACTIONS {
         let written = workspace.perform_changes([Item::TABLE], move |tx| {
             tx.submit(ItemChangeRequest::creation(data(rank)))?;
-            tx.submit(ItemChangeRequest::creation(data(rank + 100)))
+            tx.submit(ItemChangeRequest::creation(data(rank + 100)))?;
+            let more = if rank == LARGE { MORE } else { 0..0 };
+            let made = tx.submit_many(more.map(data).map(ItemChangeRequest::creation));
+            made.into_iter().try_for_each(|made| made.map(drop))
         });
         match written.wait() {
             Ok(_) => acknowledged.push(rank),
@@ -73,10 +80,16 @@ fn cut_at(socket: &Path, at: u64, cut: Cut) -> u64 {
         .unwrap();
     let mut ranks = acknowledged.clone();
     ranks.extend(acknowledged.iter().map(|rank| rank + 100));
+    if acknowledged.contains(&LARGE) {
+        ranks.extend(MORE);
+    }
     ranks.sort_unstable();
     let found: Vec<i32> = stored.iter().map(|item| item.rank()).collect();
     assert_eq!(found, ranks, "{context}");
-    for rank in ranks {
+    let some = ranks
+        .iter()
+        .filter(|rank| **rank < 1_000 || **rank % 100 == 0);
+    for rank in some {
         let by_code = fresh
             .fetch::<Item>()
             .filter(Item::CODE.eq(format!("code {rank}")));

@@ -20,7 +20,7 @@ use crate::object::Object;
 use crate::storage::{RowWrite, WriteError};
 
 /// The most bytes of new objects that are written at once, apart from the last object.
-const BYTES_MAX: usize = 1 << 20;
+const BYTES_MAX: usize = 4 << 20;
 
 impl Transaction {
     /// How many changes the caller should pass to [`submit_many`](Self::submit_many) at once; 1 if

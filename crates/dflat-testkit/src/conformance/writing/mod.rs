@@ -38,6 +38,7 @@ laws! { ($) writing_laws of writing;
         random_changes_at_once_have_the_outcomes_of_single_ones
         keys_are_assigned_to_many_objects_as_to_single_ones
         thousands_of_objects_are_created_at_once
+        thousands_of_objects_conflict_as_single_ones
         many_changes_in_an_aborted_transaction_leave_nothing
     }
     retrying {

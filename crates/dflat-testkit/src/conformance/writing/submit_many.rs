@@ -189,6 +189,33 @@ pub fn thousands_of_objects_are_created_at_once(open: Open) {
     assert_eq!(w.fetch::<Item>().filter(Item::RANK.ge(1_000)).count().unwrap(), 500);
 }
 
+/// New objects, some of which have a key or a unique value of another one. Some keys are longer
+/// than an index of a server holds.
+fn crowd(random: &mut Random) -> Vec<ChangeRequest<Item>> {
+    let requests = (0..2_500).map(|rank| {
+        let long = if random.one_in(40) { "long ".repeat(600) } else { String::new() };
+        // Equal keys and values stand far from one another.
+        let id = format!("{long}{}", random.below(40_000));
+        let code = random.one_in(2).then(|| format!("code {}", random.below(20_000)));
+        ItemChangeRequest::creation(ItemData { code, ..item(&id, rank) })
+    });
+    requests.collect()
+}
+
+pub fn thousands_of_objects_conflict_as_single_ones(open: Open) {
+    let (w, model) = (open(), Workspace::in_memory());
+    let mut refused = 0;
+    for seed in 0..3 {
+        let requests = |_: &TransactionContext| Ok(crowd(&mut Random::new(seed)));
+        let outcomes = check(&w, &model, requests, seed);
+        refused += outcomes.iter().filter(|outcome| outcome.starts_with("cannot")).count();
+        let ranks = Item::RANK.ge(2_000);
+        let count = |workspace: &Workspace| workspace.fetch::<Item>().filter(ranks.clone()).count();
+        assert_eq!(count(&w).unwrap(), count(&model).unwrap());
+    }
+    assert!(refused > 300, "{refused}");
+}
+
 pub fn many_changes_in_an_aborted_transaction_leave_nothing(open: Open) {
     let w = open();
     let requests = || (0..200).map(|rank| ItemChangeRequest::upsert(item(&rank.to_string(), rank)));
