@@ -381,6 +381,7 @@ dflat_code dflat_object_new(const dflat_table *table, dflat_bytes payload, dflat
 dflat_code dflat_object_view(dflat_object object, dflat_view *view, dflat_error **error);
 
 /* Whether two objects of a table have the same values: 1 or 0. Floats are compared by their bits.
+ * Errors: DFLAT_INVALID_ARGUMENT if one of them is an object of another table.
  * Blocks: no. */
 dflat_code dflat_object_equal(const dflat_table *table, dflat_object one, dflat_object other,
                               int32_t *is_equal, dflat_error **error);
@@ -599,6 +600,7 @@ dflat_code dflat_query_window(const dflat_query *query, uint64_t offset, uint64_
  * results that are larger than memory, read window by window. With a snapshot as source, all
  * windows are of one state.
  * The caller releases it.
+ * Errors: DFLAT_INVALID_ARGUMENT if the object is one of another table.
  * Errors of reads with it: DFLAT_INVALID_ARGUMENT if the object is one of another order.
  * Blocks: no. */
 dflat_code dflat_query_after(const dflat_query *query, dflat_object object, dflat_query **next,

@@ -14,6 +14,18 @@ pub(crate) fn borrow(object: RawObject) -> Option<LentObject> {
     lend_object(object)
 }
 
+/// Borrows the caller's object, which must be one of this table.
+fn borrow_of(table: &Table, object: RawObject) -> Result<Option<LentObject>> {
+    let object = borrow(object);
+    if object.as_ref().is_some_and(|object| !object.is_of(table)) {
+        let name = &table.type_name;
+        return Err(invalid(format!(
+            "cannot compare objects of {name}: the object is of another type"
+        )));
+    }
+    Ok(object)
+}
+
 /// Gives an object to the caller, with a count; without a place for it, it is released.
 pub(crate) fn give(object: Option<Object>, view: Out<'_, RawView>) {
     if let Some(object) = object
@@ -58,7 +70,8 @@ export! {
     ) {
         is_equal.begin("is_equal", 0)?;
         let table = &table.get()?.0;
-        let same = match (borrow(one), borrow(other)) {
+        let (one, other) = (borrow_of(table, one)?, borrow_of(table, other)?);
+        let same = match (one, other) {
             (Some(one), Some(other)) => {
                 one.is(&other) || equal(&table.types, one.payload(), other.payload())
             }

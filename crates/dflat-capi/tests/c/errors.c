@@ -146,6 +146,33 @@ static void with_other_tables(void) {
     dflat_table_release(counters);
 }
 
+/* An object of another table has no place in a query, and equals none. */
+static void with_objects_of_another_table(void) {
+    payload own = post("its own", 1);
+    static const uint8_t number[] = {8, 0, 0, 0, 4, 0, 4, 0, 4, 0, 0, 0};
+    dflat_bytes bytes = {number, sizeof number};
+    dflat_view one, other;
+    dflat_query *all, *next;
+    int32_t is_equal;
+    OK(dflat_object_new(table, bytes_of(&own), &one, &error));
+    OK(dflat_object_new(other_table, bytes, &other, &error));
+    OK(dflat_query_parse(table, text(""), text("priority"), NULL, 0, &all, &error));
+    OK(dflat_query_after(all, one.object, &next, &error));
+    dflat_query_release(next);
+    EXPECT(DFLAT_INVALID_ARGUMENT, dflat_query_after(all, other.object, &next, &error));
+    CHECK(next == NULL);
+    OK(dflat_object_equal(table, one.object, one.object, &is_equal, &error));
+    CHECK(is_equal == 1);
+    EXPECT(DFLAT_INVALID_ARGUMENT,
+           dflat_object_equal(table, one.object, other.object, &is_equal, &error));
+    EXPECT(DFLAT_INVALID_ARGUMENT,
+           dflat_object_equal(table, other.object, NO_OBJECT, &is_equal, &error));
+    CHECK(is_equal == 0);
+    dflat_query_release(all);
+    dflat_object_release(one.object);
+    dflat_object_release(other.object);
+}
+
 /* Writes bytes over the file, or appends them to nothing. */
 static void write_file(const char *path, const char *bytes) {
     FILE *file = fopen(path, "wb");
@@ -386,6 +413,7 @@ int main(int argc, char **argv) {
     OK(dflat_workspace_open(text(argv[1]), NULL, &workspace, &error));
     in_transactions();
     with_other_tables();
+    with_objects_of_another_table();
     with_files(argv[1]);
     with_another_file(argv[1]);
     with_wrong_callbacks();

@@ -265,8 +265,10 @@ pub fn fetched(
 /// The cursor position of an object in a query's order.
 ///
 /// # Errors
-/// [`ErrorKind::Corrupt`] if its bytes are malformed, which verified ones are not.
+/// [`ErrorKind::InvalidArgument`] if the object is of another table; [`ErrorKind::Corrupt`] if its
+/// bytes are malformed, which verified ones are not.
 pub fn cursor_of(table: &Table, query: &Query, object: &Object) -> Result<Cursor> {
+    check_table("continue a query of", table, object)?;
     let keys = query
         .order
         .iter()
