@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
-use crate::programs::{INCLUDE, has_sanitizer, is_missing, libraries, succeed};
+use crate::programs::{INCLUDE, command_of, has_sanitizer, is_missing, libraries, succeed};
 use crate::symbols::{LIBRARIES, declared, without_comments};
 
 /// Functions other than releases that accept NULL for all that they take.
@@ -177,7 +177,7 @@ fn each_function_refuses_null_and_handles_of_another_kind() {
         cc.args(flags).arg(format!("-I{INCLUDE}"));
         cc.args([format!("-L{libraries}"), format!("-Wl,-rpath,{libraries}")]);
         succeed(cc.arg("-ldflat_capi").current_dir(folder));
-        succeed(Command::new(folder.join(name)).current_dir(folder));
+        succeed(command_of(folder.join(name)).current_dir(folder));
     };
     compile("misuse", &[]);
     let is_there = has_sanitizer(folder, "address,undefined");

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::posts::table;
-use crate::programs::{SCHEMA_INCLUDE, is_missing, libraries, succeed};
+use crate::programs::{SCHEMA_INCLUDE, command_of, is_missing, libraries, succeed};
 
 const PAGE: &str = include_str!("../../../../docs/c-interface.md");
 const SCHEMA: &str = include_str!("../../../../examples/first/schemas/task.fbs");
@@ -125,7 +125,7 @@ fn first_program_of_the_page_runs_with_the_text_of_its_schema() {
         "tasks",
     ]);
     succeed(cc.current_dir(folder));
-    let output = succeed(Command::new("./tasks").current_dir(folder));
+    let output = succeed(command_of("./tasks").current_dir(folder));
     let printed = "to do:\nto do: {\"id\":1,\"title\":\"write C\"}\n";
     assert_eq!(String::from_utf8(output.stdout).unwrap(), printed);
 }

@@ -1,5 +1,6 @@
 //! Compiles the programs in `tests/c` and runs them, plainly and under the address sanitizer.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -14,6 +15,14 @@ pub(crate) const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c"
 pub(crate) fn libraries() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     program.parent().unwrap().to_owned()
+}
+
+/// A command that runs a program in C with the libraries of this build. Cargo names the folder of
+/// `cargo build` first, whose library may be an older one.
+pub(crate) fn command_of(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.env("LD_LIBRARY_PATH", libraries());
+    command
 }
 
 /// Runs a command, and shows its output if it fails.
@@ -91,7 +100,7 @@ fn run_plainly(name: &str, folder: &Path) -> PathBuf {
     posts::write_header(folder);
     let (program, file) = (folder.join(name), folder.join("a.db"));
     compile(name, &program, folder, &[]);
-    succeed(Command::new(&program).arg(&file));
+    succeed(command_of(&program).arg(&file));
     file
 }
 
@@ -104,7 +113,7 @@ fn run(name: &str, arguments: &[&str]) {
     let (program, file) = (folder.join(name), folder.join("a.db"));
     compile(name, &program, folder, &[]);
     let mut plain = if std::env::var_os("DFLAT_CAPI_VALGRIND").is_some() {
-        let mut valgrind = Command::new("valgrind");
+        let mut valgrind = command_of("valgrind");
         valgrind
             .args([
                 "--quiet",
@@ -119,7 +128,7 @@ fn run(name: &str, arguments: &[&str]) {
             .arg(&program);
         valgrind
     } else {
-        Command::new(&program)
+        command_of(&program)
     };
     succeed(plain.arg(&file).args(arguments));
     if std::env::var_os("DFLAT_CAPI_VALGRIND").is_some() {
@@ -133,7 +142,22 @@ fn run(name: &str, arguments: &[&str]) {
     let (program, file) = (folder.join("sanitized"), folder.join("b.db"));
     let flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
     compile(name, &program, folder, &flags);
-    succeed(Command::new(&program).arg(&file).args(arguments));
+    succeed(command_of(&program).arg(&file).args(arguments));
+}
+
+/// With this variable, the loader of the GNU C library prints the libraries of a program.
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn programs_load_the_library_of_this_build() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    posts::write_header(folder);
+    let program = folder.join("drops");
+    compile("drops", &program, folder, &[]);
+    let output = succeed(command_of(&program).env("LD_TRACE_LOADED_OBJECTS", "1"));
+    let loaded = String::from_utf8(output.stdout).unwrap();
+    let own = libraries().join("libdflat_capi.so");
+    assert!(loaded.contains(own.to_str().unwrap()), "{loaded}");
 }
 
 // Promise: c-interface#I3

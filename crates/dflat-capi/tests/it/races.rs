@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use crate::posts;
-use crate::programs::{self, compile, has_sanitizer, is_missing, number};
+use crate::programs::{self, command_of, compile, has_sanitizer, is_missing, number};
 
 const FLAGS: [&str; 1] = ["-fsanitize=thread"];
 
@@ -30,7 +30,7 @@ fn run(name: &str, arguments: &[&str]) -> Option<Output> {
     posts::write_header(folder);
     let (program, file) = (folder.join(name), folder.join("a.db"));
     compile(name, &program, folder, &FLAGS);
-    let mut command = Command::new(&program);
+    let mut command = command_of(&program);
     command.env("TSAN_OPTIONS", OPTIONS).arg(&file);
     Some(command.args(arguments).output().unwrap())
 }
