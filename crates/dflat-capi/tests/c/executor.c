@@ -127,6 +127,70 @@ static void changes_its_options(void) {
     dflat_options_release(options);
 }
 
+static dflat_workspace *ended;
+
+/* Ends the workspace in the call that asks for a thread. */
+static void end_and_put(void *context, dflat_job *job) {
+    line *own = context;
+    dflat_completion none = {NULL, NULL, NULL};
+    lock(own);
+    dflat_workspace *workspace = ended;
+    ended = NULL;
+    unlock(own);
+    if (workspace != NULL) {
+        OK(dflat_workspace_shutdown_then(workspace, 0, none, &error));
+    }
+    put(context, job);
+}
+
+static void ignore_count(void *context, dflat_code code, const dflat_error *failure,
+                         uint64_t count) {
+    (void)context, (void)code, (void)failure, (void)count;
+}
+
+/* An executor may end the workspace: it is called without a lock. The work that was queued is
+ * done. `subscribes` says whether a subscription or a transaction asks for the thread. */
+static void ends_the_workspace(const char *path, int subscribes) {
+    line own;
+    pthread_t thread;
+    dflat_query *query;
+    dflat_subscription *subscription = NULL;
+    dflat_count_callback counts = {NULL, ignore_count, NULL};
+    dflat_options *options;
+    dflat_workspace *workspace;
+    dflat_executor executor = {&own, end_and_put, drop_line};
+    begin_line(&own);
+    CHECK(pthread_create(&thread, NULL, run_jobs, &own) == 0);
+    OK(dflat_options_new(&options, &error));
+    OK(dflat_options_set_executor(options, executor, &error));
+    OK(dflat_workspace_open(text(path), options, &workspace, &error));
+    dflat_options_release(options);
+    OK(dflat_query_parse(table, text(""), text(""), NULL, 0, &query, &error));
+    alarm(60);
+    lock(&own);
+    ended = workspace;
+    unlock(&own);
+    if (subscribes) {
+        OK(dflat_subscribe_count(workspace, query, 0, counts, &subscription, &error));
+    } else {
+        perform_in(workspace, &own);
+    }
+    CHECK(ended == NULL);
+    if (!subscribes) {
+        wait_for(&own, &own.completed, 1);
+    }
+    OK(dflat_workspace_shutdown(workspace, 0, &error));
+    dflat_subscription_release(subscription);
+    dflat_query_release(query);
+    dflat_workspace_release(workspace);
+    wait_for(&own, &own.drops, 1);
+    alarm(0);
+    lock(&own);
+    own.is_closed = 1;
+    unlock(&own);
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
 int main(int argc, char **argv) {
     char path[512];
     CHECK(argc == 2);
@@ -136,6 +200,9 @@ int main(int argc, char **argv) {
     without_a_thread(path, run_at_once);
     snprintf(path, sizeof path, "%s.released", argv[1]);
     without_a_thread(path, release_it);
+    snprintf(path, sizeof path, "%s.ended", argv[1]);
+    ends_the_workspace(path, 0);
+    ends_the_workspace(path, 1);
     refused();
     changes_its_options();
     dflat_table_release(table);

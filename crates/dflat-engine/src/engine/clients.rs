@@ -316,7 +316,8 @@ impl Engine {
         })
     }
 
-    /// Queues work, unless the client has ended.
+    /// Queues work, unless the client has ended. `queue` must call no code of the program, which
+    /// could end the client and would wait for itself.
     pub(super) fn while_open<R>(
         &self,
         operation: fmt::Arguments<'_>,

@@ -150,10 +150,10 @@ impl Engine {
         let mut job: Option<Box<dyn Job>> = Some(Box::new(queued));
         let done = self.while_open(format_args!("perform changes"), || {
             let Some(queued) = job.take() else {
-                return Ok(());
+                return Ok(None);
             };
             let queued = self.inner.scheduler.enqueue(names, queued);
-            queued.map_err(|refused| {
+            queued.map(Some).map_err(|refused| {
                 job = Some(refused.job);
                 refused.error.context("cannot perform changes")
             })

@@ -64,7 +64,7 @@ impl Engine {
         let subscriber = subscription.subscriber();
         let (engine, table) = (self.clone(), table.clone());
         let operation = format_args!("subscribe to {}", subscription.type_name());
-        self.while_open(operation, || {
+        let requests = self.while_open(operation, || {
             self.client.hold_subscription(&subscription);
             let register = Box::new({
                 let table = table.clone();
@@ -76,6 +76,7 @@ impl Engine {
                 .enqueue([table.name.as_ref()], register);
             queued.map_err(|refused| refused.error.context(format_args!("cannot {operation}")))
         })?;
+        drop(requests);
         Ok(subscription)
     }
 

@@ -28,6 +28,6 @@ pub use group::{Groups, Outlet};
 pub use indexer::{BuildState, Duplicate, IndexProgress, Indexer, NotedTables, Ready};
 pub use recording::Recording;
 pub use row::{Derived, derive, missing_value};
-pub use scheduler::{AfterJob, Concurrency, Scheduler};
+pub use scheduler::{AfterJob, Concurrency, Scheduler, ThreadRequests};
 pub use tables::Tables;
 pub use turns::{Job, Refused};

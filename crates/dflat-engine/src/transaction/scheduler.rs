@@ -98,7 +98,8 @@ impl Scheduler {
         }
     }
 
-    /// Queues a job for its turn on these tables. Returns at once.
+    /// Queues a job for its turn on these tables. Returns at once. The executor is asked when the
+    /// returned value is dropped.
     ///
     /// # Errors
     /// The job is given back.
@@ -106,7 +107,7 @@ impl Scheduler {
         &self,
         tables: impl IntoIterator<Item = &'t str>,
         job: Box<dyn Job>,
-    ) -> Result<(), Refused> {
+    ) -> Result<ThreadRequests, Refused> {
         let mut state = self.shared.lock();
         let tables = self.queues_of(&mut state, tables);
         self.shared.queue(state, tables, job)
@@ -167,7 +168,7 @@ impl Scheduler {
     ///
     /// # Errors
     /// As [`enqueue`](Self::enqueue).
-    pub fn enqueue_last(&self, job: Box<dyn Job>) -> Result<(), Refused> {
+    pub fn enqueue_last(&self, job: Box<dyn Job>) -> Result<ThreadRequests, Refused> {
         let state = self.shared.lock();
         let tables = state.turns.all();
         self.shared.queue(state, tables, job)
@@ -216,21 +217,20 @@ impl Shared {
         mut state: MutexGuard<'_, SchedulerState>,
         tables: Queues,
         job: Box<dyn Job>,
-    ) -> Result<(), Refused> {
+    ) -> Result<ThreadRequests, Refused> {
         if let Err(error) = state.refuse_if_closed() {
             return Err(Refused { job, error });
         }
         let id = state.turns.queue(tables, Work::Job(job));
         if !state.turns.is_ready(id) {
-            return Ok(());
+            return Ok(ThreadRequests::NONE);
         }
         let Err(error) = self.provide_thread(&mut state) else {
-            self.request_threads(state);
-            return Ok(());
+            return Ok(self.request_threads(state));
         };
         match state.turns.withdraw(id) {
             Some(job) => Err(Refused { job, error }),
-            None => Ok(()),
+            None => Ok(ThreadRequests::NONE),
         }
     }
 
@@ -271,22 +271,18 @@ impl Shared {
         }
     }
 
-    /// Wakes the idle threads that were provided for, and asks the executor for the others. Both
-    /// are done without the lock: a thread that is woken while the lock is held waits for the lock.
-    fn request_threads(self: &Arc<Self>, mut state: MutexGuard<'_, SchedulerState>) {
+    /// Wakes the idle threads that were provided for, and returns the requests for the others. The
+    /// threads are woken without the lock, for which they would wait.
+    fn request_threads(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, SchedulerState>,
+    ) -> ThreadRequests {
         let count = std::mem::take(&mut state.unrequested);
         let unwoken = std::mem::take(&mut state.unwoken);
         drop(state);
         (0..unwoken).for_each(|_| self.ready.notify_one());
-        let Some(executor) = &self.executor else {
-            return;
-        };
-        for _ in 0..count {
-            let request = ThreadRequest(Some(Arc::clone(self)));
-            let job = Box::new(move || request.work());
-            // If the executor panics, the job is dropped.
-            let _ = callback::run("an executor", || executor(job));
-        }
+        let shared = (count > 0).then(|| Arc::clone(self));
+        ThreadRequests { shared, count }
     }
 
     /// Runs jobs until there have been none for this time; without a time, until there is none.
@@ -361,9 +357,40 @@ impl Shared {
             let _ = self.provide_thread(&mut state);
         }
         let more = next.is_some() || state.turns.ready() > 0 || state.turns.summoned() > 0;
-        self.request_threads(state);
+        drop(self.request_threads(state));
         let _ = catch_unwind(AssertUnwindSafe(|| (self.after_job)(more)));
         next
+    }
+}
+
+/// Requests for threads of the executor. The executor, which is code of the program, is asked when
+/// they are dropped: without any lock.
+pub struct ThreadRequests {
+    shared: Option<Arc<Shared>>,
+    count: usize,
+}
+
+impl ThreadRequests {
+    const NONE: Self = Self {
+        shared: None,
+        count: 0,
+    };
+}
+
+impl Drop for ThreadRequests {
+    fn drop(&mut self) {
+        let Some(shared) = self.shared.take() else {
+            return;
+        };
+        let Some(executor) = &shared.executor else {
+            return;
+        };
+        for _ in 0..self.count {
+            let request = ThreadRequest(Some(Arc::clone(&shared)));
+            let job = Box::new(move || request.work());
+            // If the executor panics, the job is dropped.
+            let _ = callback::run("an executor", || executor(job));
+        }
     }
 }
 
