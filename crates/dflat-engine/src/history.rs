@@ -29,10 +29,16 @@ pub trait KeepHistory: fmt::Debug + Send + Sync + 'static {
 
     /// Prepares a versioned table for writing. Called before the first write to the table, and
     /// again before the first write after which another program may have written to it.
+    /// `was_versioned` says whether the file had the table as a versioned one before.
     ///
     /// # Errors
     /// Errors after which the transaction must not write to the table.
-    fn prepare(&self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()>;
+    fn prepare(
+        &self,
+        writer: &mut dyn WriteTransaction,
+        table: &Table,
+        was_versioned: bool,
+    ) -> Result<()>;
 
     /// Ends the history of a table, because the program no longer wants it: the writes of this
     /// transaction and those after it are in no step. Called with the first such write.

@@ -11,10 +11,10 @@
 //! The modules, top down; each uses only those below it: [`tree`]; [`node`]; [`chunk`]. The page
 //! `docs/history-format.md` of the repository has the exact bytes.
 //!
-//! The [steps] of a history are the change records of the transactions on versioned types. They
-//! need no tree. Going back over them gives the states of the [past]. [Commits](commits) name
-//! states, and have their trees; [compare] has the differences of two states, and
-//! [branches] gives the tables the objects of a commit.
+//! The [steps] of a history are the change records of the transactions on versioned types. The
+//! [keeper] appends them. Going back over them gives the states of the [past], which needs no tree.
+//! [Commits](commits) name states, and have their trees; [compare] has the differences of two
+//! states, and [branches] gives the tables the objects of a commit.
 //! [garbage] deletes what no branch needs. [received] has the changes of commits that another file
 //! has made.
 //! [Sync](sync) exchanges commits with other files.
@@ -28,6 +28,7 @@ mod commit_id;
 pub mod commits;
 pub mod compare;
 pub mod garbage;
+pub mod keeper;
 pub mod node;
 pub mod past;
 pub mod received;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use dflat_engine::engine::EngineOptions;
 use dflat_engine::storage::{Backend, CloseOptions};
-use dflat_history::steps::Keeper;
+use dflat_history::keeper::Keeper;
 use dflat_pack::{Pack, PackBackend, StandingBackend, is_pack};
 use dflat_postgres::PostgresBackend;
 use dflat_workspace::{Base, FileOptions, Source, Workspace};

@@ -161,6 +161,7 @@ fn of_table(file: &OpenFile, table: &TableStep) -> serde_json::Value {
         "inserted": table.inserted,
         "updated": table.updated,
         "deleted": table.deleted,
+        "has_unnoted": table.has_unnoted,
     })
 }
 
@@ -172,9 +173,9 @@ fn shown(file: &OpenFile, step: &Step) -> String {
             ('-', table.deleted),
         ];
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);
-        let counts: Vec<String> = counts
-            .map(|(mark, count)| format!("{mark}{count}"))
-            .collect();
+        let counts = counts.map(|(mark, count)| format!("{mark}{count}"));
+        let more = table.has_unnoted.then(|| "and perhaps more".to_owned());
+        let counts: Vec<String> = counts.chain(more).collect();
         let counts = match table.is_kept() {
             true => counts.join(" "),
             false => "not versioned".to_owned(),

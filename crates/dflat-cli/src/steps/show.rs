@@ -53,7 +53,15 @@ pub(crate) fn show(arguments: &ShowArguments, session: &Session) -> Outcome {
                 let table = tables.iter().find(|table| table.name == change.table);
                 let state = |payload: Option<Vec<u8>>| payload.map(|p| (change.row_id, p));
                 let (before, after) = (state(change.before), state(change.after));
-                if let Some(table) = table {
+                if change.is_lost {
+                    let key: Vec<String> = change.key.iter().map(ToString::to_string).collect();
+                    note(&format!(
+                        "the object {} of {} is not known as it was before or after the step: a \
+                         program has changed it and prevented that its state was noted",
+                        key.join(", "),
+                        file.type_name(&change.table)
+                    ));
+                } else if let Some(table) = table {
                     print(&mut printer, table, (&before, &after))?;
                 }
             }

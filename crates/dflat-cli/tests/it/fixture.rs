@@ -10,7 +10,7 @@ use dflat_engine::dictionary::Value;
 use dflat_engine::engine::PerformOptions;
 use dflat_engine::history::KeepHistory;
 use dflat_engine::storage::CloseOptions;
-use dflat_history::steps::Keeper;
+use dflat_history::keeper::Keeper;
 use dflat_model::{Table, TypeDescriptor};
 use dflat_schema::{DefinitionId, DefinitionKind, MemoryLoader, compile, describe};
 use dflat_workspace::{FileOptions, JsonType, Operation, Workspace};

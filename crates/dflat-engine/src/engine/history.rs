@@ -33,19 +33,20 @@ impl Engine {
         self.inner.groups.ask_for_versioned();
     }
 
-    /// Whether another program has changed rows of a versioned table that no step has yet.
+    /// Whether another program has changed rows of a versioned table that no step has yet, or may
+    /// have done so because it has prevented the notes of them.
     ///
     /// # Errors
     /// As [`steps`](Self::steps).
-    pub fn has_noted_rows(&self, table: &Table) -> Result<bool> {
-        let mut has_noted = false;
+    pub fn has_foreign_changes(&self, table: &Table) -> Result<bool> {
         self.read_history(|snapshot| {
+            let mut has_changes = !snapshot.has_all_notes(table)?;
             snapshot.noted(table, &mut |_| {
-                has_noted = true;
+                has_changes = true;
                 ControlFlow::Break(())
-            })
-        })?;
-        Ok(has_noted)
+            })?;
+            Ok(has_changes)
+        })
     }
 
     /// Visits the committed steps of the history as

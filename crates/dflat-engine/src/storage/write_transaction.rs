@@ -188,13 +188,14 @@ pub trait WriteTransaction: Snapshot {
     }
 
     /// Has the backend note from now on which rows of a table other programs change, and their
-    /// payloads before. The table exists.
+    /// payloads before. The table exists. Returns whether the backend has done so since the last
+    /// call, as [`has_all_notes`](Snapshot::has_all_notes) says.
     ///
     /// # Errors
     /// The errors of writing the file.
-    fn keep_notes(&mut self, table: &Table) -> Result<()> {
+    fn keep_notes(&mut self, table: &Table) -> Result<bool> {
         let _ = table;
-        Ok(())
+        Ok(true)
     }
 
     /// Deletes the notes of a table, and goes on noting unless this `ends` it.

@@ -86,7 +86,8 @@ impl NewestSchemas {
             Some(kept) => self.store(writer, table, (kept, is_versioned))?,
             None => self.store(writer, table, (table, is_versioned))?,
         }
-        self.note_versioned(writer, newest.as_ref().unwrap_or(table), is_versioned)?;
+        let prepared = newest.as_ref().unwrap_or(table);
+        self.note_versioned(writer, prepared, (was_versioned, is_versioned))?;
         self.known.push(LearnedSchema {
             table: table.clone(),
             knowledge: Knowledge::of(&table.types),
@@ -112,12 +113,12 @@ impl NewestSchemas {
         &mut self,
         writer: &mut dyn WriteTransaction,
         table: &Table,
-        is_versioned: bool,
+        (was_versioned, is_versioned): (bool, bool),
     ) -> Result<()> {
         self.versioned.retain(|name| *name != table.name);
         if let Some(history) = self.history.as_ref().filter(|_| is_versioned) {
             self.versioned.push(table.name.to_string());
-            history.prepare(writer, table)?;
+            history.prepare(writer, table, was_versioned)?;
         }
         Ok(())
     }

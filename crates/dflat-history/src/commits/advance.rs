@@ -10,7 +10,7 @@ use dflat_model::{RowId, Table};
 use super::content::Content;
 use crate::chunk::Address;
 use crate::past::{Moment, Overlay};
-use crate::steps::Backwards;
+use crate::steps::{Backwards, State, unnoted};
 use crate::tree::{Edit, Root, Trees};
 
 /// The id of the latest step; 0 without steps.
@@ -36,8 +36,16 @@ pub(super) fn edits(
     let Some(past) = earlier.table(table) else {
         return Ok(edits);
     };
-    let before = past.rows().values().flatten();
-    edits.extend(before.filter_map(|payload| Some((content.key(payload)?, None))));
+    if let Some(step) = past.unnoted() {
+        return Err(unnoted(table, step));
+    }
+    for state in past.rows().values() {
+        let key = match state {
+            State::Known(payload) => payload.as_deref().and_then(|of| content.key(of)),
+            State::Lost(lost) => lost.encoded_key(),
+        };
+        edits.extend(key.map(|key| (key, None)));
+    }
     let row_ids: Vec<RowId> = past.row_ids().collect();
     let plan = ScanPlan {
         table,

@@ -36,8 +36,8 @@ pub use make::commit;
 pub(crate) use marks::{Mark, MarkKey, Marks};
 pub use refs::{Branch, Head, MAIN, branches, head};
 pub(crate) use refs::{
-    collections, count_collection, count_rebuild, delete_branch, delete_uncollected, put_branch,
-    put_head, put_uncollected, rebuilds, tip, uncollected,
+    collections, count_collection, count_rebuild, delete_branch, delete_uncollected, has_gap,
+    put_branch, put_head, put_uncollected, rebuilds, tip, uncollected,
 };
 pub use remotes::{
     delete_incoming, delete_remote, incoming, put_incoming, put_remote, remote_name, remote_tip,

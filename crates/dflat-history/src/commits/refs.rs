@@ -231,13 +231,21 @@ pub(crate) fn delete_uncollected(writer: &mut dyn WriteTransaction, note: &[u8])
     }
 }
 
+/// Whether there is a note of a [gap](crate::steps::end) in the steps of a table.
+///
+/// # Errors
+/// The errors of reading.
+pub(crate) fn has_gap(snapshot: &mut dyn Snapshot, table: &str) -> Result<bool> {
+    Ok(read(snapshot, gap_name(table).as_bytes())?.is_some())
+}
+
 /// Takes the note of a [gap](crate::steps::end). Returns whether there was one.
 ///
 /// # Errors
 /// The errors of reading and writing.
 pub(super) fn take_gap(writer: &mut dyn WriteTransaction, table: &str) -> Result<bool> {
     let name = gap_name(table);
-    let has_gap = read(writer, name.as_bytes())?.is_some();
+    let has_gap = has_gap(writer, table)?;
     if has_gap {
         writer.delete_named(NamedTable::Refs, name.as_bytes())?;
     }

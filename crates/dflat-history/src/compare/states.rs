@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dflat_engine::Result;
-use dflat_engine::storage::Snapshot;
+use dflat_engine::storage::{Snapshot, StepId};
 use dflat_model::record::{Before, Change, RowRecord};
 use dflat_model::{RowId, Table};
 
 use crate::commits::{CommitId, Content, check_kept, place};
 use crate::past::{Moment, check_before_all, is_reached, rows_with_keys};
 use crate::received::changes_between;
-use crate::steps::{Backwards, StoredStep, each_row, misfit, state_before};
+use crate::steps::{
+    Backwards, Lost, State, StoredStep, each_row, state_before, unnoted, unnoted_tables,
+};
 
 /// Objects by their keys: the row id and the payload of each. An object that a received commit has
 /// changed has no row id.
@@ -25,6 +27,10 @@ struct Walk<'w> {
     content: Content<'w>,
     keys: BTreeSet<&'w Vec<u8>>,
     rows: BTreeMap<RowId, Vec<u8>>,
+    /// The rows that have one of the keys, and whose states are lost.
+    lost: BTreeMap<RowId, Lost>,
+    /// The latest step before which the states of all other rows are lost.
+    unnoted: Option<StepId>,
 }
 
 /// The objects with some keys, as they were in each of these commits, which this file may have made
@@ -67,6 +73,8 @@ pub fn states_at(
         content: Content::of(table),
         rows: rows_with_keys(snapshot, table, keys.iter().copied())?,
         keys,
+        lost: BTreeMap::new(),
+        unnoted: None,
     };
     let mut found: Vec<Option<KeyedStates>> = wanted
         .iter()
@@ -86,7 +94,9 @@ pub fn states_at(
                     true
                 }
             };
-            *found = is_here.then(|| walk.by_key(keys));
+            if is_here {
+                *found = Some(walk.by_key(keys)?);
+            }
         }
         if let Some(step) = step
             && found.iter().any(Option::is_none)
@@ -158,47 +168,76 @@ fn go_forward(
 }
 
 impl Walk<'_> {
-    fn by_key(&self, keys: &BTreeSet<Vec<u8>>) -> KeyedStates {
+    fn by_key(&self, keys: &BTreeSet<Vec<u8>>) -> Result<KeyedStates> {
         let rows = self.rows.iter();
         let keyed = rows.filter_map(|(row_id, payload)| {
             let key = self.content.key(payload)?;
             let is_wanted = keys.contains(&key);
             is_wanted.then(|| (key, (Some(*row_id), payload.clone())))
         });
-        keyed.collect()
+        let found: KeyedStates = keyed.collect();
+        let mut missing = keys.iter().filter(|key| !found.contains_key(*key));
+        if let Some(step) = self.unnoted
+            && missing.next().is_some()
+        {
+            return Err(unnoted(self.table, step));
+        }
+        let mut lost = self.lost.values();
+        let is_wanted = |lost: &&Lost| lost.encoded_key().is_some_and(|key| keys.contains(&key));
+        match lost.find(is_wanted) {
+            Some(lost) => Err(lost.error(self.table)),
+            None => Ok(found),
+        }
     }
 
     /// Goes back over a step. The difference of an update never hides another key before it, so a
     /// row whose state is not known has none of the keys until a step has its whole state.
     fn go_back(&mut self, step: &StoredStep) -> Result<()> {
         let name = self.table.name.clone();
+        if unnoted_tables(step)?.iter().any(|of| **of == *name) {
+            self.rows.clear();
+            self.lost.clear();
+            self.unnoted = Some(step.id);
+        }
         each_row(step, &mut |table, row| {
             if *table != *name {
                 return Ok(());
             }
-            let before = match self.rows.remove(&row.row_id) {
-                Some(after) => state_before(row, Some(after))
-                    .map_err(|why| misfit(step.id, row.row_id, why))?,
-                None => whole_before(row),
+            let after = match (self.rows.remove(&row.row_id), self.lost.remove(&row.row_id)) {
+                (Some(after), _) => Some(State::Known(Some(after))),
+                (None, Some(lost)) => Some(State::Lost(lost)),
+                (None, None) => None,
             };
-            if let Some(before) = before
-                && self
-                    .content
-                    .key(&before)
-                    .is_some_and(|key| self.keys.contains(&key))
-            {
-                self.rows.insert(row.row_id, before);
+            let before = match after {
+                Some(after) => state_before(step, row, after)?,
+                None => whole_before(step, row)?,
+            };
+            let key = match &before {
+                State::Known(payload) => payload.as_deref().and_then(|of| self.content.key(of)),
+                State::Lost(lost) => lost.encoded_key(),
+            };
+            if key.is_some_and(|key| self.keys.contains(&key)) {
+                match before {
+                    State::Known(payload) => {
+                        self.rows
+                            .extend(payload.map(|payload| (row.row_id, payload)));
+                    }
+                    State::Lost(lost) => drop(self.lost.insert(row.row_id, lost)),
+                }
             }
             Ok(())
         })
     }
 }
 
-/// The state before a change, if the step has it whole.
-fn whole_before(row: &RowRecord<'_>) -> Option<Vec<u8>> {
+/// The state before a change, as far as the step has it whole.
+fn whole_before(step: &StoredStep, row: &RowRecord<'_>) -> Result<State> {
     match row.change {
-        Change::Deleted(before) => before.map(<[u8]>::to_vec),
-        Change::Updated(Before::Object(before)) => Some(before.to_vec()),
-        _ => None,
+        Change::Updated(Before::Difference(_)) | Change::Inserted | Change::Mended => {
+            Ok(State::Known(None))
+        }
+        // The state after the change does not matter.
+        Change::Updated(_) => state_before(step, row, State::Known(Some(Vec::new()))),
+        Change::Deleted(_) => state_before(step, row, State::Known(None)),
     }
 }

@@ -9,13 +9,13 @@ use dflat_model::{RowId, Table, Value, ValueRef, key};
 
 use super::overlay::{PastTable, key_of};
 use crate::received::each_change;
-use crate::steps::{CommitId, State};
+use crate::steps::CommitId;
 
 /// New objects get row ids from here on, unless the tables have an object with their key.
 const ROW_ID_MIN: i64 = 1 << 62;
 
 /// The objects of a table after changes, by their keys.
-type Changes = BTreeMap<Vec<u8>, State>;
+type Changes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 /// The changes of received commits, by table, of which the last commit comes first.
 ///
@@ -62,6 +62,7 @@ pub(super) fn forward(
         .collect();
     let mut new = Vec::new();
     for (key, state) in changes {
+        past.forget_lost(&key);
         let of_past = past.row_with_key(&key);
         let of_present = present.get(&key).copied();
         let unchanged = of_present.filter(|row_id| !past.hides(*row_id));

@@ -2,6 +2,7 @@
 
 mod build;
 mod forward;
+mod lost;
 mod overlay;
 mod place;
 mod ranges;

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 
 use dflat_engine::Result;
 use dflat_engine::object::field_value;
-use dflat_engine::storage::{ScanPlan, Snapshot, Source};
+use dflat_engine::storage::{ScanPlan, Snapshot, Source, StepId};
 use dflat_model::{RowId, Table, ValueRef, key};
 
-use crate::steps::{State, States, StoredStep, go_back, rows_of};
+use crate::steps::{Lost, State, States, StoredStep, go_back, rows_of, unnoted_tables};
 
 /// The rows of each table that differ from the present state.
 #[derive(Default)]
@@ -19,12 +19,17 @@ pub(crate) struct Overlay {
 /// The rows of a table that differ from the present state.
 #[derive(Default)]
 pub(crate) struct PastTable {
-    /// The payload of each row; `None` if there was no such row.
+    /// The state of each row.
     rows: BTreeMap<RowId, State>,
     /// The encoded keys of the rows, in their order.
     keys: BTreeSet<(Vec<u8>, RowId)>,
     /// Whether no present row is a row of the earlier state.
     is_whole: bool,
+    /// The rows whose states are lost, by encoded key.
+    lost: BTreeMap<Vec<u8>, BTreeSet<RowId>>,
+    /// The latest step before which the states of all other rows are lost: those that are not in
+    /// `rows`, or are lost there without their keys.
+    unnoted: Option<StepId>,
 }
 
 impl PastTable {
@@ -50,15 +55,33 @@ impl PastTable {
         self.is_whole || self.rows.contains_key(&row_id)
     }
 
-    /// Sets the state of a row.
-    pub(super) fn set(&mut self, table: &Table, row_id: RowId, state: State) {
-        if let Some(Some(before)) = self.rows.get(&row_id) {
-            self.keys.remove(&(key_of(table, before), row_id));
+    /// The rows whose states are lost, by encoded key.
+    pub(super) const fn lost(&self) -> &BTreeMap<Vec<u8>, BTreeSet<RowId>> {
+        &self.lost
+    }
+
+    /// The step before which the states of all rows are lost that the overlay does not have.
+    pub(crate) const fn unnoted(&self) -> Option<StepId> {
+        self.unnoted
+    }
+
+    /// Sets the object of a row.
+    pub(super) fn set(&mut self, table: &Table, row_id: RowId, payload: Option<Vec<u8>>) {
+        if let Some(before) = self.payload(row_id) {
+            let key = (key_of(table, before), row_id);
+            self.keys.remove(&key);
         }
-        if let Some(payload) = &state {
+        if let Some(payload) = &payload {
             self.keys.insert((key_of(table, payload), row_id));
         }
-        self.rows.insert(row_id, state);
+        self.rows.insert(row_id, State::Known(payload));
+    }
+
+    /// Takes the lost objects with an encoded key for deleted.
+    pub(super) fn forget_lost(&mut self, key: &[u8]) {
+        for row_id in self.lost.remove(key).into_iter().flatten() {
+            self.rows.insert(row_id, State::Known(None));
+        }
     }
 
     /// The row of an encoded key, if the overlay has it.
@@ -70,7 +93,7 @@ impl PastTable {
     }
 
     pub(super) fn payload(&self, row_id: RowId) -> Option<&[u8]> {
-        self.rows.get(&row_id)?.as_deref()
+        self.rows.get(&row_id)?.payload()
     }
 }
 
@@ -78,6 +101,19 @@ impl PastTable {
 pub(super) fn key_of(table: &Table, payload: &[u8]) -> Vec<u8> {
     let parts = table.primary_key.iter();
     key::encode(parts.map(|field| field_value(payload, field).unwrap_or(ValueRef::Null)))
+}
+
+impl PastTable {
+    /// Loses the states of all rows but the listed ones before a step, whose states before are in
+    /// the step.
+    fn lose(&mut self, listed: &[RowId], step: StepId) {
+        for (row_id, state) in &mut self.rows {
+            if listed.binary_search(row_id).is_err() {
+                *state = std::mem::take(state).before_unnoted(step);
+            }
+        }
+        self.unnoted = Some(step);
+    }
 }
 
 impl States for Overlay {
@@ -113,10 +149,16 @@ impl Overlay {
             };
             let rows = past.rows.iter();
             let keys = rows.filter_map(|(row_id, state)| {
-                let payload = state.as_deref()?;
+                let payload = state.payload()?;
                 Some((key_of(table, payload), *row_id))
             });
             past.keys = keys.collect();
+            past.lost.clear();
+            for (row_id, state) in &past.rows {
+                if let Some(key) = state.lost().and_then(Lost::encoded_key) {
+                    past.lost.entry(key).or_default().insert(*row_id);
+                }
+            }
         }
     }
 
@@ -131,7 +173,15 @@ impl Overlay {
         tables: &[Table],
         step: &StoredStep,
     ) -> Result<()> {
-        for (name, row_ids) in rows_of(step)? {
+        let listed = rows_of(step)?;
+        for name in unnoted_tables(step)? {
+            if let Some(past) = self.tables.get_mut(&name) {
+                past.lose(listed.get(&name).map_or(&[], Vec::as_slice), step.id);
+            } else if tables.iter().any(|table| table.name == name) {
+                self.table_mut(&name).unnoted = Some(step.id);
+            }
+        }
+        for (name, row_ids) in listed {
             // The history of a type that is versioned no more was deleted.
             if let Some(table) = tables.iter().find(|table| table.name == name) {
                 self.read(snapshot, table, &row_ids)?;
@@ -140,7 +190,8 @@ impl Overlay {
         go_back(step, self)
     }
 
-    /// Reads the present states of the rows that no later step has changed.
+    /// Reads the present states of the rows that no later step has changed. If the states of all
+    /// rows were lost since, theirs are lost, too.
     fn read(
         &mut self,
         snapshot: &mut dyn Snapshot,
@@ -153,15 +204,19 @@ impl Overlay {
             .copied()
             .filter(|row_id| !past.hides(*row_id));
         let unknown: Vec<RowId> = unknown.collect();
-        past.rows
-            .extend(unknown.iter().map(|row_id| (*row_id, None)));
+        let state = |payload| match past.unnoted {
+            Some(step) => State::Known(payload).before_unnoted(step),
+            None => State::Known(payload),
+        };
+        let rows = &mut past.rows;
+        rows.extend(unknown.iter().map(|row_id| (*row_id, state(None))));
         let plan = ScanPlan {
             table,
             source: Source::RowIds(&unknown),
             payload: true,
         };
         snapshot.scan(&plan, &mut |row| {
-            past.rows.insert(row.row_id, Some(row.payload.to_vec()));
+            rows.insert(row.row_id, state(Some(row.payload.to_vec())));
             ControlFlow::Continue(())
         })
     }

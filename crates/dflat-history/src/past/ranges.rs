@@ -91,7 +91,7 @@ fn key_of_row(table: &Table, row: &Row<'_>) -> Vec<u8> {
 }
 
 /// The encoded bounds of a range: all keys from the first bound to below the second are in it.
-fn bounds(range: &KeyScan<'_>) -> (Vec<u8>, Vec<u8>) {
+pub(super) fn bounds(range: &KeyScan<'_>) -> (Vec<u8>, Vec<u8>) {
     let mut prefix = Vec::new();
     key::append_all(range.prefix.iter().map(Value::as_ref), &mut prefix);
     let at = |value: &Value| {

@@ -6,6 +6,7 @@ use dflat_engine::Result;
 use dflat_engine::storage::{Key, ScanPlan, Snapshot, Source};
 use dflat_model::{RowId, ValueRef, key};
 
+use super::lost;
 use super::overlay::PastTable;
 use super::ranges::{self, Visit, row_of};
 
@@ -16,6 +17,7 @@ pub(super) fn scan(
     plan: &ScanPlan<'_>,
     visit: Visit<'_>,
 ) -> Result<()> {
+    lost::check(past, plan)?;
     match &plan.source {
         Source::Rows => rows(past, head, plan, Bound::Unbounded, visit),
         Source::RowsAfter(after) => rows(past, head, plan, Bound::Excluded(*after), visit),
@@ -50,7 +52,7 @@ fn rows(
     visit: Visit<'_>,
 ) -> Result<()> {
     let of_past = past.rows().range((from, Bound::Unbounded));
-    let of_past = of_past.filter_map(|(row_id, state)| Some((*row_id, state.as_deref()?)));
+    let of_past = of_past.filter_map(|(row_id, state)| Some((*row_id, state.payload()?)));
     let mut of_past = of_past.peekable();
     let mut flow = ControlFlow::Continue(());
     head.scan(plan, &mut |row| {

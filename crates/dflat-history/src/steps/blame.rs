@@ -7,6 +7,7 @@ use dflat_model::record::Change;
 use dflat_model::{RowId, ValueRef};
 
 use super::reverse::each_row;
+use super::state::unnoted_tables;
 use super::{Backwards, Step, StepSource};
 
 /// A step that has changed an object.
@@ -29,6 +30,8 @@ pub enum BlameChange {
     Updated,
     /// The object was deleted.
     Deleted,
+    /// A program may have changed the object, and has prevented that this was noted.
+    Unnoted,
 }
 
 /// The steps that have changed the object with a primary key, the latest one first. `row_id` is
@@ -47,7 +50,8 @@ pub fn blame(
     let mut blamed = Vec::new();
     let mut steps = Backwards::below(None);
     while let Some(stored) = steps.next(&mut source)? {
-        let mut found = None;
+        let is_unnoted = unnoted_tables(&stored)?.iter().any(|name| name == table);
+        let mut found = is_unnoted.then_some(BlameChange::Unnoted);
         each_row(&stored, &mut |name, row| {
             if name != table || !(row_ids.contains(&row.row_id) || row.key == key) {
                 return Ok(());

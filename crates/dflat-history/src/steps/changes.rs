@@ -16,10 +16,13 @@ pub struct StepChange {
     pub row_id: RowId,
     /// The primary key after the step; of a deleted object, before it.
     pub key: Vec<Value>,
-    /// The bytes before the step; `None` for an insertion.
+    /// The bytes before the step; `None` for an insertion, and if they are lost.
     pub before: Option<Vec<u8>>,
-    /// The bytes after the step; `None` for a deletion.
+    /// The bytes after the step; `None` for a deletion, and if they are lost.
     pub after: Option<Vec<u8>>,
+    /// Whether the history lacks the bytes before, after, or both: a program has changed the
+    /// object, or may have changed it, and has prevented that its state was noted.
+    pub is_lost: bool,
 }
 
 /// The changes of a step, by table and row id. `tables` are all versioned tables.
@@ -39,8 +42,9 @@ pub fn changes(
             table: table.clone(),
             row_id,
             key: row.key,
-            before: row.target,
-            after: row.reached,
+            is_lost: row.target.lost().is_some() || row.reached.lost().is_some(),
+            before: row.target.payload().map(<[u8]>::to_vec),
+            after: row.reached.payload().map(<[u8]>::to_vec),
         })
     });
     Ok(changes.collect())

@@ -1,7 +1,6 @@
 //! The steps of a history: the changes of each transaction on a versioned type.
 //!
-//! [`Keeper`] appends the step of a transaction to the file, in the same commit. [`Backwards`]
-//! reads steps from the latest one back. [`Undo`] and [`blame`] are built on that.
+//! [`Backwards`] reads steps from the latest one back. [`Undo`] and [`blame`] are built on that.
 
 mod apply;
 mod backwards;
@@ -9,12 +8,11 @@ mod blame;
 mod changes;
 mod ended;
 mod find;
-mod keeper;
 mod note;
 mod reverse;
 mod scope;
+mod state;
 mod step;
-mod strangers;
 mod undo;
 mod without;
 
@@ -26,10 +24,10 @@ pub use blame::{Blame, BlameChange, blame};
 pub use changes::{StepChange, changes};
 pub use dflat_engine::storage::StepId;
 pub(crate) use ended::{BUILDING, building_name, delete_building, end, gap_name};
-pub use keeper::Keeper;
 pub use note::Note;
-pub(crate) use reverse::{State, States, each_row, go_back, misfit, rows_of, state_before};
+pub(crate) use reverse::{States, each_row, go_back, rows_of};
 pub use scope::{Author, Scope};
+pub(crate) use state::{Lost, State, state_before, unnoted, unnoted_tables};
 pub use step::{Step, TableStep};
 pub(crate) use undo::prepare;
 pub use undo::{Conflict, Mode, Target, Undo, Undone, notice};

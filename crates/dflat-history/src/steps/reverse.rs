@@ -5,22 +5,20 @@ use std::ops::ControlFlow;
 
 use dflat_engine::storage::{ScanPlan, Snapshot, Source, StepId};
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::record::{Before, Change, RowRecord};
+use dflat_model::record::RowRecord;
 use dflat_model::{RowId, Table, Value};
 
 use super::backwards::unreadable;
 use super::find::load;
+use super::state::{State, state_before, unnoted_tables};
 use super::{Backwards, StoredStep};
-
-/// The object of a row; `None` if there is no such row.
-pub(crate) type State = Option<Vec<u8>>;
 
 /// A row that the reversed steps have changed.
 #[derive(Debug, Default)]
 pub(super) struct ReversedRow {
     pub(super) key: Vec<Value>,
-    /// The state before the undo.
-    pub(super) current: State,
+    /// The payload before the undo; `None` if there is no such row.
+    pub(super) current: Option<Vec<u8>>,
     /// The state before all reversed steps.
     pub(super) target: State,
     /// The state after the latest reversed step.
@@ -73,6 +71,7 @@ pub(super) fn reverse(
         && let Some(step) = steps.next(snapshot)?
     {
         let is_reversed = remaining.remove(&step.id);
+        lose_unnoted(&step, &mut rows)?;
         each_row(&step, &mut |table, row| {
             let found = rows
                 .get_mut(table)
@@ -86,24 +85,48 @@ pub(super) fn reverse(
     Ok(rows)
 }
 
+/// Loses the states of the rows that a step does not list, if any row may have been changed.
+fn lose_unnoted(step: &StoredStep, rows: &mut ReversedRows) -> Result<()> {
+    let unnoted = unnoted_tables(step)?;
+    if unnoted.is_empty() {
+        return Ok(());
+    }
+    let listed = rows_of(step)?;
+    for name in unnoted {
+        let listed = listed.get(&name).map(Vec::as_slice).unwrap_or_default();
+        for (row_id, row) in rows.get_mut(&name).into_iter().flatten() {
+            if row.remaining > 0 && listed.binary_search(row_id).is_err() {
+                row.note_other(step.id);
+                row.state = std::mem::take(&mut row.state).before_unnoted(step.id);
+            }
+        }
+    }
+    Ok(())
+}
+
 impl ReversedRow {
+    /// Notes that a step that is not reversed has changed the row.
+    fn note_other(&mut self, step: StepId) {
+        match self.is_reached {
+            true => self.later.push(step),
+            false => self.after.push(step),
+        }
+    }
+
     fn go_back(&mut self, step: &StoredStep, row: &RowRecord<'_>, is_reversed: bool) -> Result<()> {
         if is_reversed && !self.is_reached {
             self.is_reached = true;
             self.reached.clone_from(&self.state);
             // Changes that cancel one another out are no conflict.
-            if self.state != self.current {
+            if self.state.lost().is_some() || self.state.payload() != self.current.as_deref() {
                 self.later.append(&mut self.after);
             }
         }
         if !is_reversed {
-            match self.is_reached {
-                true => self.later.push(step.id),
-                false => self.after.push(step.id),
-            }
+            self.note_other(step.id);
         }
         let state = std::mem::take(&mut self.state);
-        self.state = state_before(row, state).map_err(|why| misfit(step.id, row.row_id, why))?;
+        self.state = state_before(step, row, state)?;
         if is_reversed {
             self.remaining -= 1;
             self.target.clone_from(&self.state);
@@ -138,7 +161,7 @@ pub(crate) fn go_back(step: &StoredStep, states: &mut dyn States) -> Result<()> 
     each_row(step, &mut |table, row| {
         if let Some(state) = states.of(table, row.row_id) {
             let after = std::mem::take(state);
-            *state = state_before(row, after).map_err(|why| misfit(step.id, row.row_id, why))?;
+            *state = state_before(step, row, after)?;
         }
         Ok(())
     })
@@ -148,37 +171,6 @@ pub(crate) fn go_back(step: &StoredStep, states: &mut dyn States) -> Result<()> 
 pub(crate) trait States {
     /// The state of a row.
     fn of(&mut self, table: &str, row_id: RowId) -> Option<&mut State>;
-}
-
-/// The state of a row before a change, from the state after it.
-///
-/// # Errors
-/// Why the change does not fit the state.
-pub(crate) fn state_before(row: &RowRecord<'_>, after: State) -> Result<State, &'static str> {
-    match (row.change, after) {
-        (Change::Mended, after) => Ok(after),
-        (Change::Inserted, Some(_)) => Ok(None),
-        (Change::Updated(Before::Object(before)), Some(_))
-        | (Change::Deleted(Some(before)), None) => Ok(Some(before.to_vec())),
-        (Change::Updated(Before::Difference(difference)), Some(after)) => {
-            let before = difference.apply(&after);
-            before.map(Some).map_err(|_| "the object has other bytes")
-        }
-        (Change::Updated(Before::Unknown) | Change::Deleted(None), _) => {
-            Err("the step lacks the state before")
-        }
-        (Change::Deleted(_), Some(_)) => Err("the object exists"),
-        (Change::Inserted | Change::Updated(_), None) => Err("the object does not exist"),
-    }
-}
-
-pub(crate) fn misfit(id: StepId, row_id: RowId, why: &str) -> Error {
-    let message = format!(
-        "cannot go back over step {} of the history: it does not fit row {row_id}: {why}; a program \
-         has changed the row and kept no history",
-        id.0
-    );
-    Error::new(ErrorKind::Corrupt, message)
 }
 
 /// Visits the rows of a step, of its last part first.
@@ -220,7 +212,7 @@ fn read_current(
         snapshot.scan(&plan, &mut |row| {
             if let Some(found) = rows.get_mut(&row.row_id) {
                 found.current = Some(row.payload.to_vec());
-                found.state.clone_from(&found.current);
+                found.state = State::Known(found.current.clone());
             }
             ControlFlow::Continue(())
         })?;

@@ -45,6 +45,9 @@ pub struct TableStep {
     pub updated: u64,
     /// The number of deleted objects.
     pub deleted: u64,
+    /// Whether any other object may have been changed, too: a program has prevented that changes
+    /// were noted.
+    pub has_unnoted: bool,
 }
 
 impl TableStep {
@@ -52,7 +55,7 @@ impl TableStep {
     /// are not kept.
     #[must_use]
     pub const fn is_kept(&self) -> bool {
-        self.inserted + self.updated + self.deleted > 0
+        self.has_unnoted || self.inserted + self.updated + self.deleted > 0
     }
 }
 
@@ -82,6 +85,7 @@ impl StoredStep {
                 let Some(counts) = tables.get_mut(position) else {
                     continue;
                 };
+                counts.has_unnoted |= table.table.is_foreign;
                 for row in table.rows() {
                     match row.map_err(|error| unreadable(self.id, &error))?.change {
                         Change::Inserted => counts.inserted += 1,

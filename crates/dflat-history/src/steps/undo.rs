@@ -47,8 +47,8 @@ pub struct Conflict {
     pub key: Vec<Value>,
     /// The row id of the object.
     pub row_id: RowId,
-    /// The later steps that have changed the object. None if another object has its key or a
-    /// unique value.
+    /// The later steps that have changed the object, or the step that lacks its state before. None
+    /// if another object has its key or a unique value.
     pub steps: Vec<StepId>,
 }
 
@@ -86,7 +86,7 @@ pub struct Undo {
 pub fn notice(engine: &Engine, tables: &[Table]) -> Result<()> {
     let mut noted = Vec::new();
     for table in tables {
-        if engine.has_noted_rows(table)? {
+        if engine.has_foreign_changes(table)? {
             noted.push(table.clone());
         }
     }
@@ -114,7 +114,7 @@ impl Undo {
     /// - [`ErrorKind::OutOfDate`] if others have changed the same objects since; in mode `Rest` if
     ///   they have changed all of them.
     /// - [`ErrorKind::NotFound`] and [`ErrorKind::InvalidArgument`] for a chosen step that cannot
-    ///   be undone.
+    ///   be undone; `NotFound` also if it lacks the state of an object before.
     /// - [`ErrorKind::Corrupt`] if the history does not fit the objects.
     /// - Otherwise those of [`Engine::perform_here`].
     pub fn perform(&self, engine: &Engine, tables: &[Table]) -> Result<Option<Undone>> {
@@ -206,19 +206,27 @@ impl Undo {
             };
             for (row_id, row) in rows {
                 let row_id = *row_id;
-                match row.later.is_empty() {
+                let mut later = row.later.clone();
+                match row.target.lost() {
+                    Some(lost) if later.is_empty() => match self.mode {
+                        Mode::Whole => return Err(lost.error(table)),
+                        Mode::Rest => later.push(lost.step),
+                    },
+                    _ => {}
+                }
+                match later.is_empty() {
                     true => to_set.push(RowToSet {
                         table,
                         row_id,
                         current: row.current.as_deref(),
-                        target: row.target.as_deref(),
+                        target: row.target.payload(),
                     }),
                     false => conflicts.push(Conflict {
                         table: name.clone(),
                         type_name: table.type_name.to_string(),
                         key: row.key.clone(),
                         row_id,
-                        steps: row.later.clone(),
+                        steps: later,
                     }),
                 }
             }

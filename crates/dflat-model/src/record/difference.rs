@@ -95,6 +95,12 @@ impl<'a> ByteDifference<'a> {
         })
     }
 
+    /// The length and the [hash](payload_hash) of the object after the update.
+    #[must_use]
+    pub const fn after(&self) -> (usize, u64) {
+        (self.after.length, self.after.hash)
+    }
+
     /// The object before the update, from the object after it. The memory is at most that of the
     /// object after and of the difference.
     ///

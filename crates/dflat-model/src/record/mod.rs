@@ -22,7 +22,7 @@ pub use difference::ByteDifference;
 pub use hash::payload_hash;
 pub use rewrite::{Replacement, replace_rows};
 pub use rows::{Before, Change, RowRecord, Rows};
-pub use writer::{RecordWriter, WrittenRow, empty_record};
+pub use writer::{LostRow, RecordWriter, WrittenRow, empty_record};
 
 /// The version of records, both for writing and for reading.
 pub const RECORD_VERSION: u8 = 1;
@@ -229,7 +229,7 @@ impl<'a> ChangeRecord<'a> {
     }
 }
 
-/// A record without one of its tables, and whether rows of other tables are left; `None` if the
+/// A record without one of its tables, and whether changes of other tables are left; `None` if the
 /// record does not name the table.
 ///
 /// # Errors
@@ -254,7 +254,7 @@ pub fn without_table(record: &[u8], name: &str) -> Result<Option<(Vec<u8>, bool)
                 is_named = true;
                 continue;
             }
-            has_rows |= !table.is_empty();
+            has_rows |= !table.is_empty() || table.table.is_foreign;
         }
         let length = whole.len() - input.rest.len();
         kept.extend(whole.get(..length).unwrap_or_default());

@@ -17,6 +17,9 @@ pub struct RowRecord<'a> {
     pub is_foreign: bool,
     /// The change.
     pub change: Change<'a>,
+    /// The hash of the object before, if the record has the hash in place of the object. It is the
+    /// one that the trees of versions have.
+    pub before_hash: Option<[u8; 32]>,
 }
 
 impl RowRecord<'_> {
@@ -34,7 +37,7 @@ pub enum Change<'a> {
     Inserted,
     /// The object was replaced.
     Updated(Before<'a>),
-    /// The row was deleted. Its object is absent in a record of keys only.
+    /// The row was deleted. Its object is absent in a record of keys only, and if it is not known.
     Deleted(Option<&'a [u8]>),
     /// The transaction has mended the index entries of a foreign row, and did not change it.
     Mended,
@@ -47,7 +50,7 @@ pub enum Before<'a> {
     Difference(ByteDifference<'a>),
     /// The object.
     Object(&'a [u8]),
-    /// Nothing, in a record of keys only.
+    /// Nothing, in a record of keys only; or the object before is not known.
     Unknown,
 }
 
@@ -60,6 +63,8 @@ pub(super) mod kind {
     pub(in super::super) const UPDATED_KEY: u8 = 4;
     pub(in super::super) const DELETED_KEY: u8 = 5;
     pub(in super::super) const MENDED: u8 = 6;
+    pub(in super::super) const UPDATED_HASH: u8 = 16;
+    pub(in super::super) const DELETED_HASH: u8 = 17;
     /// Added to the kind of a foreign row.
     pub(in super::super) const FOREIGN: u8 = 8;
 }
@@ -118,16 +123,24 @@ impl<'a> Rows<'a> {
             }
             kind::UPDATED => Change::Updated(Before::Object(decode_bytes(input)?)),
             kind::DELETED => Change::Deleted(Some(decode_bytes(input)?)),
-            kind::UPDATED_KEY => Change::Updated(Before::Unknown),
-            kind::DELETED_KEY => Change::Deleted(None),
+            kind::UPDATED_KEY | kind::UPDATED_HASH => Change::Updated(Before::Unknown),
+            kind::DELETED_KEY | kind::DELETED_HASH => Change::Deleted(None),
             kind::MENDED => Change::Mended,
             _ => return Err(RecordError::Malformed),
+        };
+        let before_hash = match kind {
+            kind::UPDATED_HASH | kind::DELETED_HASH => {
+                let hash = input.bytes(32)?.first_chunk();
+                Some(*hash.ok_or(RecordError::Malformed)?)
+            }
+            _ => None,
         };
         Ok(RowRecord {
             row_id: RowId(row_id),
             key,
             is_foreign,
             change,
+            before_hash,
         })
     }
 }

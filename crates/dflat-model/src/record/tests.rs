@@ -48,8 +48,23 @@ fn record(head: &RecordHead<'_>, rows: &[WrittenRow<'_>]) -> Vec<u8> {
     bytes
 }
 
+/// A record of an update whose object before is not known.
+fn lost(key: &[ValueRef<'_>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = RecordWriter::new(&head(Part::Whole), false, &mut bytes);
+    writer.table(&TASKS);
+    writer.lost_row(&LostRow {
+        row_id: RowId(5),
+        key,
+        is_deleted: false,
+        hash: Some(std::array::from_fn(|at| at as u8)),
+    });
+    writer.finish();
+    bytes
+}
+
 /// The examples of the page: the text before each block, and the record.
-fn examples() -> [(&'static str, Vec<u8>); 7] {
+fn examples() -> [(&'static str, Vec<u8>); 8] {
     let key = [ValueRef::Text("t-1")];
     let keys = [[ValueRef::Text("t-2")], [ValueRef::Text("t-3")]];
     let inserted = row(5, &key, None, Some(AFTER));
@@ -69,6 +84,10 @@ fn examples() -> [(&'static str, Vec<u8>); 7] {
         (
             "A deletion",
             record(&head(Part::Whole), &[row(5, &key, Some(b"gone"), None)]),
+        ),
+        (
+            "An update in a step, whose state before is lost",
+            lost(&key),
         ),
         (
             "The first of three parts",
@@ -163,6 +182,40 @@ fn table_and_difference_of_any_length_are_read_back() {
                 "{changed} bytes"
             );
         }
+    }
+}
+
+#[test]
+fn lost_rows_are_read_back() {
+    let key = [ValueRef::Int(7)];
+    let cases = [
+        (false, None),
+        (true, None),
+        (false, Some([1; 32])),
+        (true, Some([2; 32])),
+    ];
+    let mut bytes = Vec::new();
+    let mut writer = RecordWriter::new(&head(Part::Whole), false, &mut bytes);
+    writer.table(&TASKS);
+    for (row_id, (is_deleted, hash)) in (1..).zip(cases) {
+        writer.lost_row(&LostRow {
+            row_id: RowId(row_id),
+            key: &key,
+            is_deleted,
+            hash,
+        });
+    }
+    writer.finish();
+    let decoded = ChangeRecord::decode(&bytes).unwrap();
+    let rows: Vec<_> = decoded.tables[0].rows().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), cases.len());
+    for (row, (is_deleted, hash)) in rows.iter().zip(cases) {
+        let change = match is_deleted {
+            true => Change::Deleted(None),
+            false => Change::Updated(Before::Unknown),
+        };
+        assert_eq!((row.change, row.before_hash), (change, hash));
+        assert_eq!(row.key, key);
     }
 }
 

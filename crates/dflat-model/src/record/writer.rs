@@ -23,6 +23,19 @@ pub struct WrittenRow<'a> {
     pub after: Option<&'a [u8]>,
 }
 
+/// A row to write whose object before the transaction is not known.
+#[derive(Clone, Copy, Debug)]
+pub struct LostRow<'a> {
+    /// The row id.
+    pub row_id: RowId,
+    /// The primary key before the transaction, which an update did not change.
+    pub key: &'a [ValueRef<'a>],
+    /// Whether the row was deleted; otherwise it was updated.
+    pub is_deleted: bool,
+    /// As in [`RowRecord::before_hash`](super::RowRecord::before_hash).
+    pub hash: Option<[u8; 32]>,
+}
+
 /// Writes a record, table by table and row by row, and appends it to a buffer. It allocates no
 /// memory except that of the buffer.
 pub struct RecordWriter<'o> {
@@ -116,10 +129,30 @@ impl<'o> RecordWriter<'o> {
         self.write(row, true);
     }
 
-    fn write(&mut self, row: &WrittenRow<'_>, is_moved: bool) {
-        let row_id = row.row_id.0.cast_unsigned();
+    /// Writes a row whose object before is not known, but at most its hash. Otherwise as
+    /// [`row`](Self::row).
+    pub fn lost_row(&mut self, row: &LostRow<'_>) {
+        self.put_row_id(row.row_id);
+        self.out.push(match (row.is_deleted, row.hash) {
+            (false, None) => kind::UPDATED_KEY,
+            (true, None) => kind::DELETED_KEY,
+            (false, Some(_)) => kind::UPDATED_HASH,
+            (true, Some(_)) => kind::DELETED_HASH,
+        });
+        row.key
+            .iter()
+            .for_each(|value| encode_value(*value, self.out));
+        self.out.extend(row.hash.iter().flatten());
+    }
+
+    fn put_row_id(&mut self, row_id: RowId) {
+        let row_id = row_id.0.cast_unsigned();
         row_id.wrapping_sub(self.previous).encode(self.out);
         self.previous = row_id;
+    }
+
+    fn write(&mut self, row: &WrittenRow<'_>, is_moved: bool) {
+        self.put_row_id(row.row_id);
         let kind = match (row.before, row.after) {
             (None, None) => kind::MENDED,
             (None, Some(_)) => kind::INSERTED,

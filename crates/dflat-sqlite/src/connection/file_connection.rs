@@ -142,6 +142,7 @@ impl FileConnection {
             lacks_foreign: false,
             holds_payloads_alone: None,
             triggers: None,
+            notes: None,
             indexes: None,
             is_stored: false,
             usage: self.monitor.as_ref().map(|monitor| monitor.usage_of(table)),
@@ -450,7 +451,7 @@ impl FileConnection {
     fn forget_created(&mut self) {
         for entry in &mut self.tables {
             (entry.created, entry.lacks_foreign) = (false, false);
-            (entry.holds_payloads_alone, entry.triggers) = (None, None);
+            (entry.holds_payloads_alone, entry.triggers, entry.notes) = (None, None, None);
         }
     }
 }

@@ -6,50 +6,84 @@ use dflat_engine::storage::NotedRow;
 use dflat_model::{RowId, Table, ValueRef};
 
 use super::triggers;
-use crate::connection::file_connection::FileConnection;
+use crate::connection::file_connection::{FileConnection, TableId};
 use crate::ffi::{Param, SqliteError};
 use crate::layout::control::ControlStatement;
-use crate::layout::ddl::{drop_table, drop_trigger, notes_name, quoted_if_needed};
+use crate::layout::ddl::{drop_table, drop_trigger, drop_view, notes_name, quoted_if_needed};
 use crate::layout::statement_text::TableStatement;
 
 impl FileConnection {
-    /// Creates the table of a table's notes and its triggers, as far as they are missing.
-    pub(crate) fn keep_notes(&mut self, table: &Table) -> Result<(), SqliteError> {
-        let wanted = triggers::of(table);
-        let there = self.note_triggers(table)?;
-        if there.len() == wanted.len() && wanted.iter().all(|trigger| there.contains(trigger)) {
-            return Ok(());
+    /// Creates the table of a table's notes and its triggers, unless they have been there since the
+    /// last call. Returns whether they have.
+    pub(crate) fn keep_notes(&mut self, table: &Table) -> Result<bool, SqliteError> {
+        let found = self.find_noting(table)?;
+        let state = found.state(table);
+        match state {
+            NotingState::Whole => return Ok(true),
+            NotingState::Unsealed => {}
+            NotingState::Altered => {
+                for (name, is_view) in &found.made {
+                    self.raw.execute(&match is_view {
+                        true => drop_view(name),
+                        false => drop_trigger(name),
+                    })?;
+                }
+                self.raw.execute(&triggers::create_notes(table))?;
+                for (_, sql) in triggers::of(table) {
+                    self.raw.execute(&sql)?;
+                }
+            }
         }
-        self.raw.execute(&triggers::create_notes(table))?;
-        for (name, _) in &there {
-            self.raw.execute(&drop_trigger(name))?;
-        }
-        for (_, sql) in &wanted {
-            self.raw.execute(sql)?;
-        }
-        Ok(())
+        // Order: after all others.
+        self.raw.execute(&triggers::create_seal(table))?;
+        Ok(state == NotingState::Unsealed)
     }
 
-    /// The names and definitions of the triggers that are there, on the table of this name.
-    fn note_triggers(&mut self, table: &Table) -> Result<Vec<(String, String)>, SqliteError> {
-        let prefix = triggers::prefix(table);
-        let statement = self.control_statement(ControlStatement::FindTriggers)?;
-        let pattern = Param::Value(ValueRef::Text(&prefix));
-        let mut there = Vec::new();
-        self.raw.query(statement, [pattern, pattern], |row| {
+    /// Whether the triggers have noted all rows that other programs have changed since
+    /// [`keep_notes`](Self::keep_notes).
+    pub(crate) fn has_all_notes(&mut self, table: &Table) -> Result<bool, SqliteError> {
+        let schema_version = self.control_number(ControlStatement::SchemaVersion)?;
+        let TableId(position) = self.enter(table);
+        if let Some((version, has_all)) = self.tables[position].notes
+            && version == schema_version
+        {
+            return Ok(has_all);
+        }
+        let has_all = self.find_noting(table)?.state(table) != NotingState::Altered;
+        self.tables[position].notes = Some((schema_version, has_all));
+        Ok(has_all)
+    }
+
+    fn find_noting(&mut self, table: &Table) -> Result<Noting, SqliteError> {
+        let (prefix, seal, notes) = (
+            triggers::prefix(table),
+            triggers::seal_name(table),
+            notes_name(table),
+        );
+        let statement = self.control_statement(ControlStatement::FindNoting)?;
+        let [prefix, name] = [&prefix, &notes].map(|text| Param::Value(ValueRef::Text(text)));
+        let mut found = Noting::default();
+        self.raw.query(statement, [prefix, prefix, name], |row| {
             let text = |column| -> Result<String, SqliteError> {
                 let bytes = row.blob(column)?.unwrap_or_default();
                 Ok(String::from_utf8_lossy(bytes).into_owned())
             };
-            let sql = match text(1)? == table.name {
-                true => text(2)?,
-                // The table was renamed, and the triggers with it.
-                false => String::new(),
-            };
-            there.push((text(0)?, sql));
+            let (name, of, sql) = (text(0)?, text(1)?, text(2)?);
+            found.is_sealed = name == seal;
+            if name == notes {
+                found.has_notes = true;
+                return Ok(ControlFlow::Continue(()));
+            }
+            found.has_seal |= name == seal;
+            let is_view = name == of;
+            found.made.push((name, is_view));
+            // If the table was renamed, so were the triggers.
+            if of == table.name {
+                found.triggers.push(sql);
+            }
             Ok(ControlFlow::Continue(()))
         })?;
-        Ok(there)
+        Ok(found)
     }
 
     /// Visits the notes of a table by ascending row id.
@@ -79,9 +113,50 @@ impl FileConnection {
             let notes = quoted_if_needed(&name);
             return self.raw.execute(&format!("DELETE FROM {notes}"));
         }
-        for (trigger, _) in self.note_triggers(table)? {
-            self.raw.execute(&drop_trigger(&trigger))?;
+        for (name, is_view) in self.find_noting(table)?.made {
+            self.raw.execute(&match is_view {
+                true => drop_view(&name),
+                false => drop_trigger(&name),
+            })?;
         }
         self.raw.execute(&drop_table(&name))
+    }
+}
+
+/// The table of the notes, the triggers and the view, as far as they are there.
+#[derive(Default)]
+struct Noting {
+    /// The names of the triggers and the view, and whether each is the view.
+    made: Vec<(String, bool)>,
+    /// The definitions of the triggers on the table.
+    triggers: Vec<String>,
+    has_notes: bool,
+    has_seal: bool,
+    /// Whether the view was made last.
+    is_sealed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NotingState {
+    /// All are there, and none was made again.
+    Whole,
+    /// All are there but the view, which earlier builds did not make.
+    Unsealed,
+    /// One is missing, is another one, or was made again.
+    Altered,
+}
+
+impl Noting {
+    fn state(&self, table: &Table) -> NotingState {
+        let wanted = triggers::of(table);
+        let has = |sql: &String| self.triggers.contains(sql);
+        let is_there = self.has_notes
+            && self.triggers.len() == wanted.len()
+            && wanted.iter().all(|(_, sql)| has(sql));
+        match (is_there, self.has_seal) {
+            (true, true) if self.is_sealed => NotingState::Whole,
+            (true, false) => NotingState::Unsealed,
+            _ => NotingState::Altered,
+        }
     }
 }

@@ -19,6 +19,19 @@ pub(super) fn prefix(table: &TableDescriptor) -> String {
     format!("{}:", notes_name(table))
 }
 
+/// The name of the view that is made after the table of the notes and the triggers. `VACUUM`,
+/// copies and dumps keep the order of views and triggers, and have all tables before them. So if
+/// the view comes last, no program has made one of the others again since.
+pub(super) fn seal_name(table: &TableDescriptor) -> String {
+    format!("{}seal", prefix(table))
+}
+
+/// The definition of that view.
+pub(super) fn create_seal(table: &TableDescriptor) -> String {
+    let name = quoted_if_needed(&seal_name(table));
+    format!("CREATE VIEW {name} AS SELECT 1")
+}
+
 /// The names and the definitions of the triggers.
 pub(super) fn of(table: &TableDescriptor) -> Vec<(String, String)> {
     let names = Names::new(table);

@@ -58,12 +58,18 @@ const FIND_COMPUTED: &str = "SELECT 1 FROM sqlite_schema AS found WHERE name = ?
       (SELECT 1 FROM pragma_table_xinfo(found.name) WHERE hidden <> 0 \
       AND (lower(name) IN ('rowid', 'p') OR substr(lower(name), 1, 4) = '__pk')))";
 
+const FIND_UNIQUE: &str = "SELECT 1 FROM pragma_index_list(?) WHERE \"unique\" AND origin = 'c'";
+
 const CREATE_FOREIGN: &str = "CREATE TABLE IF NOT EXISTS dflat__foreign \
       (name TEXT NOT NULL, row_id INTEGER NOT NULL, PRIMARY KEY (name, row_id)) WITHOUT ROWID";
 
 const FIND_TRIGGERS: &str = "SELECT CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB) \
       FROM sqlite_schema WHERE type = 'trigger' \
       AND substr(name, 1, length(?)) = ?";
+
+const FIND_NOTING: &str = "SELECT CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB) \
+      FROM sqlite_schema WHERE (type IN ('trigger', 'view') AND substr(name, 1, length(?)) = ?) \
+      OR (type = 'table' AND name = ?) ORDER BY rowid";
 
 const FIND_DEFINITIONS: &str = "SELECT CAST(sql AS BLOB) FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE \
       AND type IN ('table', 'index') AND sql NOT NULL";
@@ -156,6 +162,9 @@ pub(crate) enum ControlStatement {
     ForgetAllForeign,
     /// Finds the triggers whose names begin with a text.
     FindTriggers,
+    /// Finds the triggers and views whose names begin with a text, and a table, in the order in
+    /// which they were made.
+    FindNoting,
     /// Reads the number of changes of the file's schema.
     SchemaVersion,
     /// Reads something, so that a transaction that has begun sees the state of this moment.
@@ -236,6 +245,7 @@ impl ControlStatement {
             Self::ForgetForeign => "DELETE FROM dflat__foreign WHERE name = ? AND row_id = ?",
             Self::ForgetAllForeign => "DELETE FROM dflat__foreign WHERE name = ?",
             Self::FindTriggers => FIND_TRIGGERS,
+            Self::FindNoting => FIND_NOTING,
             Self::SchemaVersion => "PRAGMA schema_version",
             Self::Touch => "SELECT 1 FROM sqlite_schema LIMIT 1",
             Self::FindTable => {
@@ -243,9 +253,7 @@ impl ControlStatement {
                  WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')"
             }
             Self::FindComputed => FIND_COMPUTED,
-            Self::FindUnique => {
-                "SELECT 1 FROM pragma_index_list(?) WHERE \"unique\" AND origin = 'c'"
-            }
+            Self::FindUnique => FIND_UNIQUE,
             Self::FindDefinitions => FIND_DEFINITIONS,
             Self::FindIndex => {
                 "SELECT CAST(sql AS BLOB) FROM sqlite_schema \

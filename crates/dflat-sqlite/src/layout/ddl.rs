@@ -232,6 +232,11 @@ pub(crate) fn drop_trigger(name: &str) -> String {
     format!("DROP TRIGGER IF EXISTS {}", quoted(name))
 }
 
+/// The statement that removes a view.
+pub(crate) fn drop_view(name: &str) -> String {
+    format!("DROP VIEW IF EXISTS {}", quoted(name))
+}
+
 /// The statement that removes a table.
 pub(crate) fn drop_table(name: &str) -> String {
     format!("DROP TABLE IF EXISTS {}", quoted(name))

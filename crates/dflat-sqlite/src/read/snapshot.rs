@@ -284,6 +284,14 @@ impl Snapshot for SqliteSnapshot {
         read.map(drop)
     }
 
+    fn has_all_notes(&mut self, table: &Table) -> Result<bool> {
+        self.read(|connection| {
+            let read = connection.has_all_notes(table);
+            read.map_err(|error| steps_error(connection, error))
+        })
+        .map(|has_all| has_all.unwrap_or(true))
+    }
+
     fn named(
         &mut self,
         table: NamedTable,

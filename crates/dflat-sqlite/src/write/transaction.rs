@@ -298,7 +298,7 @@ impl WriteTransaction for SqliteTransaction {
         })
     }
 
-    fn keep_notes(&mut self, table: &Table) -> Result<()> {
+    fn keep_notes(&mut self, table: &Table) -> Result<bool> {
         self.write(|connection| {
             let kept = connection.keep_notes(table);
             kept.map_err(|error| notes_error(error, table))

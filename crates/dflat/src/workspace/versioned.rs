@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dflat_history::commits::build_in_background;
-use dflat_history::steps::Keeper;
+use dflat_history::keeper::Keeper;
 use dflat_workspace::FileOptions;
 
 use super::WorkspaceBuilder;

@@ -25,7 +25,7 @@ pub(crate) struct Building {
     /// The key up to which the tree has all objects; none if it has all.
     pub(crate) until: Option<Vec<u8>>,
     /// The hash of the descriptor by which objects were hashed.
-    pub(super) descriptor: Address,
+    pub(crate) descriptor: Address,
 }
 
 /// The progress of the first tree of a table.

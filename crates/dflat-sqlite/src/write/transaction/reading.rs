@@ -72,6 +72,13 @@ impl Snapshot for SqliteTransaction {
         })
     }
 
+    fn has_all_notes(&mut self, table: &Table) -> Result<bool> {
+        self.read(|connection| {
+            let read = connection.has_all_notes(table);
+            read.map_err(|error| steps_error(connection, error))
+        })
+    }
+
     fn named(
         &mut self,
         table: NamedTable,

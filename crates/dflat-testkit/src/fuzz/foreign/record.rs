@@ -2,8 +2,8 @@
 //! payloads.
 
 use dflat_model::record::{
-    Before, ByteDifference, Change, ChangeRecord, Part, RecordError, RecordHead, RecordWriter,
-    TableHead, WrittenRow, payload_hash,
+    Before, ByteDifference, Change, ChangeRecord, LostRow, Part, RecordError, RecordHead,
+    RecordWriter, TableHead, WrittenRow, payload_hash,
 };
 use dflat_model::{RowId, ValueRef};
 
@@ -106,10 +106,20 @@ fn record(random: &mut Random) -> (Vec<u8>, Vec<u8>) {
             for _ in 0..random.below(3) {
                 mutate::bytes(&mut before, random);
             }
+            let key = [*random.pick(&[ValueRef::Int(-3), ValueRef::Text("key")])];
+            if random.one_in(4) {
+                writer.lost_row(&LostRow {
+                    row_id: RowId(row_id as i64 * 1000),
+                    key: &key,
+                    is_deleted: random.one_in(2),
+                    hash: random.one_in(2).then_some([7; 32]),
+                });
+                continue;
+            }
             let (has_before, has_after) = (!random.one_in(3), !random.one_in(3));
             writer.row(&WrittenRow {
                 row_id: RowId(row_id as i64 * 1000),
-                key: &[*random.pick(&[ValueRef::Int(-3), ValueRef::Text("key")])],
+                key: &key,
                 is_foreign: random.one_in(4),
                 before: has_before.then_some(before.as_slice()),
                 after: has_after.then_some(after.as_slice()),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use dflat::{Durability, Object, Reclaim, Result, Workspace};
 use dflat_engine::engine::EngineOptions;
-use dflat_history::steps::Keeper;
+use dflat_history::keeper::Keeper;
 use dflat_model::record::{Before, Change, ChangeRecord};
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::schema::{

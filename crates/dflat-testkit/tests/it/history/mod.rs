@@ -13,4 +13,5 @@ mod steps;
 mod strangers;
 mod sync;
 mod undo;
+mod unnoted;
 mod versions;

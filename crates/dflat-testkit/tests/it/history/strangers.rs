@@ -6,6 +6,7 @@ use dflat::history::{BlameChange, Note};
 use dflat::{ErrorKind, Result, Workspace};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::{Item, ItemChangeRequest};
+use rusqlite::config::DbConfig;
 use rusqlite::params;
 
 use super::files::{
@@ -284,19 +285,17 @@ fn triggers_that_a_program_has_dropped_are_made_again() {
 
 // Promise: storage-format#S48
 #[test]
-fn change_that_no_trigger_has_noted_is_reported_as_damage() {
+fn change_with_triggers_off_is_reported_as_damage() {
     bounded(|| {
         let (_directory, path) = file();
         let workspace = open(&path);
         put(&workspace, "a", 1);
         put(&workspace, "a", 2);
-        sql(&path)
-            .execute_batch(
-                "DROP TRIGGER \"dflat__history_item:updated\";
-                 DROP TRIGGER \"dflat__history_item:moves\"",
-            )
+        let sql = sql(&path);
+        sql.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
             .unwrap();
-        write(&path, Stranger::Update);
+        let update = "UPDATE item SET p = ? WHERE __pk0 = 'a'";
+        sql.execute(update, params![payload("a", 1000)]).unwrap();
         let error = workspace.history().undo().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt);
         assert!(error.to_string().contains("kept no history"), "{error}");

@@ -7,7 +7,7 @@ use dflat::history::{KeepTrees, TreeBuild};
 use dflat::{ErrorKind, Table, Workspace};
 use dflat_engine::engine::{Engine, EngineOptions};
 use dflat_history::commits::{build_batch, needs_batch};
-use dflat_history::steps::Keeper;
+use dflat_history::keeper::Keeper;
 use dflat_history::tree::CheckLimits;
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::fixture::bounded;

@@ -8,8 +8,9 @@ use dflat_engine::history::KeepHistory;
 use dflat_engine::storage::WriteTransaction;
 use dflat_model::Table;
 
-use super::ended::end;
 use super::strangers::take_notes;
+use super::take::take_unnoted;
+use crate::steps::end;
 
 /// Keeps the history of an engine in the storage of the engine.
 #[derive(Debug, Default)]
@@ -54,10 +55,18 @@ impl KeepHistory for Keeper {
         }
     }
 
-    fn prepare(&self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()> {
+    fn prepare(
+        &self,
+        writer: &mut dyn WriteTransaction,
+        table: &Table,
+        was_versioned: bool,
+    ) -> Result<()> {
         writer.create(table)?;
-        writer.keep_notes(table)?;
-        take_notes(writer, table)
+        // Before the first write of a versioned type, there are no notes to miss.
+        match writer.keep_notes(table)? || !was_versioned {
+            true => take_notes(writer, table),
+            false => take_unnoted(writer, table),
+        }
     }
 
     fn end(&self, writer: &mut dyn WriteTransaction, table: &Table) -> Result<()> {

@@ -1,0 +1,13 @@
+//! Appends the steps of transactions to the file, and makes steps of the changes of programs that
+//! keep no history.
+
+mod expected;
+mod keep;
+mod leaves;
+mod parts;
+mod strangers;
+mod take;
+mod unnoted;
+mod whole;
+
+pub use keep::Keeper;
