@@ -101,6 +101,49 @@ fn full_disk_loses_no_commit() {
     workspace.shutdown().unwrap();
 }
 
+/// The rows are written to the log first, and then moved into the file: with more and more space,
+/// the salvage fails while it writes, then while it moves them, and then succeeds.
+// Promise: durability#D83
+#[test]
+fn salvage_leaves_one_whole_file_or_none_on_a_full_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(small) = Small::mount(directory.path()) else {
+        print("skipped: salvage_leaves_one_whole_file_or_none_on_a_full_disk");
+        return;
+    };
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (path, alone) = (elsewhere.path().join("a.db"), elsewhere.path().join("b.db"));
+    let workspace = Workspace::open(&path).unwrap();
+    for id in 0..10 {
+        put(&workspace, id, 90_000).unwrap();
+    }
+    workspace.shutdown().unwrap();
+    let (saved, filler) = (small.0.join("saved.db"), small.0.join("filler"));
+    let (mut failed, mut succeeded) = (0, 0);
+    for free in (64 << 10..3 << 20).step_by(64 << 10) {
+        fs::write(&filler, vec![0; (3 << 20) - free]).unwrap();
+        match Workspace::salvage(&path, &saved, [Other::TABLE]) {
+            Ok(report) => {
+                assert_eq!((report.saved, report.lost), (10, 0));
+                assert_eq!(names_in(&small.0), ["filler", "saved.db"]);
+                fs::copy(&saved, &alone).unwrap();
+                fs::remove_file(&saved).unwrap();
+                let workspace = Workspace::open(&alone).unwrap();
+                assert_eq!(workspace.fetch::<Other>().all().unwrap().len(), 10);
+                workspace.shutdown().unwrap();
+                succeeded += 1;
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::StorageFull, "{error}");
+                assert_eq!(names_in(&small.0), ["filler"], "{free} bytes: {error}");
+                failed += 1;
+            }
+        }
+        fs::remove_file(&filler).unwrap();
+    }
+    assert!(failed > 10 && succeeded > 10, "{failed} and {succeeded}");
+}
+
 // Promise: durability#D27
 #[test]
 fn files_may_have_unusual_names() {

@@ -89,18 +89,29 @@ pub fn salvage(
     });
     // The rows are saved already, so that an error of closing the damaged file is ignored.
     let _ = source.close(CloseOptions::default());
-    let closed = target.close(CloseOptions::default());
+    // The result is one file. An error of moving the log into it is one of the salvage.
+    let closed = target.close(CloseOptions {
+        truncate: saved.is_ok(),
+        ..CloseOptions::default()
+    });
     let saved = saved.and_then(|report| closed.map(|()| report));
     if saved.is_err() {
-        // An incomplete file must not be taken for the result. A file that can't be deleted makes
-        // the next salvage fail.
-        while let Some(part) = dflat_sqlite::in_the_way(to) {
-            if fs::remove_file(part).is_err() {
-                break;
-            }
-        }
+        remove(to);
     }
     saved
+}
+
+/// Deletes an incomplete file and those beside it, which must not be taken for the result. A file
+/// that can't be deleted makes the next salvage fail.
+fn remove(to: &Path) {
+    while let Some(part) = dflat_sqlite::in_the_way(to) {
+        if fs::remove_file(part).is_err() {
+            break;
+        }
+    }
+    let mut index = to.as_os_str().to_owned();
+    index.push("-shm");
+    let _ = fs::remove_file(index);
 }
 
 /// The damaged file is opened for reading only, unless a rollback journal shows an unfinished
