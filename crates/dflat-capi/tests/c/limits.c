@@ -88,7 +88,8 @@ static void while_another_process_writes(const char *path) {
 
 /* Files may not become larger than a limit, as on a full device. */
 static void on_a_full_device(const char *path) {
-    char name[600];
+    char name[600], copy[600];
+    dflat_progress_callback no_progress = {NULL, NULL, NULL};
     dflat_workspace *workspace;
     struct rlimit before, limited;
     int one[2] = {0, 1}, many[2] = {1, 20000};
@@ -101,6 +102,15 @@ static void on_a_full_device(const char *path) {
     limited.rlim_cur = 1 << 20;
     CHECK(setrlimit(RLIMIT_FSIZE, &limited) == 0);
     perform(workspace, table, insert_many, many, DFLAT_STORAGE_FULL);
+    CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    many[1] = 5000;
+    perform(workspace, table, insert_many, many, DFLAT_OK);
+    limited.rlim_cur = 1 << 16;
+    CHECK(setrlimit(RLIMIT_FSIZE, &limited) == 0);
+    snprintf(copy, sizeof copy, "%s.copy", path);
+    EXPECT(DFLAT_STORAGE_FULL,
+           dflat_workspace_backup(workspace, text(copy), no_progress, &error));
+    CHECK(access(copy, F_OK) != 0);
     CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
     dflat_workspace_release(workspace);
 }

@@ -91,8 +91,10 @@ impl Connection {
                 )
             };
             if !matches!(code, sqlite::SQLITE_OK | sqlite::SQLITE_DONE) {
+                // Order: before the copy ends, whose calls could succeed.
+                let error = SqliteError::of_copy(target.raw(), code);
                 drop(copying);
-                return Err(SqliteError::from_code(code));
+                return Err(error);
             }
             let (total, left) = (
                 u64::from(total.unsigned_abs()),

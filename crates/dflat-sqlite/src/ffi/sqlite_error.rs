@@ -65,6 +65,15 @@ impl SqliteError {
         Self::new(code, 0, text.to_string_lossy().into_owned())
     }
 
+    /// An error of a copy into a connection's file, which no connection has noted yet.
+    pub(super) fn of_copy(target: NonNull<sqlite::sqlite3>, code: c_int) -> Self {
+        let mut error = Self::from_code(code);
+        if error.primary() == sqlite::SQLITE_IOERR {
+            error.0.system = last_system_error(target);
+        }
+        error
+    }
+
     /// An error that this library reports itself, with SQLite's code for misuse.
     pub(crate) fn misuse(text: &str) -> Self {
         Self::new(sqlite::SQLITE_MISUSE, 0, text.to_owned())
