@@ -22,6 +22,7 @@ use crate::chunk::{Address, Chunk};
 
 use layout::Layout;
 
+pub(crate) use view::beginning;
 pub use view::{NodeEntry, NodeView};
 pub use writer::NodeWriter;
 

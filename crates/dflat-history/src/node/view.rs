@@ -1,5 +1,7 @@
 //! Reading the entries of a node.
 
+use std::ops::Range;
+
 use super::layout::Layout;
 use crate::chunk::Address;
 
@@ -100,6 +102,24 @@ impl<'a> NodeView<'a> {
         }
     }
 
+    /// The keys of some entries, one after the other, and the end of each in the keys of the node.
+    #[inline]
+    pub(super) fn keys_of(&self, entries: Range<usize>) -> Option<(&'a [u8], &'a [[u8; 2]])> {
+        let ends = self.offsets.get(entries.start..=entries.end)?;
+        let (start, end) = (ends.first()?, ends.last()?);
+        let keys = usize::from(u16::from_le_bytes(*start))..usize::from(u16::from_le_bytes(*end));
+        Some((self.keys.get(keys)?, ends))
+    }
+
+    /// The addresses of some entries, one after the other.
+    #[inline]
+    pub(super) fn addresses_of(&self, entries: Range<usize>) -> &'a [u8] {
+        self.addresses
+            .get(entries)
+            .unwrap_or_default()
+            .as_flattened()
+    }
+
     /// The entry below which the object with this number is, counted from 0; [`len`](Self::len) if
     /// the node has fewer objects.
     #[inline]
@@ -180,11 +200,7 @@ impl<'a> NodeView<'a> {
     /// The first of these entries for which `is_before` does not hold. It holds for no entry
     /// after that.
     #[inline]
-    fn partition(
-        &self,
-        entries: std::ops::Range<usize>,
-        is_before: impl Fn(usize) -> bool,
-    ) -> usize {
+    fn partition(&self, entries: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
         let (mut base, mut size) = (entries.start, entries.len());
         // The processor guesses the outcome of each step and reads the next key ahead. Steps
         // without a branch would wait for each key in turn, which takes longer in a cold node.
@@ -250,7 +266,7 @@ impl<'a> NodeView<'a> {
 /// The first 8 bytes of a key of this length as a big-endian number, filled up with zeros. If two
 /// of these numbers differ, their keys compare as they do.
 #[inline]
-fn beginning(tail: &[u8], len: usize) -> u64 {
+pub(crate) fn beginning(tail: &[u8], len: usize) -> u64 {
     if let Some(bytes) = tail.first_chunk() {
         let number = u64::from_be_bytes(*bytes);
         return match len {

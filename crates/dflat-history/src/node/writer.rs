@@ -1,7 +1,9 @@
 //! Writing nodes.
 
-use super::Node;
+use std::ops::Range;
+
 use super::layout::{Layout, common_length};
+use super::{Node, NodeView};
 use crate::chunk::{Address, Chunk};
 
 /// Writes nodes of one level, one after the other. Its memory is used again for each node.
@@ -54,6 +56,31 @@ impl NodeWriter {
             self.count = self.count.saturating_add(count);
             self.count_ends.extend(self.count.to_le_bytes());
         }
+    }
+
+    /// Appends entries of a node of this level. Returns the bytes of their keys.
+    pub(crate) fn push_all(&mut self, view: &NodeView<'_>, entries: Range<usize>) -> usize {
+        let Some((keys, ends)) = view.keys_of(entries.clone()) else {
+            return 0;
+        };
+        let ends = ends.iter().map(|end| u16::from_le_bytes(*end));
+        let before = self.keys.len() as u16;
+        let start = ends.clone().next().unwrap_or_default();
+        let moved = |end: u16| end.wrapping_sub(start).wrapping_add(before);
+        let offsets = ends.skip(1).flat_map(|end| moved(end).to_le_bytes());
+        self.offsets.extend(offsets);
+        self.keys.extend_from_slice(keys);
+        self.addresses
+            .extend_from_slice(view.addresses_of(entries.clone()));
+        if self.level > 0 {
+            let counts =
+                entries.map(|index| view.count_before(index + 1) - view.count_before(index));
+            for count in counts {
+                self.count = self.count.saturating_add(count);
+                self.count_ends.extend(self.count.to_le_bytes());
+            }
+        }
+        keys.len()
     }
 
     /// Ends the node, and begins the next.

@@ -193,10 +193,20 @@ impl Run<'_, '_> {
         entries: std::ops::Range<usize>,
         is_alike: bool,
     ) -> Result<()> {
-        for index in entries {
+        let mut rest = entries;
+        if is_alike {
+            // The old node did not end before its last entry, and neither does the new one.
+            let inner = rest.start..rest.end.min(view.len().saturating_sub(1));
+            if !inner.is_empty() {
+                rest.start = inner.end;
+                let count = inner.len();
+                let key_bytes = self.writer.nodes.push_all(view, inner);
+                self.writer.splitter.add_all(count, key_bytes);
+            }
+        }
+        for index in rest {
             let count = view.count_before(index + 1) - view.count_before(index);
-            let may_end = !is_alike || index + 1 == view.len();
-            self.push(view.key(index), (&view.address(index), count), may_end)?;
+            self.push(view.key(index), (&view.address(index), count), true)?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use dflat_engine::Result;
 use super::nodes::{Output, Root, Trees, check_key, unsorted};
 use super::splitter::Splitter;
 use crate::chunk::Address;
-use crate::node::{Node, NodeWriter};
+use crate::node::{Node, NodeWriter, beginning};
 
 /// A child, as an entry of its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,6 +148,8 @@ pub struct TreeBuilder<'t> {
     builder: Builder,
     output: Output<'t>,
     last: Vec<u8>,
+    /// The first bytes of the last key, which decide most comparisons.
+    last_beginning: u64,
     count: u64,
 }
 
@@ -158,12 +160,16 @@ impl TreeBuilder<'_> {
     /// As [`Trees::build`].
     pub fn push(&mut self, key: &[u8], payload: &Address) -> Result<()> {
         check_key("build", key)?;
-        if self.count > 0 && *self.last >= *key {
+        let beginning = beginning(key, key.len());
+        let is_above = beginning > self.last_beginning
+            || beginning == self.last_beginning && *key > *self.last;
+        if self.count > 0 && !is_above {
             return Err(unsorted("build", self.count));
         }
         self.builder.push(&mut self.output, key, payload, 1)?;
         self.last.clear();
         self.last.extend_from_slice(key);
+        self.last_beginning = beginning;
         self.count += 1;
         Ok(())
     }
@@ -195,6 +201,7 @@ impl Trees {
             builder: Builder::new(0, false),
             output: self.output(),
             last: Vec::new(),
+            last_beginning: 0,
             count: 0,
         }
     }

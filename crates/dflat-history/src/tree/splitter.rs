@@ -90,6 +90,12 @@ impl Splitter {
         entry
     }
 
+    /// Adds entries after none of which the node ends.
+    pub(super) fn add_all(&mut self, entries: usize, key_bytes: usize) {
+        self.bytes += key_bytes as u64 + self.entry_bytes * entries as u64;
+        self.entries += entries as u32;
+    }
+
     /// Begins a new node.
     pub(super) fn reset(&mut self) {
         (self.bytes, self.entries) = (0, 0);
