@@ -66,7 +66,8 @@ pub(super) fn edits(
     failed.map_or(Ok(edits), Err)
 }
 
-/// The trees of the present state, in the order of the tables, from those of a moment.
+/// The trees of the present state, in the order of the tables, from those of a moment. A table is
+/// left out if a step since lacks the states of all its objects before.
 ///
 /// # Errors
 /// The errors of reading, of the objects and of the trees.
@@ -82,6 +83,10 @@ pub(super) fn advance(
         let Some(root) = roots.get(table.name.as_ref()) else {
             continue;
         };
+        let past = earlier.table(table);
+        if past.is_some_and(|past| past.unnoted().is_some()) {
+            continue;
+        }
         let edits = edits(snapshot, table, &earlier)?.into_iter();
         let edits = edits.map(|(key, payload)| Edit {
             key: key.into(),

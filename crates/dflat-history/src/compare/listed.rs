@@ -10,7 +10,7 @@ use dflat_model::Table;
 use crate::commits::{Content, check_kept};
 use crate::past::{Moment, check_before_all, is_reached};
 use crate::received::each_change;
-use crate::steps::{Backwards, each_key, unnoted, unnoted_tables};
+use crate::steps::{Backwards, each_key, lacks_all, unnoted};
 
 /// The bytes of keys that are listed at once. For more keys, the steps are read again.
 const KEY_BYTES: usize = 4 << 20;
@@ -123,10 +123,7 @@ fn list(
         if let Some(step) = step
             && reached[0] != reached[1]
         {
-            if unnoted_tables(&step)?
-                .iter()
-                .any(|name| **name == *table.name)
-            {
+            if lacks_all(&step, table)? {
                 return Err(unnoted(table, step.id));
             }
             each_key(&step, tables, &mut |_, key| {

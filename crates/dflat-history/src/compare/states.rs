@@ -11,7 +11,7 @@ use crate::commits::{CommitId, Content, check_kept, place};
 use crate::past::{Moment, check_before_all, is_reached, rows_with_keys};
 use crate::received::changes_between;
 use crate::steps::{
-    Backwards, Lost, State, StoredStep, each_row, state_before, unnoted, unnoted_tables,
+    Backwards, Lost, State, StoredStep, check_notes, each_row, lacks_all, state_before, unnoted,
 };
 
 /// Objects by their keys: the row id and the payload of each. An object that a received commit has
@@ -58,7 +58,8 @@ pub fn objects_at(
 /// # Errors
 /// [`NotFound`](dflat_engine::ErrorKind::NotFound) if the history has no such step, or the history
 /// of the type was forgotten since a commit; [`Corrupt`](dflat_engine::ErrorKind::Corrupt) if a
-/// step does not fit the objects; otherwise the errors of reading.
+/// step does not fit the objects; [`OutOfDate`](dflat_engine::ErrorKind::OutOfDate) if changes of
+/// a program that has prevented notes are in no step yet; otherwise the errors of reading.
 pub fn states_at(
     snapshot: &mut dyn Snapshot,
     table: &Table,
@@ -67,6 +68,7 @@ pub fn states_at(
     for (moment, _) in wanted {
         check_kept(snapshot, std::slice::from_ref(table), moment)?;
     }
+    check_notes(snapshot, std::slice::from_ref(table))?;
     let keys: BTreeSet<&Vec<u8>> = wanted.iter().flat_map(|(_, keys)| *keys).collect();
     let mut walk = Walk {
         table,
@@ -194,7 +196,7 @@ impl Walk<'_> {
     /// row whose state is not known has none of the keys until a step has its whole state.
     fn go_back(&mut self, step: &StoredStep) -> Result<()> {
         let name = self.table.name.clone();
-        if unnoted_tables(step)?.iter().any(|of| **of == *name) {
+        if lacks_all(step, self.table)? {
             self.rows.clear();
             self.lost.clear();
             self.unnoted = Some(step.id);

@@ -9,7 +9,7 @@ use dflat_model::{RowId, Table, Value, key};
 
 use crate::commits::Content;
 use crate::past::Place;
-use crate::steps::{Backwards, each_row, unnoted_tables};
+use crate::steps::{Backwards, each_row, lacks_all};
 
 /// The rows that the steps since a place have changed.
 pub(super) struct Expected {
@@ -98,10 +98,7 @@ impl Expected {
             if expected.rows.len() > rows_max {
                 return Ok(None);
             }
-            if unnoted_tables(&step)?
-                .iter()
-                .any(|name| **name == *table.name)
-            {
+            if lacks_all(&step, table)? {
                 break;
             }
         }

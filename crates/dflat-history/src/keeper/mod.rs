@@ -5,6 +5,7 @@ mod expected;
 mod keep;
 mod leaves;
 mod parts;
+mod sources;
 mod strangers;
 mod take;
 mod unnoted;

@@ -5,6 +5,7 @@ use dflat_engine::{ErrorKind, Result};
 use dflat_model::{RowId, Table};
 
 use super::expected::Expected;
+use super::sources::find_lost;
 use super::strangers::{Notes, key_of, noted};
 use super::unnoted::{
     ROWS_MAX, StateBefore, UnnotedChange, UnnotedRow, append, differing, each_payload,
@@ -34,7 +35,13 @@ pub(super) fn take_unnoted(writer: &mut dyn WriteTransaction, table: &Table) -> 
     };
     match found {
         Some(rows) if rows.is_empty() => {}
-        Some(rows) => append(writer, table, (rows, false))?,
+        Some(mut rows) => {
+            match find_lost(writer, table, &mut rows) {
+                Err(error) if error.kind() == ErrorKind::Corrupt => {}
+                found => found?,
+            }
+            append(writer, table, (rows, false))?;
+        }
         // Without any step, there is no state before.
         None if latest_step(writer)? == StepId(0) => {}
         None => {

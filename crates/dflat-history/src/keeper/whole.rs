@@ -17,7 +17,7 @@ use super::unnoted::{
 use crate::chunk::Address;
 use crate::commits::{Content, building, has_gap, has_trees, head, load};
 use crate::past::Place;
-use crate::steps::{Backwards, each_row};
+use crate::steps::{Backwards, each_row, lacks_all};
 use crate::tree::Root;
 
 /// Row ids from here on are those of deleted objects that no step has had before.
@@ -245,6 +245,10 @@ impl Compared<'_> {
                 }
                 Ok(())
             })?;
+            // The rows of before may be other ones.
+            if lacks_all(&step, self.table)? {
+                break;
+            }
         }
         for (key, hash) in missing {
             self.delete(new_row_id(&key), &key, hash)?;

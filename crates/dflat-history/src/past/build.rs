@@ -7,7 +7,7 @@ use dflat_model::Table;
 use super::forward::{changes_of, forward};
 use super::overlay::Overlay;
 use super::place::{Moment, check_before_all, is_reached};
-use crate::steps::{Backwards, CommitId};
+use crate::steps::{Backwards, CommitId, check_notes};
 
 impl Overlay {
     /// Goes back over all steps after the place of a moment, and forward over the received commits
@@ -35,6 +35,7 @@ impl Overlay {
         tables: &[Table],
         moment: &Moment,
     ) -> Result<()> {
+        check_notes(snapshot, tables)?;
         let mut steps = Backwards::below(None);
         loop {
             let Some(step) = steps.next(snapshot)? else {

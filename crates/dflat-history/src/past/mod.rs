@@ -46,6 +46,8 @@ impl PastBackend {
     /// # Errors
     /// - [`ErrorKind::NotFound`] if there is no such step.
     /// - [`ErrorKind::Corrupt`] if the steps do not fit the objects.
+    /// - [`ErrorKind::OutOfDate`] if changes of a program that has prevented notes are in no step
+    ///   yet.
     /// - Otherwise the errors of reading.
     pub(crate) fn open(engine: &Engine, tables: Vec<Table>, moment: &Moment) -> Result<Self> {
         let head = engine.snapshot()?;

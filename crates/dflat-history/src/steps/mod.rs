@@ -27,7 +27,9 @@ pub(crate) use ended::{BUILDING, building_name, delete_building, end, gap_name};
 pub use note::Note;
 pub(crate) use reverse::{States, each_row, go_back, rows_of};
 pub use scope::{Author, Scope};
-pub(crate) use state::{Lost, State, state_before, unnoted, unnoted_tables};
+pub(crate) use state::{
+    Lost, State, check_notes, lacks_all, state_before, unnoted, unnoted_tables,
+};
 pub use step::{Step, TableStep};
 pub(crate) use undo::prepare;
 pub use undo::{Conflict, Mode, Target, Undo, Undone, notice};

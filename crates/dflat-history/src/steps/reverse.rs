@@ -10,7 +10,7 @@ use dflat_model::{RowId, Table, Value};
 
 use super::backwards::unreadable;
 use super::find::load;
-use super::state::{State, state_before, unnoted_tables};
+use super::state::{State, check_notes, state_before, unnoted_tables};
 use super::{Backwards, StoredStep};
 
 /// A row that the reversed steps have changed.
@@ -41,12 +41,13 @@ pub(super) type ReversedRows = BTreeMap<String, BTreeMap<RowId, ReversedRow>>;
 ///
 /// # Errors
 /// [`ErrorKind::Corrupt`] if a step cannot be read, or does not fit the states after it; otherwise
-/// the errors of reading.
+/// those of [`check_notes`].
 pub(super) fn reverse(
     snapshot: &mut dyn Snapshot,
     tables: &[Table],
     reversed: &[StepId],
 ) -> Result<ReversedRows> {
+    check_notes(snapshot, tables)?;
     let mut rows = ReversedRows::new();
     let mut remaining: BTreeSet<StepId> = BTreeSet::new();
     for id in reversed {

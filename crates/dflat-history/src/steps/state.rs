@@ -1,6 +1,6 @@
 //! The states of rows, as far as the history has them.
 
-use dflat_engine::storage::StepId;
+use dflat_engine::storage::{Snapshot, StepId};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::record::{Before, Change, RowRecord};
 use dflat_model::{RowId, Table, Value, key};
@@ -152,6 +152,26 @@ fn key_of(row: &RowRecord<'_>) -> Vec<Value> {
     row.key.iter().map(|part| part.to_value()).collect()
 }
 
+/// Fails if a program has prevented the notes of its changes to one of these tables, and no step
+/// has them yet: the steps do not lead back from the present objects.
+///
+/// # Errors
+/// [`ErrorKind::OutOfDate`]; otherwise the errors of reading.
+pub(crate) fn check_notes(snapshot: &mut dyn Snapshot, tables: &[Table]) -> Result<()> {
+    for table in tables {
+        if !snapshot.has_all_notes(table)? {
+            let message = format!(
+                "cannot go back from the present objects of {}: a program has prevented that its \
+                 changes were noted, and they are in no step yet; a transaction on the type, or a \
+                 commit, finds them",
+                table.type_name
+            );
+            return Err(Error::new(ErrorKind::OutOfDate, message));
+        }
+    }
+    Ok(())
+}
+
 /// The tables of a step of which any row may have been changed before the step, without a note.
 ///
 /// # Errors
@@ -166,6 +186,15 @@ pub(crate) fn unnoted_tables(step: &StoredStep) -> Result<Vec<String>> {
         }
     }
     Ok(names)
+}
+
+/// Whether any row of a table may have been changed before a step, without a note.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] for a step that cannot be read.
+pub(crate) fn lacks_all(step: &StoredStep, table: &Table) -> Result<bool> {
+    let mut names = unnoted_tables(step)?.into_iter();
+    Ok(names.any(|name| *name == *table.name))
 }
 
 pub(crate) fn misfit(id: StepId, row_id: RowId, why: &str) -> Error {

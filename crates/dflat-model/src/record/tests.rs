@@ -185,6 +185,26 @@ fn table_and_difference_of_any_length_are_read_back() {
     }
 }
 
+/// A table of which any row may have changed says so without a row.
+#[test]
+fn record_without_a_table_keeps_the_foreign_flags_of_others() {
+    for is_foreign in [false, true] {
+        let mut bytes = Vec::new();
+        let mut writer = RecordWriter::new(&head(Part::Whole), false, &mut bytes);
+        writer.table(&TASKS);
+        writer.table(&TableHead {
+            name: "other",
+            is_foreign,
+            ..TASKS
+        });
+        writer.finish();
+        let (shorter, has_changes) = without_table(&bytes, "task").unwrap().unwrap();
+        let decoded = ChangeRecord::decode(&shorter).unwrap();
+        assert_eq!(decoded.tables[0].table.is_foreign, is_foreign);
+        assert_eq!(has_changes, is_foreign);
+    }
+}
+
 #[test]
 fn lost_rows_are_read_back() {
     let key = [ValueRef::Int(7)];

@@ -28,8 +28,13 @@ impl Workspace {
     /// # Errors
     /// - [`NotFound`](crate::ErrorKind::NotFound) if the history has no such step or commit.
     /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the steps do not fit the objects.
+    /// - [`OutOfDate`](crate::ErrorKind::OutOfDate) if a program has prevented that its changes
+    ///   were noted, and this workspace is only read, so that they are in no step yet.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a callback; otherwise the errors
     ///   of reading.
+    ///
+    /// A read of the returned workspace fails with [`NotFound`](crate::ErrorKind::NotFound) if it
+    /// needs an object whose state is lost, because a program has prevented that it was noted.
     ///
     /// # Cost
     /// All later steps are read, and the objects that they have changed are in memory. For a commit

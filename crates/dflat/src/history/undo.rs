@@ -83,8 +83,9 @@ impl History<'_> {
     ///
     /// # Errors
     /// As [`undo`](Self::undo); and [`NotFound`](crate::ErrorKind::NotFound) if there is no such
-    /// step, [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if it is an undo or a redo, or
-    /// is undone already.
+    /// step, or the state of an object before the step is lost,
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if it is an undo or a redo, or is
+    /// undone already.
     pub fn undo_step(&self, step: StepId) -> Result<Option<Undone>> {
         self.perform(Target::Step(step), Mode::Whole)
     }

@@ -1,123 +1,13 @@
 //! Programs that write to versioned types and prevent the notes of that.
 
-use std::path::Path;
-
 use dflat::history::{BlameChange, Change, Note};
 use dflat::{ErrorKind, Object, Result, Workspace};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::Item;
 use rusqlite::params;
 
-use super::files::{delete, file, open, payload, put, rank, rows, sql};
-
-const NOTES: &str = "dflat__history_item";
-
-/// How a program prevents the notes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Prevention {
-    /// The triggers are dropped.
-    Dropped,
-    /// One trigger is dropped: that of the change.
-    OneDropped,
-    /// The triggers are replaced by others that do nothing.
-    Replaced,
-    /// The triggers are dropped, and made again after the change.
-    MadeAgain,
-    /// As before, and then the file is vacuumed.
-    Vacuumed,
-    /// The table of the notes is dropped and made again after the change.
-    NotesLost,
-}
-
-pub(crate) const PREVENTIONS: [Prevention; 6] = [
-    Prevention::Dropped,
-    Prevention::OneDropped,
-    Prevention::Replaced,
-    Prevention::MadeAgain,
-    Prevention::Vacuumed,
-    Prevention::NotesLost,
-];
-
-/// The names and definitions of the triggers.
-fn triggers(path: &Path) -> Vec<(String, String)> {
-    let sql = sql(path);
-    let find = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'item' \
-                AND name GLOB 'dflat__history_item:*' ORDER BY rowid";
-    let mut found = sql.prepare(find).unwrap();
-    let found = found.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
-    found.unwrap().map(|row| row.unwrap()).collect()
-}
-
-/// Runs a statement while no trigger notes its changes.
-pub(crate) fn unnoted(
-    path: &Path,
-    prevention: Prevention,
-    (statement, bytes): (&str, Option<&[u8]>),
-) {
-    let made = triggers(path);
-    let sql = sql(path);
-    let drop = |(name, _): &(String, String)| {
-        sql.execute_batch(&format!("DROP TRIGGER \"{name}\""))
-            .unwrap();
-    };
-    match prevention {
-        Prevention::OneDropped => {
-            let kind = statement.split(' ').next().unwrap().to_lowercase();
-            let is_of = |name: &str| match kind.as_str() {
-                "insert" => name.ends_with(":inserted") || name.ends_with(":replaces"),
-                "update" => name.ends_with(":updated") || name.ends_with(":moves"),
-                _ => name.ends_with(":deleted"),
-            };
-            made.iter().filter(|(name, _)| is_of(name)).for_each(drop);
-        }
-        Prevention::NotesLost => {}
-        _ => made.iter().for_each(drop),
-    }
-    if prevention == Prevention::Replaced {
-        for (name, definition) in &made {
-            let (head, _) = definition.split_once(" BEGIN ").unwrap();
-            let empty = format!("{head} BEGIN SELECT 1; END");
-            sql.execute_batch(&empty)
-                .unwrap_or_else(|error| panic!("{name}: {error}"));
-        }
-    }
-    match bytes {
-        Some(bytes) => sql.execute(statement, params![bytes]).unwrap(),
-        None => sql.execute(statement, []).unwrap(),
-    };
-    match prevention {
-        Prevention::MadeAgain | Prevention::Vacuumed => {
-            for (_, definition) in &made {
-                sql.execute_batch(definition).unwrap();
-            }
-        }
-        Prevention::NotesLost => {
-            let find = format!("SELECT sql FROM sqlite_schema WHERE name = '{NOTES}'");
-            let definition: String = sql.query_row(&find, [], |row| row.get(0)).unwrap();
-            let again = format!("DROP TABLE {NOTES}; {definition}");
-            sql.execute_batch(&again).unwrap();
-        }
-        _ => {}
-    }
-    if prevention == Prevention::Vacuumed {
-        sql.execute_batch("VACUUM").unwrap();
-    }
-}
-
-pub(crate) fn update(path: &Path, prevention: Prevention, id: &str, rank: i32) {
-    let statement = format!("UPDATE item SET p = ? WHERE __pk0 = '{id}'");
-    unnoted(path, prevention, (&statement, Some(&payload(id, rank))));
-}
-
-pub(crate) fn insert(path: &Path, prevention: Prevention, id: &str, rank: i32) {
-    let statement = format!("INSERT INTO item (__pk0, p) VALUES ('{id}', ?)");
-    unnoted(path, prevention, (&statement, Some(&payload(id, rank))));
-}
-
-pub(crate) fn remove(path: &Path, prevention: Prevention, id: &str) {
-    let statement = format!("DELETE FROM item WHERE __pk0 = '{id}'");
-    unnoted(path, prevention, (&statement, None));
-}
+use super::super::files::{delete, file, leads_back, open, payload, put, rank, rows, sql};
+use super::prevention::{PREVENTIONS, Prevention, insert, remove, triggers, unnoted, update};
 
 fn log(workspace: &Workspace) -> Vec<dflat::history::Step> {
     let log = workspace.history().log().collect::<Result<Vec<_>>>();
@@ -289,7 +179,7 @@ fn vacuum_and_triggers_of_others_leave_the_notes_trusted() {
         assert!(!step.tables[0].has_unnoted);
         workspace.history().undo_step(step.id).unwrap().unwrap();
         assert_eq!(rank(&workspace, "a"), Some(1));
-        assert_eq!(super::files::leads_back(&path), Ok(()));
+        assert_eq!(leads_back(&path), Ok(()));
     });
 }
 
@@ -309,7 +199,7 @@ fn object_that_got_another_row_without_a_note_is_found_in_both() {
             let items = then.fetch::<Item>().all().unwrap();
             let found: Vec<_> = items.iter().map(|item| (item.id(), item.rank())).collect();
             assert_eq!(found.len(), 2, "{prevention:?}");
-            assert_eq!(super::files::leads_back(&path), Ok(()));
+            assert_eq!(leads_back(&path), Ok(()));
         }
     });
 }
@@ -329,5 +219,78 @@ fn deleted_object_that_is_inserted_again_is_known_again() {
         assert_eq!(rows(&path, "item").len(), 1);
         let bytes = workspace.get::<Item>("a").unwrap().unwrap().to_bytes();
         assert_eq!(bytes, payload("a", 5));
+    });
+}
+
+// Promise: storage-format#S58
+#[test]
+fn state_before_is_known_from_a_note_a_step_or_a_received_commit() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        // A step has the object whole.
+        put(&workspace, "a", 1);
+        delete(&workspace, "a");
+        put(&workspace, "a", 1);
+        put(&workspace, "b", 1);
+        // Another file has sent the object.
+        let (_directory, other_path) = file();
+        let other = open(&other_path);
+        put(&other, "r", 5);
+        other.history().commit("theirs").unwrap();
+        let history = workspace.history();
+        history.remote("other").pull_from(&other, "main").unwrap();
+        history.merge("other/main").unwrap();
+        let commit = history.commit("ours").unwrap();
+        remove(&path, Prevention::Dropped, "a");
+        remove(&path, Prevention::Dropped, "r");
+        let step = log(&workspace)[0].clone();
+        assert_eq!(counts(&step), (0, 0, 2));
+        // A trigger that was left has noted the object.
+        let name = "dflat__history_item:deleted";
+        sql(&path)
+            .execute_batch(&format!("DROP TRIGGER \"{name}\""))
+            .unwrap();
+        let noted = "UPDATE item SET p = ? WHERE __pk0 = 'b'";
+        sql(&path).execute(noted, params![payload("b", 9)]).unwrap();
+        let then = workspace.at(commit).unwrap();
+        for (id, expected) in [("a", 1), ("b", 1), ("r", 5)] {
+            assert_eq!(rank(&then, id), Some(expected), "{id}");
+        }
+        assert_eq!(then.fetch::<Item>().count().unwrap(), 3);
+        history.undo_step(step.id).unwrap().unwrap();
+        assert_eq!(
+            (rank(&workspace, "a"), rank(&workspace, "r")),
+            (Some(1), Some(5))
+        );
+    });
+}
+
+// Promise: storage-format#S58
+#[test]
+fn file_that_is_only_read_shows_no_earlier_state_before_the_changes_are_in_a_step() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        put(&workspace, "a", 1);
+        put(&workspace, "b", 1);
+        let first = workspace.history().commit("first").unwrap();
+        put(&workspace, "b", 2);
+        let second = workspace.history().commit("second").unwrap();
+        drop(workspace);
+        update(&path, Prevention::Dropped, "a", 1000);
+        let read_only = Workspace::builder(&path).read_only(true).open().unwrap();
+        assert_eq!(read_only.history().log().count(), 3);
+        let error = read_only.at(first).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfDate, "{error}");
+        let differences = read_only.history().diff::<Item>(first, second);
+        let differences = differences.and_then(|changes| changes.collect::<Result<Vec<_>>>());
+        assert_eq!(differences.unwrap_err().kind(), ErrorKind::OutOfDate);
+        drop(read_only);
+        let workspace = open(&path);
+        assert_eq!(workspace.history().log().count(), 4);
+        drop(workspace);
+        let read_only = Workspace::builder(&path).read_only(true).open().unwrap();
+        assert_eq!(rank(&read_only.at(first).unwrap(), "b"), Some(1));
     });
 }

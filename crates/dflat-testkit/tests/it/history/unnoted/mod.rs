@@ -1,0 +1,7 @@
+//! Programs that write to versioned types and prevent the notes of that.
+
+mod cases;
+mod faults;
+mod pairs;
+mod prevention;
+mod random;
