@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 use crate::arguments::FileArguments;
 use crate::failure::{Failure, note};
-pub(crate) use server::{address_of, exists, shown};
+pub(crate) use server::{address_of, exists, is_same_file, shown};
 pub(crate) use types::{FileType, Origin, Types};
 pub(crate) use unknown::slots;
 

@@ -27,6 +27,22 @@ pub(crate) fn exists(path: &Path) -> bool {
     address_of(path).is_some() || path.exists()
 }
 
+/// Whether two paths lead to one file. A file that cannot be looked at is no other one's.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    if address_of(one).is_some() || address_of(other).is_some() {
+        return false;
+    }
+    #[cfg(unix)]
+    let identity = |path: &Path| {
+        use std::os::unix::fs::MetadataExt;
+        let found = std::fs::metadata(path).ok()?;
+        Some((found.dev(), found.ino()))
+    };
+    #[cfg(not(unix))]
+    let identity = |path: &Path| path.canonicalize().ok();
+    identity(one).is_some_and(|one| identity(other) == Some(one))
+}
+
 /// A path for people. An address is shown without its password.
 pub(crate) fn shown(path: &Path) -> String {
     match address_of(path) {

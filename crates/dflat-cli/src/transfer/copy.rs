@@ -7,8 +7,8 @@ use dflat_workspace::{CopyPhase, WorkspaceCopy};
 
 use crate::arguments::{CopyArguments, FileArguments, OnConflict};
 use crate::confirm::confirm;
-use crate::failure::{Found, Outcome};
-use crate::file::{OpenFile, exists, shown};
+use crate::failure::{Failure, Found, Outcome};
+use crate::file::{OpenFile, exists, is_same_file, shown};
 use crate::progress;
 use crate::record::report;
 use crate::session::Session;
@@ -18,6 +18,12 @@ const BATCH_SIZE: NonZeroUsize = NonZeroUsize::new(10_000).expect("it is not 0")
 
 /// Copies objects.
 pub(crate) fn copy(arguments: &CopyArguments, session: &Session) -> Outcome {
+    let source = &arguments.file.path;
+    if is_same_file(source, &arguments.to) {
+        let (source, target) = (shown(source), shown(&arguments.to));
+        let message = format!("cannot copy {source} to {target}: they are the same file");
+        return Err(Failure::usage(message));
+    }
     let from = session.read(&arguments.file)?;
     let chosen = from.types.chosen(&arguments.types)?;
     let mut tables = Vec::new();

@@ -47,6 +47,22 @@ fn ended_by(signal: &str, arguments: &[&str], folder: &Path, numbers: &mut Numbe
     child.wait_with_output().unwrap()
 }
 
+#[cfg(unix)]
+#[test]
+fn file_is_not_copied_to_itself_under_any_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    make_tasks(&folder.join("tasks.db"));
+    std::os::unix::fs::symlink("tasks.db", folder.join("linked.db")).unwrap();
+    for name in ["tasks.db", "./tasks.db", "linked.db"] {
+        let output = dflat(&["copy", "tasks.db", name], folder);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        let message = format!("error: cannot copy tasks.db to {name}: they are the same file\n");
+        assert_eq!(error, message);
+    }
+}
+
 #[test]
 fn an_import_that_is_killed_continues_where_it_was() {
     const TASKS: u64 = 100_000;
