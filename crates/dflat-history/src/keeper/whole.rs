@@ -82,6 +82,7 @@ pub(super) fn compare(
         expected: &expected,
         notes,
         seen: Vec::new(),
+        inserted: Vec::new(),
         missing: BTreeMap::new(),
         rows: Vec::new(),
     };
@@ -112,6 +113,8 @@ struct Compared<'c> {
     notes: &'c Notes,
     /// The rows of the objects that the tree has, and no step has changed.
     seen: Vec<RowId>,
+    /// The rows that neither the tree nor a step since has.
+    inserted: Vec<RowId>,
     /// The objects of the tree that the table lacks, by encoded key, with their hashes.
     missing: BTreeMap<Vec<u8>, Address>,
     rows: Vec<UnnotedRow>,
@@ -210,15 +213,24 @@ impl Compared<'_> {
                 false => ControlFlow::Break(()),
             }
         })?;
-        let (table, rows) = (self.table, &mut self.rows);
+        let (table, content, rows) = (self.table, &self.content, &mut self.rows);
         each_payload(writer, table, &inserted, &mut |row_id, payload| {
-            let key = payload.map(|payload| present_key(table, payload));
-            rows.extend(key.map(|key| UnnotedRow {
+            let Some(payload) = payload else {
+                return;
+            };
+            let change = match content.key(payload) {
+                Some(_) => UnnotedChange::Inserted,
+                // No tree has an object whose key lacks a part, so it may have been there.
+                None => UnnotedChange::Updated(StateBefore::Lost(None)),
+            };
+            rows.push(UnnotedRow {
                 row_id,
-                key,
-                change: UnnotedChange::Inserted,
-            }));
-        })
+                key: present_key(table, payload),
+                change,
+            });
+        })?;
+        self.inserted = inserted;
+        Ok(())
     }
 
     /// Finds the rows that the steps have, and the table lacks: those of deleted objects, and those
@@ -239,8 +251,11 @@ impl Compared<'_> {
                     return Ok(());
                 }
                 let key = key::encode(row.key.iter().copied());
+                let is_present = self.inserted.binary_search(&row.row_id).is_ok();
                 match missing.remove(&key) {
                     Some(hash) => self.delete(row.row_id, &key, hash)?,
+                    // Its object has a key that lacks a part, and is there.
+                    None if is_present && row.key.contains(&ValueRef::Null) => {}
                     None => moved.push((row.row_id, key)),
                 }
                 Ok(())
@@ -254,7 +269,7 @@ impl Compared<'_> {
             self.delete(new_row_id(&key), &key, hash)?;
         }
         for (row_id, key) in moved {
-            self.note_moved(writer, row_id, &key)?;
+            self.note_moved(writer, (row_id, &key), &settled)?;
         }
         Ok(())
     }
@@ -266,33 +281,41 @@ impl Compared<'_> {
         Ok(())
     }
 
-    /// Lists the change of an object that has another row id now.
+    /// Lists the change of an object that has another row id now, or is no longer there although no
+    /// tree has it. `settled` are the rows that the steps have.
     fn note_moved(
         &mut self,
         writer: &mut dyn WriteTransaction,
-        from: RowId,
-        key: &[u8],
+        (from, key): (RowId, &[u8]),
+        settled: &HashSet<RowId>,
     ) -> Result<()> {
         let values = self.values(key)?;
-        let Some((to, payload)) = find(writer, self.table, &values)? else {
-            return Ok(());
+        let found = match values.contains(&Value::Null) {
+            true => None,
+            false => find(writer, self.table, &values)?,
         };
-        let is_same = |row: &&mut UnnotedRow| row.row_id == to && row.key == values;
-        let before = match self.rows.iter_mut().find(is_same) {
-            Some(row) => match std::mem::replace(&mut row.change, UnnotedChange::Inserted) {
-                UnnotedChange::Updated(before) => before,
-                other => {
-                    row.change = other;
-                    return Ok(());
-                }
-            },
-            None => {
-                self.push(to, values.clone(), UnnotedChange::Inserted);
-                StateBefore::Known(payload)
-            }
+        // A row that the steps have is not the one to which the object was moved.
+        let is_new = |to: &RowId| self.seen.binary_search(to).is_ok() && !settled.contains(to);
+        let before = match found.filter(|(to, _)| is_new(to)) {
+            Some((to, payload)) => self.insert_moved((to, &values), payload),
+            None => StateBefore::Lost(None),
         };
         self.push(from, values, UnnotedChange::Deleted(before));
         Ok(())
+    }
+
+    /// Lists the insertion of an object in the row that it has now. Returns the state before that
+    /// it had in another row.
+    fn insert_moved(&mut self, (to, key): (RowId, &[Value]), payload: Vec<u8>) -> StateBefore {
+        let is_same = |row: &&mut UnnotedRow| row.row_id == to && row.key == key;
+        let Some(row) = self.rows.iter_mut().find(is_same) else {
+            self.push(to, key.to_vec(), UnnotedChange::Inserted);
+            return StateBefore::Known(payload);
+        };
+        match std::mem::replace(&mut row.change, UnnotedChange::Inserted) {
+            UnnotedChange::Updated(before) => before,
+            _ => StateBefore::Lost(None),
+        }
     }
 }
 

@@ -52,6 +52,11 @@ impl PastTable {
 
     /// Whether the present row of this id is not that of the earlier state.
     pub(super) fn hides(&self, row_id: RowId) -> bool {
+        self.unnoted.is_some() || self.has(row_id)
+    }
+
+    /// Whether the state of a row does not depend on the present one.
+    fn has(&self, row_id: RowId) -> bool {
         self.is_whole || self.rows.contains_key(&row_id)
     }
 
@@ -199,10 +204,7 @@ impl Overlay {
         row_ids: &[RowId],
     ) -> Result<()> {
         let past = self.tables.entry(table.name.to_string()).or_default();
-        let unknown = row_ids
-            .iter()
-            .copied()
-            .filter(|row_id| !past.hides(*row_id));
+        let unknown = row_ids.iter().copied().filter(|row_id| !past.has(*row_id));
         let unknown: Vec<RowId> = unknown.collect();
         let state = |payload| match past.unnoted {
             Some(step) => State::Known(payload).before_unnoted(step),

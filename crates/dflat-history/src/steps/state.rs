@@ -5,7 +5,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::record::{Before, Change, RowRecord};
 use dflat_model::{RowId, Table, Value, key};
 
-use super::StoredStep;
+use super::{Note, StoredStep};
 
 /// The state of a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -178,6 +178,10 @@ pub(crate) fn check_notes(snapshot: &mut dyn Snapshot, tables: &[Table]) -> Resu
 /// [`ErrorKind::Corrupt`] for a step that cannot be read.
 pub(crate) fn unnoted_tables(step: &StoredStep) -> Result<Vec<String>> {
     let mut names = Vec::new();
+    // Only these steps have the flag, and to decode others again takes time.
+    if step.note != Note::Unknown {
+        return Ok(names);
+    }
     for record in step.records() {
         for table in record?.tables {
             if table.table.is_foreign && !names.iter().any(|name| name == table.table.name) {

@@ -3,6 +3,7 @@
 mod log_state;
 mod written_change_log;
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -83,6 +84,10 @@ pub(crate) struct FileConnection {
     pub(crate) change_log: WrittenChangeLog,
     /// Whether a row was deleted since the unused space was looked at.
     has_deleted: bool,
+    /// Whether the triggers have noted all foreign changes of versioned tables, by their names, and
+    /// the version of the file's schema for which this holds.
+    // Not in `HeldTable`: a write of a row would take longer if that were larger.
+    pub(crate) noting: BTreeMap<String, (u64, bool)>,
     /// The unused space, if the last transaction looked at it.
     space: Option<Space>,
 }
@@ -114,6 +119,7 @@ impl FileConnection {
             commits_count: 0,
             change_log: WrittenChangeLog::default(),
             has_deleted: false,
+            noting: BTreeMap::new(),
             space: None,
         }
     }
@@ -128,6 +134,7 @@ impl FileConnection {
         // A transaction that writes relies on the state of the tables that it has created.
         if self.tables.len() >= TABLES_MAX && !self.is_writing {
             self.tables.clear();
+            self.noting.clear();
             self.controls = [None; ControlStatement::COUNT];
             self.named = [[None; NamedStatement::COUNT]; named::TABLES];
             self.raw.forget_statements();
@@ -142,7 +149,6 @@ impl FileConnection {
             lacks_foreign: false,
             holds_payloads_alone: None,
             triggers: None,
-            notes: None,
             indexes: None,
             is_stored: false,
             usage: self.monitor.as_ref().map(|monitor| monitor.usage_of(table)),
@@ -449,9 +455,10 @@ impl FileConnection {
 
     /// Forgets all that is known of the definitions of tables.
     fn forget_created(&mut self) {
+        self.noting.clear();
         for entry in &mut self.tables {
             (entry.created, entry.lacks_foreign) = (false, false);
-            (entry.holds_payloads_alone, entry.triggers, entry.notes) = (None, None, None);
+            (entry.holds_payloads_alone, entry.triggers) = (None, None);
         }
     }
 }

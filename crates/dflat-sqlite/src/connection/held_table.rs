@@ -30,9 +30,6 @@ pub(crate) struct HeldTable {
     pub(crate) holds_payloads_alone: Option<bool>,
     /// The triggers of the table when they were last read.
     pub(crate) triggers: Option<TriggerState>,
-    /// Whether the triggers have noted all foreign changes of a versioned table, and the version of
-    /// the file's schema for which this holds.
-    pub(crate) notes: Option<(u64, bool)>,
     /// The states of its indexes, for as long as a read transaction is kept.
     pub(crate) indexes: Option<Indexes>,
     /// Whether the main table is known to store its columns, so that none is computed.

@@ -6,7 +6,7 @@ use dflat_engine::storage::NotedRow;
 use dflat_model::{RowId, Table, ValueRef};
 
 use super::triggers;
-use crate::connection::file_connection::{FileConnection, TableId};
+use crate::connection::file_connection::FileConnection;
 use crate::ffi::{Param, SqliteError};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{drop_table, drop_trigger, drop_view, notes_name, quoted_if_needed};
@@ -43,14 +43,14 @@ impl FileConnection {
     /// [`keep_notes`](Self::keep_notes).
     pub(crate) fn has_all_notes(&mut self, table: &Table) -> Result<bool, SqliteError> {
         let schema_version = self.control_number(ControlStatement::SchemaVersion)?;
-        let TableId(position) = self.enter(table);
-        if let Some((version, has_all)) = self.tables[position].notes
-            && version == schema_version
+        if let Some((version, has_all)) = self.noting.get(table.name.as_ref())
+            && *version == schema_version
         {
-            return Ok(has_all);
+            return Ok(*has_all);
         }
         let has_all = self.find_noting(table)?.state(table) != NotingState::Altered;
-        self.tables[position].notes = Some((schema_version, has_all));
+        let known = (schema_version, has_all);
+        self.noting.insert(table.name.to_string(), known);
         Ok(has_all)
     }
 

@@ -294,3 +294,54 @@ fn file_that_is_only_read_shows_no_earlier_state_before_the_changes_are_in_a_ste
         assert_eq!(rank(&read_only.at(first).unwrap(), "b"), Some(1));
     });
 }
+
+#[test]
+fn object_whose_key_lacks_a_part_is_not_taken_for_a_new_one() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        put(&workspace, "a", 1);
+        put(&workspace, "b", 1);
+        // An object without any field.
+        let keyless = "INSERT INTO item (__pk0, p) VALUES (NULL, x'080000000400040004000000')";
+        sql(&path).execute(keyless, []).unwrap();
+        let first = log(&workspace).last().unwrap().id;
+        for rank_of_stranger in [1000, 2000] {
+            let commit = workspace.history().commit("before").unwrap();
+            update(&path, Prevention::Dropped, "a", rank_of_stranger);
+            let step = log(&workspace)[0].clone();
+            assert_eq!(counts(&step), (0, 2, 0));
+            let then = workspace.at(commit).unwrap();
+            assert_eq!(rank(&then, "b"), Some(1));
+        }
+        let then = workspace.at(first).unwrap();
+        assert_eq!(
+            (rank(&then, "b"), then.get::<Item>("a").is_err()),
+            (None, true)
+        );
+    });
+}
+
+// Promise: storage-format#S58
+#[test]
+fn row_that_only_the_present_state_has_is_in_no_state_before_all_were_lost() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        put(&workspace, "a", 1);
+        delete(&workspace, "a");
+        let first = log(&workspace)[1].id;
+        insert(&path, Prevention::Dropped, "a", 7);
+        let step = log(&workspace)[0].clone();
+        assert!(step.tables[0].has_unnoted);
+        // The step before has the object whole, in another row than the present one.
+        let then = workspace.at(first).unwrap();
+        let found = then.get_many::<Item>(["a"]).unwrap();
+        let ranks = found
+            .iter()
+            .map(|item| item.as_ref().map(|item| item.rank()));
+        let ranks: Vec<_> = ranks.collect();
+        assert_eq!(ranks, [Some(1)]);
+        assert_eq!(rank(&then, "a"), Some(1));
+    });
+}
