@@ -165,6 +165,10 @@ fn cell(table: &Table, element: Option<Element>, value: ValueRef<'_>) -> Cell {
         (_, ValueRef::Null) => Cell::Missing,
         (_, ValueRef::Text(text)) => Cell::Text(text.to_owned()),
         (Some(Element::Scalar(Scalar::Bool)), ValueRef::Int(value)) => Cell::of(&(value != 0)),
+        // The digits that a `float` needs are fewer than those of the same number as a `double`.
+        (Some(Element::Scalar(Scalar::F32)), ValueRef::Float(value)) if value.is_finite() => {
+            Cell::of(&(value as f32))
+        }
         (Some(Element::Enum(id)), value) => match ty(id) {
             Some(TypeDescriptor::Enum(layout)) => named(layout, value),
             _ => number(value),

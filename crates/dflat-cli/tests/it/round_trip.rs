@@ -321,6 +321,33 @@ fn sources(table: &Table, workspace: &Workspace) -> Vec<Value> {
 }
 
 #[test]
+fn float_has_the_same_digits_whether_it_is_stored_or_a_default() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema =
+        "table Gauge { id: ulong (primary); w: float = 0.1; d: double = 0.1; }\nroot_type Gauge;";
+    fs::write(folder.path().join("gauge.fbs"), schema).unwrap();
+    let objects = ["{\"id\": 1}", "{\"id\": 2, \"w\": 0.3, \"d\": 0.3}"];
+    fs::write(folder.path().join("gauges"), objects.join("\n")).unwrap();
+    let import = [
+        "import",
+        "a.db",
+        "Gauge",
+        "--from",
+        "gauges",
+        "--schema",
+        "gauge.fbs",
+    ];
+    printed(&import, folder.path());
+    let shown = |select: &str| {
+        let query = [
+            "query", "a.db", "Gauge", "--format", "csv", "--select", select,
+        ];
+        printed(&query, folder.path())
+    };
+    assert_eq!(shown("id,w,d"), "id,w,d\n1,0.1,0.1\n2,0.3,0.3\n");
+}
+
+#[test]
 fn objects_of_every_conformance_schema_are_exported_and_imported() {
     let (mut seen, mut types) = (Seen::default(), 0);
     for (name, tables) in conformance() {
