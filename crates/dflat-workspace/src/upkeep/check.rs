@@ -53,6 +53,14 @@ impl CheckReport {
         }
     }
 
+    /// Whether there may be more problems of one of these kinds than are listed.
+    pub(super) fn omits(&self, kinds: &[ProblemKind]) -> bool {
+        let is_full = |(kind, _, count): &(ProblemKind, Option<String>, usize)| {
+            kinds.contains(kind) && *count >= PROBLEMS_MAX
+        };
+        self.listed.iter().any(is_full)
+    }
+
     pub(super) fn has(&self, kinds: &[ProblemKind]) -> bool {
         self.problems.iter().any(|p| kinds.contains(&p.kind))
     }

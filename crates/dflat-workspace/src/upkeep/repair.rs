@@ -13,6 +13,9 @@ use crate::{Error, ErrorKind, Result, Workspace};
 /// The time between two progress reports while indexes are built.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 
+/// The problems of rows that are moved.
+const UNREADABLE: [ProblemKind; 2] = [ProblemKind::Payload, ProblemKind::Key];
+
 /// The result of a repair.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -64,7 +67,15 @@ fn repair(
     progress: OnProgress<'_>,
 ) -> Result<RepairReport> {
     let before = check(sqlite, tables, progress)?;
-    let unreadable = mend(sqlite, tables, &before)?;
+    let mut unreadable = mend(sqlite, tables, &before)?;
+    let (mut left, mut has_more) = (before.problems_count, before.omits(&UNREADABLE));
+    // Order: all of them are moved before the indexes are built, which reads each row.
+    while has_more {
+        let found = check(sqlite, tables, progress)?;
+        unreadable.extend(mend(sqlite, tables, &found)?);
+        has_more = found.omits(&UNREADABLE) && found.problems_count < left;
+        left = found.problems_count;
+    }
     if !before.is_sound() {
         build(workspace, tables, progress)?;
     }
@@ -88,9 +99,7 @@ fn mend(sqlite: &SqliteBackend, tables: &[Table], before: &CheckReport) -> Resul
     for table in tables {
         let of_table = |problem: &&Problem| problem.table.as_deref() == Some(&*table.name);
         let found: Vec<&Problem> = before.problems.iter().filter(of_table).collect();
-        let unreadable = found
-            .iter()
-            .filter(|p| matches!(p.kind, ProblemKind::Payload | ProblemKind::Key));
+        let unreadable = found.iter().filter(|p| UNREADABLE.contains(&p.kind));
         let rows: Vec<(RowId, String)> = unreadable
             .filter_map(|p| {
                 moved.push((*p).clone());
