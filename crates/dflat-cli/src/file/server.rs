@@ -27,7 +27,7 @@ pub(crate) fn exists(path: &Path) -> bool {
     address_of(path).is_some() || path.exists()
 }
 
-/// Whether two paths lead to one file. A file that cannot be looked at is no other one's.
+/// Whether two paths lead to one file. If a file cannot be looked at, the paths count as different.
 pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
     if address_of(one).is_some() || address_of(other).is_some() {
         return false;

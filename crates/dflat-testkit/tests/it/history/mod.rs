@@ -7,6 +7,7 @@ mod faults;
 mod files;
 mod forget;
 mod model;
+mod operation;
 mod past;
 mod random_programs;
 mod steps;

@@ -10,8 +10,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::params;
 
 use super::files::{
-    Rows, another, data, delete, file, leads_back, open, payload, put, rank, rows, sql, steps,
+    another, data, delete, file, leads_back, open, payload, put, rank, rows, sql, steps,
 };
+use super::operation::{Operation, difference, run};
 
 /// A change by plain SQL. Each has an effect if there are the items `a` and `b`.
 #[derive(Clone, Copy, Debug)]
@@ -61,18 +62,6 @@ fn write(path: &Path, stranger: Stranger) {
     written.unwrap();
 }
 
-/// An operation of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
-    Change,
-    Another,
-    Undo,
-    UndoRest,
-    Redo,
-    Log,
-    Blame,
-}
-
 const OPERATIONS: [Operation; 7] = [
     Operation::Change,
     Operation::Another,
@@ -83,37 +72,6 @@ const OPERATIONS: [Operation; 7] = [
     Operation::Blame,
 ];
 
-/// Runs an operation. A change stores the next number.
-fn run((workspace, other): (&Workspace, &Workspace), operation: Operation, number: &mut i32) {
-    *number += 1;
-    let history = workspace.history();
-    let undone = match operation {
-        Operation::Change => {
-            put(workspace, "b", *number);
-            return;
-        }
-        Operation::Another => {
-            put(other, "c", *number);
-            return;
-        }
-        Operation::Log => {
-            let log = history.log().collect::<Result<Vec<_>>>();
-            assert!(!log.unwrap().is_empty());
-            return;
-        }
-        Operation::Blame => {
-            assert!(!history.blame::<Item>("b").unwrap().is_empty());
-            return;
-        }
-        Operation::Undo => history.undo(),
-        Operation::UndoRest => history.undo_rest(),
-        Operation::Redo => history.redo(),
-    };
-    if let Err(error) = undone {
-        assert_eq!(error.kind(), ErrorKind::OutOfDate, "{error}");
-    }
-}
-
 fn put_both(workspace: &Workspace, rank: i32) {
     let stored = workspace.perform_changes_blocking([Item::TABLE], |tx| {
         for id in ["a", "b"] {
@@ -122,18 +80,6 @@ fn put_both(workspace: &Workspace, rank: i32) {
         Ok(())
     });
     stored.unwrap();
-}
-
-/// The rows that differ.
-fn difference(before: &Rows, after: &Rows) -> Vec<i64> {
-    let ids = before.keys().chain(after.keys());
-    let mut ids: Vec<i64> = ids
-        .filter(|id| before.get(id) != after.get(id))
-        .copied()
-        .collect();
-    ids.sort_unstable();
-    ids.dedup();
-    ids
 }
 
 // Promise: storage-format#S48

@@ -1,29 +1,15 @@
 //! Changes without notes between any two operations.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use dflat::history::Note;
-use dflat::{ErrorKind, Workspace};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::Item;
 
-use super::super::files::{Rows, another, file, open, put, rank, rows};
+use super::super::files::{another, file, open, put, rank, rows};
+use super::super::operation::{Operation, difference, run};
 use super::super::versions::commits::{built, last};
 use super::prevention::{Prevention, insert, remove, update};
-
-/// An operation of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
-    Change,
-    Another,
-    Undo,
-    UndoRest,
-    Redo,
-    Log,
-    Commit,
-    At,
-}
 
 const OPERATIONS: [Operation; 8] = [
     Operation::Change,
@@ -57,43 +43,6 @@ fn write(path: &Path, prevention: Prevention, stranger: Stranger) {
         Stranger::Insert => insert(path, prevention, "s", 1000),
         Stranger::Delete => remove(path, prevention, "a"),
     }
-}
-
-/// Runs an operation. A change stores the next number.
-fn run((workspace, other): (&Workspace, &Workspace), operation: Operation, number: &mut i32) {
-    *number += 1;
-    let history = workspace.history();
-    let undone = match operation {
-        Operation::Change => return put(workspace, "b", *number),
-        Operation::Another => return put(other, "c", *number),
-        Operation::Log => {
-            assert!(history.log().count() > 0);
-            return;
-        }
-        Operation::Commit => {
-            history.commit("between").unwrap();
-            return;
-        }
-        Operation::At => {
-            let step = history.log().next().unwrap().unwrap();
-            let now = workspace.at(step.id).unwrap();
-            assert_eq!(rank(&now, "b"), rank(workspace, "b"));
-            return;
-        }
-        Operation::Undo => history.undo(),
-        Operation::UndoRest => history.undo_rest(),
-        Operation::Redo => history.redo(),
-    };
-    if let Err(error) = undone {
-        assert_eq!(error.kind(), ErrorKind::OutOfDate, "{error}");
-    }
-}
-
-/// The rows that differ.
-pub(crate) fn difference(before: &Rows, after: &Rows) -> BTreeSet<i64> {
-    let ids = before.keys().chain(after.keys());
-    let differ = ids.filter(|id| before.get(id) != after.get(id));
-    differ.copied().collect()
 }
 
 /// Runs the pairs that begin with an operation, with one stranger between the two.

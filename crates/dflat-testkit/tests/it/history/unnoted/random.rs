@@ -11,8 +11,8 @@ use dflat_testkit::schema::{Item, ItemChangeRequest};
 use rusqlite::params;
 
 use super::super::files::{another, data, file, open, payload, put, rows, sql};
+use super::super::operation::difference;
 use super::super::versions::commits::{built, last};
-use super::pairs::difference;
 use super::prevention::{PREVENTIONS, insert, remove, update};
 
 const IDS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
