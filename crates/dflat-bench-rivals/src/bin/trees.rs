@@ -2,10 +2,11 @@
 //!
 //! Each line has a store, an operation, its number of edits, and nanoseconds. Those of `build` and
 //! `get` are for one entry; those of `apply`, `diff` and `merge` are for all edits, in the best of
-//! several rounds. The keys have 8 bytes and the values 32. The edits are scattered at random: half
-//! of them are updates, and half are insertions. The lines of `page` are for a leaf of 100
-//! entries with keys of 16 bytes: all entries read, one entry read by place, and a look-up of a key
-//! that the leaf lacks. Arguments choose parts: `page`, `dflat`, `prolly-map`.
+//! several rounds. The keys have 8 bytes and the values 32. Entries and edits are made before the
+//! time starts. The edits are scattered at random: half of them are updates, and half are
+//! insertions. The lines of `page` are for a leaf of 100 entries with keys of 16 bytes: all entries
+//! read, one entry read by place, and a look-up of a key that the leaf lacks. Arguments choose
+//! parts: `page`, `dflat`, `prolly-map`.
 //! `--dolt PATH` runs a program after `dflat`: the one that `dolt/build.sh` builds, which does the
 //! same with Dolt's trees.
 
@@ -94,6 +95,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
 fn ours() -> Result<()> {
     let trees = Trees::with_cache(Arc::new(MemoryStore::new()), 256 << 20);
     let entries = (0..ENTRIES).map(|number| ((2 * number).to_be_bytes(), value(number)));
+    let entries: Vec<_> = entries.collect();
     let (root, time) = timed(|| trees.build(entries));
     let root = root?;
     println!("dflat build 1 {}", time.as_nanos() / u128::from(ENTRIES));

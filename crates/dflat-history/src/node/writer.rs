@@ -48,8 +48,13 @@ impl NodeWriter {
     /// against this rule, [`Node::read`] refuses the bytes.
     #[inline]
     pub fn push(&mut self, key: &[u8], address: &Address, count: u64) {
-        self.keys.extend_from_slice(key);
-        self.offsets.extend((self.keys.len() as u16).to_le_bytes());
+        // Many keys are numbers. Bytes of a known length are copied without a call.
+        match <&[u8; 8]>::try_from(key) {
+            Ok(number) => self.keys.extend_from_slice(number),
+            Err(_) => self.keys.extend_from_slice(key),
+        }
+        let end = self.keys.len() as u16;
+        self.offsets.extend_from_slice(&end.to_le_bytes());
         self.addresses.extend_from_slice(address.as_bytes());
         if self.level > 0 {
             // The counts of a peer may have no sum. `Node::read` refuses a node with equal ones.

@@ -101,7 +101,11 @@ impl Builder {
         address: &Address,
         count: u64,
     ) -> Result<()> {
-        match self.level(0).writer.push(key, address, count) {
+        let lowest = match self.levels.first_mut() {
+            Some(lowest) => lowest,
+            None => self.level(0),
+        };
+        match lowest.writer.push(key, address, count) {
             Some(node) => self.ended(output, 0, node),
             None => Ok(()),
         }
