@@ -190,7 +190,8 @@ impl SqliteBackend {
     /// # Errors
     /// The errors of reading the file; `ShutDown` after `close`.
     pub fn stored_descriptor(&self, table: &str) -> Result<Option<Vec<u8>>> {
-        self.connections().pool().begin_upkeep()?;
+        let timeout = self.connections().options().busy_timeout;
+        self.connections().pool().begin_upkeep(timeout)?;
         let opened = self.connections().open_reader();
         let stored = opened.and_then(|connection| {
             let Some(mut connection) = connection else {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::file_connection::FileConnection;
-use crate::connection::readers::{Gate, Readers, closed};
+use crate::connection::readers::{Gate, Readers, closed, suspended};
 
 /// The connections.
 pub(crate) struct Pool {
@@ -111,10 +111,10 @@ impl Pool {
             }
         }
         state.upkeep_waiting -= 1;
-        if state.phase != Phase::Open {
+        if let Err(error) = state.check_in_use() {
             drop(state);
             self.writer_returned.notify_all();
-            return Err(closed());
+            return Err(error);
         }
         state.writer_out = true;
         Ok(state.writer.take())
@@ -157,12 +157,17 @@ impl Pool {
         }
     }
 
-    /// Counts a connection that upkeep opens outside of the pool, until [`Self::end_upkeep`].
-    pub(crate) fn begin_upkeep(&self) -> Result<()> {
+    /// Counts a connection that upkeep opens outside of the pool, until [`Self::end_upkeep`]. Waits
+    /// up to `timeout` for the end of a suspension.
+    pub(crate) fn begin_upkeep(&self, timeout: Duration) -> Result<()> {
         let mut state = self.lock();
-        if state.phase != Phase::Open {
-            return Err(closed());
+        if state.phase.keeps_out() && !timeout.is_zero() {
+            let suspended = |state: &mut PoolState| state.phase.keeps_out();
+            let changed = &self.phase_changed;
+            let waited = changed.wait_timeout_while(state, timeout, suspended);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
+        state.check_in_use()?;
         state.upkeep_out += 1;
         Ok(())
     }
@@ -289,6 +294,15 @@ impl PoolState {
         match self.phase {
             Phase::Open | Phase::Suspending | Phase::Suspended => Ok(()),
             Phase::Closing | Phase::Closed => Err(closed()),
+        }
+    }
+
+    /// Fails if the database is suspended or closed.
+    fn check_in_use(&self) -> Result<()> {
+        self.check_open()?;
+        match self.phase.keeps_out() {
+            false => Ok(()),
+            true => Err(suspended()),
         }
     }
 

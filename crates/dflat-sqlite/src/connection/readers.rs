@@ -104,10 +104,7 @@ impl Readers {
         }
         match state.gate {
             Gate::Open => {}
-            Gate::Suspended => {
-                let message = "cannot read: the workspace is suspended";
-                return Err(Error::new(ErrorKind::Busy, message));
-            }
+            Gate::Suspended => return Err(suspended()),
             Gate::Closed => return Err(closed()),
         }
         state.lent_count += 1;
@@ -254,6 +251,12 @@ impl Drop for KeptReadsForbidden<'_> {
     fn drop(&mut self) {
         self.0.forbidden_count.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// The error of a call that has waited for the end of a suspension.
+pub(crate) fn suspended() -> Error {
+    let message = "cannot use the file: the workspace is suspended";
+    Error::new(ErrorKind::Busy, message)
 }
 
 /// The error of a call after closing.

@@ -153,7 +153,8 @@ impl SqliteBackend {
         &self,
         work: impl FnOnce(&mut FileConnection) -> Result<u64, SqliteError>,
     ) -> Result<u64> {
-        self.connections().pool().begin_upkeep()?;
+        let timeout = self.connections().options().busy_timeout;
+        self.connections().pool().begin_upkeep(timeout)?;
         let outcome = self
             .connections()
             .open_reader()

@@ -91,7 +91,8 @@ pub(crate) fn checkpoint(
     _alone: &MutexGuard<'_, ()>,
     limits: CheckpointLimits,
 ) -> Result<CheckpointOutcome> {
-    connections.pool().begin_upkeep()?;
+    // One that meets a suspension is tried again after a later commit.
+    connections.pool().begin_upkeep(Duration::ZERO)?;
     let outcome = checkpoint_alone(connections, limits);
     connections.pool().end_upkeep();
     // Notes the length of the file, with which later calls compare it.

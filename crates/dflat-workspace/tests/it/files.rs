@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use dflat_engine::storage::CloseOptions;
 use dflat_workspace::{Base, ErrorKind, FileOptions, Workspace, salvage};
@@ -67,6 +69,49 @@ fn upkeep_takes_tables_and_reports_progress() {
     let report = salvage(&copy, &saved, [table.clone()], go_on).unwrap();
     assert_eq!((report.saved, report.unreadable, report.lost), (20, 0, 0));
     assert_eq!(titles(&open(&saved), &table).len(), 20);
+}
+
+// Promise: durability#D54, durability#D55
+/// A check and the look at the stored types read by connections of their own.
+#[test]
+fn upkeep_that_reads_waits_for_the_end_of_a_suspension() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, table) = (directory.path().join("a.db"), table("1"));
+    let open = |busy_timeout| {
+        let mut options = FileOptions::default();
+        options.busy_timeout(busy_timeout);
+        Workspace::open(&path, &options).unwrap()
+    };
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let workspace = open(Duration::from_millis(10));
+    fill(&workspace, &table, 1);
+    workspace.suspend().unwrap();
+    for error in [
+        workspace.check([table.clone()], go_on).unwrap_err(),
+        workspace.stored_table(&table.name).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
+        assert!(error.to_string().contains("suspended"), "{error}");
+    }
+    workspace.shutdown_with(Default::default()).unwrap();
+    let workspace = open(Duration::from_secs(3600));
+    workspace.suspend().unwrap();
+    thread::scope(|scope| {
+        let (starts, started) = mpsc::channel();
+        let (workspace, table) = (&workspace, &table);
+        let reading = scope.spawn(move || {
+            starts.send(()).unwrap();
+            workspace.stored_table(&table.name).unwrap()
+        });
+        started.recv().unwrap();
+        // Enough time for a wrong failure to show.
+        for _ in 0..1000 {
+            assert!(!reading.is_finished());
+            thread::yield_now();
+        }
+        workspace.resume();
+        assert!(reading.join().unwrap().is_some());
+    });
 }
 
 #[test]
