@@ -150,8 +150,9 @@ impl WorkspaceCopy {
     ///   values in the target.
     /// - [`NotFound`](ErrorKind::NotFound) if the comparison does not find an object in the target:
     ///   another program has deleted it, or another object has a unique value of it.
-    /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if an object of the source lacks a part of
-    ///   its key; only other programs write such an object.
+    /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if source and target are workspaces on one
+    ///   file: the copy could undo changes that are made meanwhile. Also if an object of the source
+    ///   lacks a part of its key; only other programs write such an object.
     /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback.
     /// - Otherwise the errors of reading the source, and of [`Workspace::perform_blocking`] on the
     ///   target.
@@ -162,6 +163,10 @@ impl WorkspaceCopy {
         progress: &mut dyn FnMut(CopyState) -> ControlFlow<()>,
     ) -> Result<Copied> {
         callback::forbid_blocking("copy objects")?;
+        if from.engine().is_same(to.engine()) {
+            let message = "cannot copy objects: the target is the source";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
         if self.has_dictionary {
             from.dictionary().synchronize()?;
         }

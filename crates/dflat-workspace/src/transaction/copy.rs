@@ -73,6 +73,8 @@ impl TableCopy {
     /// - The errors of `convert`.
     /// - [`AlreadyExists`](ErrorKind::AlreadyExists) if a unique value of the object belongs to
     ///   another object.
+    /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if the two tables are one: the copy would
+    ///   copy the objects that it adds, perhaps for ever.
     /// - Otherwise, the errors of [`Workspace::perform_blocking`].
     pub fn run(
         &self,
@@ -80,6 +82,11 @@ impl TableCopy {
         convert: &mut dyn FnMut(&Object, Put<'_>) -> Result<()>,
         progress: &mut dyn FnMut(CopyProgress),
     ) -> Result<CopyProgress> {
+        if self.from.name == self.to.name {
+            let name = &self.from.type_name;
+            let message = format!("cannot copy the table of {name} into itself");
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
         let mut done = CopyProgress::default();
         let mut rest = Query {
             limit: Some(self.batch_size.get()),

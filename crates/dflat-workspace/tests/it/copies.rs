@@ -7,7 +7,8 @@ use dflat_engine::dictionary::Value as Item;
 use dflat_engine::engine::PerformOptions;
 use dflat_model::Table;
 use dflat_workspace::{
-    Copied, CopyPhase, CopyState, ErrorKind, OnConflict, Operation, Workspace, WorkspaceCopy,
+    Copied, CopyPhase, CopyState, ErrorKind, FileOptions, OnConflict, Operation, Workspace,
+    WorkspaceCopy,
 };
 
 use crate::posts::{fetch, fill, payload, table, titles};
@@ -175,4 +176,22 @@ fn the_dictionary_is_copied_with_its_namespaces() {
     };
     assert_eq!(entries(&to, "settings"), entries(&from, "settings"));
     assert_eq!(entries(&to, ""), entries(&from, ""));
+}
+
+/// A copy that replaces objects would write old states over those that were committed meanwhile.
+#[test]
+fn a_copy_into_the_same_file_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, table) = (directory.path().join("a.db"), table("1"));
+    let open = || Workspace::open(&path, &FileOptions::default()).unwrap();
+    let (one, other) = (open(), open());
+    fill(&one, &table, 5);
+    let mut copy = WorkspaceCopy::new(vec![table.clone()]);
+    copy.set_on_conflict(OnConflict::Replace);
+    for target in [&one, &other, &one.clone()] {
+        let error = copy.run(&one, target, &mut go_on).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    }
+    let memory = Workspace::in_memory();
+    assert!(copy.run(&memory, &memory, &mut go_on).is_err());
 }

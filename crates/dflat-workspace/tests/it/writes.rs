@@ -159,6 +159,29 @@ fn a_table_copy_that_was_interrupted_goes_on_where_it_ended() {
     assert_eq!(titles(&workspace, &new), titles(&workspace, &old));
 }
 
+/// A copy that gives its objects new keys would copy them again.
+#[test]
+fn a_table_is_not_copied_into_itself() {
+    let workspace = Workspace::in_memory();
+    let table = table("1");
+    fill(&workspace, &table, 3);
+    let mut calls = 0;
+    let copied = TableCopy::new(table.clone(), table.clone()).run(
+        &workspace,
+        &mut |object, put| {
+            calls += 1;
+            match calls {
+                100 => Err(Error::new(ErrorKind::User, "it does not end")),
+                _ => put(&payload(&format!("{}'", title(object)), 0)),
+            }
+        },
+        &mut |_| {},
+    );
+    let error = copied.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert_eq!(titles(&workspace, &table).len(), 3);
+}
+
 #[test]
 fn transaction_takes_no_key_of_another_workspace() {
     let directory = tempfile::tempdir().unwrap();

@@ -118,7 +118,8 @@ impl<'w> CopyTo<'w> {
     ///   another program has deleted it, or another object has a unique value of it.
     /// - [`Cancelled`](crate::ErrorKind::Cancelled) if the callback breaks, and
     ///   [`Panicked`](crate::ErrorKind::Panicked) if it panics.
-    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if an object lacks a part of its
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if both workspaces have one file:
+    ///   the copy could undo changes that are made meanwhile. Also if an object lacks a part of its
     ///   key; only other programs write such an object.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback;
     ///   otherwise the errors of reading the one and of

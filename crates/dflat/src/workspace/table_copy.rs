@@ -95,6 +95,7 @@ impl<'w, A: Object, B: Object, F: FnMut(&A) -> Result<B::Data>> TableCopy<'w, A,
     /// continues from there.
     /// - The error of `convert`.
     /// - [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if another object has a unique value.
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if both types have one table.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback;
     ///   otherwise as [`TransactionHandle::wait`](crate::TransactionHandle::wait).
     pub fn run(self) -> Result<CopyProgress> {
