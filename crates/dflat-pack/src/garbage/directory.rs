@@ -15,10 +15,13 @@ use crate::layer::{LAYER_BYTES_MAX, Layer};
 use crate::layout::Kind;
 use crate::read::kind;
 
-/// A file that has the name and the header of a pack.
+/// A file that has the name of a pack.
 pub(super) struct Found {
     path: PathBuf,
-    kind: Kind,
+    /// `None` if the file may not be read, or does not begin with the header of a pack or a layer.
+    kind: Option<Kind>,
+    /// Whether it is a file that begins with such a header, and no link to one.
+    pub(super) is_pack: bool,
     pub(super) size_bytes: u64,
     /// The time of its last change.
     changed: Option<SystemTime>,
@@ -35,7 +38,7 @@ pub(super) enum Deletion {
     Gone,
 }
 
-/// The packs of a directory, by their digests.
+/// The files of a directory that have the name of a pack, by their digests.
 pub(super) fn found_in(directory: &Path, age: Duration) -> Result<BTreeMap<Digest, Found>> {
     let failed = |error| read_failed(directory, error);
     let mut files = BTreeMap::new();
@@ -51,16 +54,20 @@ pub(super) fn found_in(directory: &Path, age: Duration) -> Result<BTreeMap<Diges
     Ok(files)
 }
 
-/// A file of a directory; `None` if it is no pack.
+/// A file of a directory, or a link to a file; `None` for others.
 fn found(path: PathBuf, age: Duration) -> Result<Option<Found>> {
     let metadata = match fs::symlink_metadata(&path) {
-        Ok(metadata) if metadata.is_file() => metadata,
-        Ok(_) => return Ok(None),
+        Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(read_failed(&path, error)),
     };
-    let Ok(kind) = open(&path).and_then(|file| kind(&file)) else {
+    // To open a named pipe would wait for another process that writes to it.
+    if !path.is_file() {
         return Ok(None);
+    }
+    let kind = match kind_at(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        kind => kind?,
     };
     let changed = metadata.modified().ok();
     // A time in the future is that of a clock which was set back: the age is not known.
@@ -68,10 +75,23 @@ fn found(path: PathBuf, age: Duration) -> Result<Option<Found>> {
     Ok(Some(Found {
         path,
         kind,
+        is_pack: kind.is_some() && metadata.is_file(),
         size_bytes: metadata.len(),
         changed,
-        is_young: passed.is_none_or(|passed| passed < age),
+        is_young: kind.is_some() && passed.is_none_or(|passed| passed < age),
     }))
+}
+
+/// The kind of the file at a path; `None` if the file may not be read, or is no pack.
+fn kind_at(path: &Path) -> Result<Option<Kind>> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+        opened => opened.map_err(|error| read_failed(path, error))?,
+    };
+    match PackFile::of(file, path).and_then(|file| kind(&file)) {
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
+        kind => kind.map(Some),
+    }
 }
 
 /// Opens a file without a lock.
@@ -83,7 +103,7 @@ fn open(path: &Path) -> Result<PackFile> {
 impl Found {
     /// The base of a layer, whose bytes are checked; `None` if the file is no layer, or is gone.
     pub(super) fn checked_base(&self) -> Result<Option<Digest>> {
-        if self.kind != Kind::Layer {
+        if self.kind == Some(Kind::Whole) {
             return Ok(None);
         }
         let layer = open(&self.path).and_then(|file| Layer::load(file, LAYER_BYTES_MAX));
@@ -96,7 +116,7 @@ impl Found {
 
     /// The base of a layer as its first bytes state it.
     pub(super) fn stated_base(&self) -> Option<Digest> {
-        let is_layer = self.kind == Kind::Layer;
+        let is_layer = self.kind == Some(Kind::Layer);
         let file = is_layer.then(|| open(&self.path).ok()).flatten()?;
         Layer::stated_base(&file).ok()
     }

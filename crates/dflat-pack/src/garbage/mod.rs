@@ -62,12 +62,12 @@ pub fn collect_garbage(
 /// without locks nothing is deleted.
 ///
 /// # Errors
-/// - [`Corrupt`](dflat_engine::ErrorKind::Corrupt) if a layer that is needed is damaged, so that
-///   its base is not known. Nothing is deleted then, unless the layer is of an open pack.
+/// - [`Corrupt`](dflat_engine::ErrorKind::Corrupt) if a file that is needed is damaged, so that its
+///   base is not known. Nothing is deleted then, unless the file is a layer of an open pack.
 /// - [`NotFound`](dflat_engine::ErrorKind::NotFound) if there is no such directory.
 /// - [`ReadOnly`](dflat_engine::ErrorKind::ReadOnly) and [`Io`](dflat_engine::ErrorKind::Io) if the
-///   directory cannot be read, or a file cannot be deleted. Files that were deleted before are
-///   gone.
+///   directory or a file that is needed cannot be read, or a file cannot be deleted. Files that
+///   were deleted before are gone.
 pub fn collect_garbage_older_than(
     directory: impl AsRef<Path>,
     roots: impl IntoIterator<Item = Digest>,
@@ -83,7 +83,9 @@ pub fn collect_garbage_older_than(
             mark(&files, *digest, &mut needed)?;
         }
     }
-    let garbage = files.iter().filter(|(digest, _)| !needed.contains(*digest));
+    let garbage = files
+        .iter()
+        .filter(|(digest, file)| file.is_pack && !needed.contains(*digest));
     let mut garbage: Vec<_> = garbage
         .map(|(digest, file)| (layers_below(&files, file), *digest, file))
         .collect();

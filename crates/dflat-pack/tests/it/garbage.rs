@@ -211,3 +211,56 @@ fn nothing_is_deleted_if_a_needed_layer_is_damaged() {
     let missing = collect_garbage(directory.join("missing"), []).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::NotFound);
 }
+
+/// Without its header a layer was taken for the file of another program, and its base for garbage.
+#[test]
+fn base_stays_if_the_header_of_a_needed_layer_is_damaged() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let root = pack_of(directory, "a");
+    let layer = layer_over(&root, directory, "b");
+    let (digest, path) = (layer.digest(), layer.path().to_owned());
+    drop((root, layer));
+    let whole = fs::read(&path).unwrap();
+    let before = files(directory);
+    for damaged in [
+        b"".to_vec(),
+        vec![7; 200],
+        [b"XXXXXXXX", &whole[8..]].concat(),
+    ] {
+        fs::write(&path, damaged).unwrap();
+        for name in names(directory) {
+            age(&directory.join(name));
+        }
+        match collect_garbage(directory, [digest]) {
+            // The rest of the layer is sound, and names the base.
+            Ok(collected) => assert_eq!(collected.deleted, []),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}"),
+        }
+        assert_eq!(files(directory), before);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn base_of_a_layer_behind_a_link_stays() {
+    let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = directory.path();
+    let root = pack_of(directory, "a");
+    let layer = layer_over(&root, directory, "b");
+    let (digest, path) = (layer.digest(), layer.path().to_owned());
+    drop((root, layer));
+    for name in names(directory) {
+        age(&directory.join(name));
+    }
+    let moved = other.path().join("layer");
+    fs::rename(&path, &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, &path).unwrap();
+    let before = files(directory);
+    assert_eq!(collect_garbage(directory, [digest]).unwrap().deleted, []);
+    assert_eq!(files(directory), before);
+    Pack::open(&path).unwrap();
+    // No link is deleted, and nothing that it leads to.
+    let _ = collect_garbage_older_than(directory, [], Duration::ZERO).unwrap();
+    assert!(moved.exists() && path.exists());
+}
