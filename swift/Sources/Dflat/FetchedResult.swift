@@ -1,13 +1,24 @@
 import Foundation
 
-/// The number of objects of a result whose places are made together.
+/// The number of objects of a result whose places are made together: a power of two.
 private let partLength = 64
 
 /// The locks of results. Many results share a lock: each delivery makes a result, and to make a
-/// lock took longer than to make the rest of the result.
+/// lock took longer than to make the rest of the result. They are plain locks, because a reference
+/// to a lock object would be counted at each access.
 ///
 /// Order: code that holds one of these locks waits for no other lock.
-private let locks: [NSLock] = (0..<64).map { _ in NSLock() }
+private struct Locks: @unchecked Sendable {
+  let first: UnsafeMutablePointer<pthread_mutex_t>
+
+  init(_ count: Int) {
+    first = .allocate(capacity: count)
+    first.initialize(repeating: pthread_mutex_t(), count: count)
+    for number in 0..<count { pthread_mutex_init(first + number, nil) }
+  }
+}
+
+private let locks = Locks(64)
 
 /// The objects of a query as of one commit.
 ///
@@ -75,10 +86,10 @@ open class FetchedResult<Element: Atom>: RandomAccessCollection, @unchecked Send
   public subscript(position: Index) -> Element {
     guard let make = make else { return given[position] }
     precondition(position >= 0 && position < length, "the result has no such position")
-    let (number, place) = position.quotientAndRemainder(dividingBy: partLength)
-    let lock = locks[Int(bitPattern: Unmanaged.passUnretained(self).toOpaque()) >> 6 & 63]
-    lock.lock()
-    defer { lock.unlock() }
+    let (number, place) = (position / partLength, position & (partLength - 1))
+    let lock = locks.first + (Int(bitPattern: Unmanaged.passUnretained(self).toOpaque()) >> 6 & 63)
+    pthread_mutex_lock(lock)
+    defer { pthread_mutex_unlock(lock) }
     let part = made[number] ?? makePart(number)
     if let object = part[place] { return object }
     let object = make(position)

@@ -16,8 +16,9 @@ impl Scope<'_> {
                 text.line(format!("private let _base: {name}?"));
                 text.line(format!("private let _object: {name}?"));
                 text.line("private var _isUpsert = false");
-                text.line("public var _type: ChangeRequestType");
-                text.line("public var _rowid: Int64");
+                // As those of an object, these values need no check of exclusive access.
+                text.line("@exclusivity(unchecked) public var _type: ChangeRequestType");
+                text.line("@exclusivity(unchecked) public var _rowid: Int64");
                 for field in &plan.fields {
                     self.request_field(field, text);
                 }

@@ -33,8 +33,8 @@ public final class DictItemChangeRequest: Dflat.ChangeRequest {
   private let _base: DictItem?
   private let _object: DictItem?
   private var _isUpsert = false
-  public var _type: ChangeRequestType
-  public var _rowid: Int64
+  @exclusivity(unchecked) public var _type: ChangeRequestType
+  @exclusivity(unchecked) public var _rowid: Int64
   private var _set4: String?
   public var key: String {
     get { if let value = _set4 { return value } else { return _object?.key ?? "" } }

@@ -67,8 +67,8 @@ public final class BenchDocChangeRequest: Dflat.ChangeRequest {
   private let _base: BenchDoc?
   private let _object: BenchDoc?
   private var _isUpsert = false
-  public var _type: ChangeRequestType
-  public var _rowid: Int64
+  @exclusivity(unchecked) public var _type: ChangeRequestType
+  @exclusivity(unchecked) public var _rowid: Int64
   private var _set4: Vec3??
   public var pos: Vec3? {
     get { if let value = _set4 { return value } else { return _object?.pos } }

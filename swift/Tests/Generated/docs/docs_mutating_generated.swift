@@ -34,8 +34,8 @@ public final class ThingChangeRequest: Dflat.ChangeRequest {
   private let _base: Thing?
   private let _object: Thing?
   private var _isUpsert = false
-  public var _type: ChangeRequestType
-  public var _rowid: Int64
+  @exclusivity(unchecked) public var _type: ChangeRequestType
+  @exclusivity(unchecked) public var _rowid: Int64
   private var _set4: String?
   public var name: String {
     get { if let value = _set4 { return value } else { return _object?.name ?? "" } }

@@ -25,8 +25,8 @@ extension Shop {
       return true
     }
 
-    public var _rowid: Int64 = -1
-    public var _changesTimestamp: Int64 = -1
+    @exclusivity(unchecked) public var _rowid: Int64 = -1
+    @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
     private let _place: _PayloadReader?
     private let _values: _ValueBox<SaleBuilder>?
 

@@ -75,8 +75,8 @@ public final class Entry: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
     return true
   }
 
-  public var _rowid: Int64 = -1
-  public var _changesTimestamp: Int64 = -1
+  @exclusivity(unchecked) public var _rowid: Int64 = -1
+  @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
   private let _place: _PayloadReader?
   private let _values: _ValueBox<EntryBuilder>?
 

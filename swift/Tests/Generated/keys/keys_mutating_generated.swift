@@ -58,8 +58,8 @@ public final class EntryChangeRequest: Dflat.ChangeRequest {
   private let _base: Entry?
   private let _object: Entry?
   private var _isUpsert = false
-  public var _type: ChangeRequestType
-  public var _rowid: Int64
+  @exclusivity(unchecked) public var _type: ChangeRequestType
+  @exclusivity(unchecked) public var _rowid: Int64
   private var _set4: Bool?
   public var active: Bool {
     get { if let value = _set4 { return value } else { return _object?.active ?? false } }

@@ -28,8 +28,8 @@ public final class OtherChangeRequest: Dflat.ChangeRequest {
   private let _base: Other?
   private let _object: Other?
   private var _isUpsert = false
-  public var _type: ChangeRequestType
-  public var _rowid: Int64
+  @exclusivity(unchecked) public var _type: ChangeRequestType
+  @exclusivity(unchecked) public var _rowid: Int64
   private var _set4: UInt8?
   public var id: UInt8 {
     get { if let value = _set4 { return value } else { return _object?.id ?? 0 } }

@@ -92,8 +92,8 @@ public final class Loop: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
     return true
   }
 
-  public var _rowid: Int64 = -1
-  public var _changesTimestamp: Int64 = -1
+  @exclusivity(unchecked) public var _rowid: Int64 = -1
+  @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
   private let _place: _PayloadReader?
   private let _values: _ValueBox<LoopBuilder>?
 

@@ -60,8 +60,8 @@ public final class LoopChangeRequest: Dflat.ChangeRequest {
   private let _base: Loop?
   private let _object: Loop?
   private var _isUpsert = false
-  public var _type: ChangeRequestType
-  public var _rowid: Int64
+  @exclusivity(unchecked) public var _type: ChangeRequestType
+  @exclusivity(unchecked) public var _rowid: Int64
   private var _set4: String?
   public var fn: String {
     get { if let value = _set4 { return value } else { return _object?.fn ?? "" } }

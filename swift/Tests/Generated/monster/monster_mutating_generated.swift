@@ -53,8 +53,8 @@ extension MyGame.Sample {
     private let _base: Monster?
     private let _object: Monster?
     private var _isUpsert = false
-    public var _type: ChangeRequestType
-    public var _rowid: Int64
+    @exclusivity(unchecked) public var _type: ChangeRequestType
+    @exclusivity(unchecked) public var _rowid: Int64
     private var _set4: MyGame.Sample.Vec3??
     public var pos: MyGame.Sample.Vec3? {
       get { if let value = _set4 { return value } else { return _object?.pos } }

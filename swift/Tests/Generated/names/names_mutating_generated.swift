@@ -112,8 +112,8 @@ public final class OrderChangeRequest: Dflat.ChangeRequest {
   private let _base: Order?
   private let _object: Order?
   private var _isUpsert = false
-  public var _type: ChangeRequestType
-  public var _rowid: Int64
+  @exclusivity(unchecked) public var _type: ChangeRequestType
+  @exclusivity(unchecked) public var _rowid: Int64
   private var _set4: String?
   public var select: String {
     get { if let value = _set4 { return value } else { return _object?.select ?? "" } }

@@ -70,8 +70,8 @@ extension B.C_dEf {
     private let _base: Root?
     private let _object: Root?
     private var _isUpsert = false
-    public var _type: ChangeRequestType
-    public var _rowid: Int64
+    @exclusivity(unchecked) public var _type: ChangeRequestType
+    @exclusivity(unchecked) public var _rowid: Int64
     private var _set4: Int32?
     public var id: Int32 {
       get { if let value = _set4 { return value } else { return _object?.id ?? 0 } }

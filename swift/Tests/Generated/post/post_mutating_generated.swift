@@ -61,8 +61,8 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
   private let _base: Post?
   private let _object: Post?
   private var _isUpsert = false
-  public var _type: ChangeRequestType
-  public var _rowid: Int64
+  @exclusivity(unchecked) public var _type: ChangeRequestType
+  @exclusivity(unchecked) public var _rowid: Int64
   private var _set4: String?
   public var title: String {
     get { if let value = _set4 { return value } else { return _object?.title ?? "" } }

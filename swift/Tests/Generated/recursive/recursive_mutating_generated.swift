@@ -85,8 +85,8 @@ public final class DocumentChangeRequest: Dflat.ChangeRequest {
   private let _base: Document?
   private let _object: Document?
   private var _isUpsert = false
-  public var _type: ChangeRequestType
-  public var _rowid: Int64
+  @exclusivity(unchecked) public var _type: ChangeRequestType
+  @exclusivity(unchecked) public var _rowid: Int64
   private var _set4: Int32?
   public var id: Int32 {
     get { if let value = _set4 { return value } else { return _object?.id ?? 0 } }

@@ -40,8 +40,8 @@ public final class ScalarsChangeRequest: Dflat.ChangeRequest {
   private let _base: Scalars?
   private let _object: Scalars?
   private var _isUpsert = false
-  public var _type: ChangeRequestType
-  public var _rowid: Int64
+  @exclusivity(unchecked) public var _type: ChangeRequestType
+  @exclusivity(unchecked) public var _rowid: Int64
   private var _set4: UInt64?
   public var id: UInt64 {
     get { if let value = _set4 { return value } else { return _object?.id ?? 0 } }

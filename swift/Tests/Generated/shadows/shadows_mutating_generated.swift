@@ -116,8 +116,8 @@ public final class CopyChangeRequest: Dflat.ChangeRequest {
   private let _base: Copy?
   private let _object: Copy?
   private var _isUpsert = false
-  public var _type: ChangeRequestType
-  public var _rowid: Int64
+  @exclusivity(unchecked) public var _type: ChangeRequestType
+  @exclusivity(unchecked) public var _rowid: Int64
   private var _set4: Swift.String?
   public var sized: Swift.String {
     get { if let value = _set4 { return value } else { return _object?.sized ?? "" } }

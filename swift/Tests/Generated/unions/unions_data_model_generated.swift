@@ -121,8 +121,8 @@ public final class Message: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
     return true
   }
 
-  public var _rowid: Int64 = -1
-  public var _changesTimestamp: Int64 = -1
+  @exclusivity(unchecked) public var _rowid: Int64 = -1
+  @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
   private let _place: _PayloadReader?
   private let _values: _ValueBox<MessageBuilder>?
 

@@ -89,8 +89,8 @@ public final class MessageChangeRequest: Dflat.ChangeRequest {
   private let _base: Message?
   private let _object: Message?
   private var _isUpsert = false
-  public var _type: ChangeRequestType
-  public var _rowid: Int64
+  @exclusivity(unchecked) public var _type: ChangeRequestType
+  @exclusivity(unchecked) public var _rowid: Int64
   private var _set4: String?
   public var id: String {
     get { if let value = _set4 { return value } else { return _object?.id ?? "" } }

@@ -73,8 +73,8 @@ extension V {
     private let _base: R?
     private let _object: R?
     private var _isUpsert = false
-    public var _type: ChangeRequestType
-    public var _rowid: Int64
+    @exclusivity(unchecked) public var _type: ChangeRequestType
+    @exclusivity(unchecked) public var _rowid: Int64
     private var _set4: V.F?
     public var id: V.F {
       get { if let value = _set4 { return value } else { return _object?.id ?? V.F(rawValue: 0) } }
