@@ -2,7 +2,7 @@ import Foundation
 import PackagePlugin
 
 /// Compiles each schema of a target, a file `.fbs` beside its sources, to Swift before the target
-/// is compiled. It runs the program `dflatc`: the one that the variable DFLATC names, or else the one
+/// is compiled, again if a schema or the compiler has changed. It runs the program `dflatc`: the one that the variable DFLATC names, or else the one
 /// in the PATH. A schema may include the others of its target.
 @main
 struct DflatPlugin: BuildToolPlugin {
@@ -21,7 +21,7 @@ struct DflatPlugin: BuildToolPlugin {
         arguments: [
           "compile", "--swift", "-I", target.directory.string, "-o", folder.string, schema.string,
         ],
-        inputFiles: schemas, outputFiles: outputs)
+        inputFiles: schemas + [compiler], outputFiles: outputs)
     }
   }
 
