@@ -7,28 +7,37 @@ final class Verification {
   @usableFromInline var isBroken = false
   /// The number of tables that may still be read.
   @usableFromInline var budget = 1_000_000
+  private let owner: AnyObject
+
+  init(_ owner: AnyObject) {
+    self.owner = owner
+  }
 }
 
 /// The verified or unverified bytes of an object, which generated code reads in place.
 ///
 /// No read goes beyond the bytes: a field that does not fit is absent.
-open class _Payload: @unchecked Sendable {
+@frozen
+public struct _Payload: @unchecked Sendable {
   @usableFromInline let start: UnsafeRawPointer
   @usableFromInline let count: Int
-  /// The state of a verification. Several threads may read a payload that has none.
-  @usableFromInline let verification: Verification?
-  private let owner: AnyObject?
+  /// Keeps the bytes valid and unchanged. The payload of a stored object belongs to that object: one
+  /// allocation holds both.
+  public let owner: AnyObject
+  /// Whether the owner is a `Verification`. Several threads may read a payload that has none.
+  @usableFromInline let isVerifying: Bool
 
-  /// Refers to bytes that `owner`, or the subclass, keeps valid and unchanged.
-  public init(start: UnsafeRawPointer, count: Int, owner: AnyObject?) {
+  /// Refers to bytes that `owner` keeps valid and unchanged.
+  @inlinable
+  public init(start: UnsafeRawPointer, count: Int, owner: AnyObject) {
     self.start = start
     self.count = count
     self.owner = owner
-    verification = nil
+    isVerifying = false
   }
 
   /// Refers to the bytes of a buffer.
-  convenience init(_ buffer: ByteBuffer) {
+  init(_ buffer: ByteBuffer) {
     self.init(
       start: UnsafeRawPointer(buffer.memory), count: buffer.capacity, owner: buffer.memoryOwner)
   }
@@ -37,20 +46,26 @@ open class _Payload: @unchecked Sendable {
   init(verifying buffer: ByteBuffer) {
     start = UnsafeRawPointer(buffer.memory)
     count = buffer.capacity
-    owner = buffer.memoryOwner
-    verification = Verification()
+    owner = Verification(buffer.memoryOwner)
+    isVerifying = true
   }
 
-  /// The bytes as a buffer, which keeps this payload.
+  /// The state of a verification.
+  @inlinable
+  var verification: Verification? {
+    isVerifying ? unsafeDowncast(owner, to: Verification.self) : nil
+  }
+
+  /// The bytes as a buffer, which keeps the owner.
   public var byteBuffer: ByteBuffer {
-    ByteBuffer(start: start, count: count, owner: self)
+    ByteBuffer(start: start, count: count, owner: owner)
   }
 
-  /// The bytes.
+  /// The bytes, which are valid as long as the owner.
   public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
   @inlinable
-  final func load<T>(_ position: Int, as: T.Type) -> T? {
+  func load<T>(_ position: Int, as: T.Type) -> T? {
     guard position >= 0, position &+ MemoryLayout<T>.size <= count else {
       verification?.isBroken = true
       return nil
@@ -60,7 +75,7 @@ open class _Payload: @unchecked Sendable {
 
   /// The position that the offset at a position leads to.
   @inlinable
-  final func target(_ position: Int) -> Int? {
+  func target(_ position: Int) -> Int? {
     guard let distance = load(position, as: UInt32.self) else { return nil }
     guard distance != 0, position + Int(distance) < count else {
       verification?.isBroken = true
@@ -70,7 +85,7 @@ open class _Payload: @unchecked Sendable {
   }
 
   @inlinable
-  final func string(_ position: Int) -> String? {
+  func string(_ position: Int) -> String? {
     guard let length = load(position, as: UInt32.self) else { return nil }
     // A byte after the string ends it.
     guard position + 4 + Int(length) < count else {
@@ -101,11 +116,20 @@ extension Double: _PayloadNumber {}
 /// For generated code.
 @frozen
 public struct _PayloadReader {
-  @usableFromInline let payload: _Payload
-  @usableFromInline let position: Int
+  public let payload: _Payload
+  public let position: Int
   /// The position of the vtable and its length; 0 if this is no table.
-  @usableFromInline let vtable: Int
-  @usableFromInline let fieldsEnd: Int
+  public let vtable: Int
+  public let fieldsEnd: Int
+
+  /// A table whose vtable was found before.
+  @inlinable
+  public init(payload: _Payload, position: Int, vtable: Int, fieldsEnd: Int) {
+    self.payload = payload
+    self.position = position
+    self.vtable = vtable
+    self.fieldsEnd = fieldsEnd
+  }
 
   @inlinable
   init(payload: _Payload, inline position: Int) {
@@ -165,9 +189,23 @@ public struct _PayloadReader {
   @inlinable
   public var whole: _Payload? { payload.target(0) == position ? payload : nil }
 
+  /// The positions of a root table and of its vtable, and the vtable's length, as those of a reader.
+  public static func root(
+    of start: UnsafeRawPointer, count: Int
+  ) -> (position: Int, vtable: Int, fieldsEnd: Int) {
+    guard count >= 4 else { return (-1, 0, 0) }
+    let position = Int(start.loadUnaligned(as: UInt32.self))
+    guard position != 0, position &+ 4 <= count else { return (-1, 0, 0) }
+    let vtable = position - Int(start.loadUnaligned(fromByteOffset: position, as: Int32.self))
+    guard vtable >= 0, vtable &+ 2 <= count else { return (position, 0, 0) }
+    let length = Int(start.loadUnaligned(fromByteOffset: vtable, as: UInt16.self))
+    return vtable &+ length <= count ? (position, vtable, length) : (position, 0, 0)
+  }
+
   /// The payload's bytes with the position of this place.
   public var byteBuffer: ByteBuffer {
-    ByteBuffer(start: payload.start, count: payload.count, reader: position, owner: payload)
+    ByteBuffer(
+      start: payload.start, count: payload.count, reader: position, owner: payload.owner)
   }
 
   /// Reads all of a table by `read`, and returns whether everything fits into the bytes.

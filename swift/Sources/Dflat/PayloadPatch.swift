@@ -10,12 +10,14 @@ public struct _PayloadPatch {
   @usableFromInline let vtable: Int
   @usableFromInline let fieldsEnd: Int
 
-  /// Copies a payload into memory of the same size. Nil if the payload has no root table.
-  public init?(_ payload: _Payload, copyTo memory: UnsafeMutableRawBufferPointer) {
-    let root = _PayloadReader(root: payload)
-    guard root.vtable != 0, memory.count == payload.count else { return nil }
-    (table, vtable, fieldsEnd) = (root.position, root.vtable, root.fieldsEnd)
-    memory.copyMemory(from: payload.bytes)
+  /// Copies a payload into memory of the same size. Nil if there is no root table.
+  public init?(
+    of payload: UnsafeRawBufferPointer, table: Int, vtable: Int, fieldsEnd: Int,
+    copyTo memory: UnsafeMutableRawBufferPointer
+  ) {
+    guard vtable != 0, memory.count == payload.count else { return nil }
+    (self.table, self.vtable, self.fieldsEnd) = (table, vtable, fieldsEnd)
+    memory.copyMemory(from: payload)
     bytes = memory
   }
 

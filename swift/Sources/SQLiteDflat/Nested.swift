@@ -58,6 +58,7 @@ extension TransactionContext {
         code: DFLAT_INVALID_ARGUMENT.code,
         message: "cannot check that \(T.Element.self) is unchanged: it was not read from a file")
     }
+    defer { withExtendedLifetime(object) {} }
     return try current.submit(changeRequest, ifUnchanged: stored)
   }
 }

@@ -24,8 +24,8 @@ final class ObjectFollower<Element: Atom & Equatable>: @unchecked Sendable {
     self.change = change
   }
 
-  /// Follows an object as the engine has read it.
-  func follow(_ known: StoredPayload) throws {
+  /// Follows an object as the engine has read it: `known` is that of `object`.
+  func follow(_ known: dflat_object, of object: Element) throws {
     guard let workspace = workspace, let subscription = subscription else { return }
     let handle = try workspace.opened()
     let receiver = ObjectReceiver { [maker] event, view in
@@ -34,10 +34,10 @@ final class ObjectFollower<Element: Atom & Equatable>: @unchecked Sendable {
     let callback = dflat_object_callback(
       context: context(receiver), call: receiveObject, drop: released)
     let made = try Handle(release: dflat_subscription_release) {
-      dflat_subscribe_object(handle.pointer, maker.table, known.object, callback, $0, $1)
+      dflat_subscribe_object(handle.pointer, maker.table, known, callback, $0, $1)
     }
     subscription.keep(made)
-    withExtendedLifetime(known) {}
+    withExtendedLifetime(object) {}
   }
 
   /// Follows an object that the engine has not read: that of its row, or else of its primary key.
@@ -51,7 +51,7 @@ final class ObjectFollower<Element: Atom & Equatable>: @unchecked Sendable {
       return inTurn { self.lookUpAgain(object.value) }
     }
     if stored != object { first = .updated(stored) }
-    try follow(known)
+    try follow(known, of: stored)
     if stored != object { inTurn { self.calls.withLock { self.isRegistered = true } } }
   }
 
@@ -72,7 +72,7 @@ final class ObjectFollower<Element: Atom & Equatable>: @unchecked Sendable {
         return
       }
       if stored != object { first = .updated(stored) }
-      try follow(known)
+      try follow(known, of: stored)
     } catch {
       workspace?.report(error)
     }

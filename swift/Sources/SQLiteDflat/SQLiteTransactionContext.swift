@@ -28,10 +28,8 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
   public let connection: SQLiteConnection
   public var flatBufferBuilder = FlatBufferBuilder()
   public var _object: AnyObject? { self }
-  fileprivate unowned let context: SQLiteTransactionContext
-  fileprivate var failure: DflatError?
-  /// The object that must be stored as the program has seen it.
-  fileprivate var seen: StoredPayload?
+  /// The context refers to this object until its handler has returned.
+  fileprivate let context: SQLiteTransactionContext
 
   fileprivate init(_ context: SQLiteTransactionContext, _ connection: SQLiteConnection) {
     self.context = context
@@ -40,87 +38,48 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
 
   /// Carries out a request. For generated code.
   ///
-  /// `patch` writes the new values into a copy of the object's payload; if it returns false, `write`
-  /// writes a payload of all values.
+  /// `patch` writes the new values into a copy of the object's payload; if it returns false,
+  /// `write` writes a payload of all values.
   public static func _commit(
     _ toolbox: PersistenceToolbox, _ type: ChangeRequestType, of element: any SQLiteAtom.Type,
-    base: (any Atom & SQLiteAtom)?, isUpsert: Bool, patch: (inout _PayloadPatch) -> Bool,
+    base: _StoredPart, isUpsert: Bool, patch: (inout _PayloadPatch) -> Bool,
     write: (inout FlatBufferBuilder) -> Offset
   ) -> UpdatedObject? {
     guard let toolbox = toolbox._object as? SQLitePersistenceToolbox else { return nil }
-    do {
-      return try toolbox.carryOut(type, element, base, isUpsert, patch, write)
-    } catch {
-      toolbox.failure = error as? DflatError
-      return nil
-    }
-  }
-
-  private func carryOut(
-    _ type: ChangeRequestType, _ element: any SQLiteAtom.Type, _ base: (any Atom & SQLiteAtom)?,
-    _ isUpsert: Bool, _ patch: (inout _PayloadPatch) -> Bool,
-    _ write: (inout FlatBufferBuilder) -> Offset
-  ) throws -> UpdatedObject {
-    let operation: Int32
+    let context = toolbox.context
     switch type {
     case .none:
-      throw DflatError(
-        code: DFLAT_INVALID_ARGUMENT.code, message: "the request was submitted before")
-    case .creation: operation = isUpsert ? DFLAT_UPSERT.code : DFLAT_CREATE.code
-    case .update: operation = DFLAT_UPDATE.code
-    case .deletion: operation = DFLAT_DELETE.code
-    }
-    let stored = base?._payload as? StoredPayload
-    let old = (seen ?? stored)?.object ?? dflat_object()
-    if type == .deletion {
-      do {
-        _ = try context.submit(element, operation, old, dflat_bytes())
-      } catch let error as DflatError where error.code == DFLAT_NOT_FOUND.code {
-        // The row vanished meanwhile, which is what the request is for.
+      context.refuse(DFLAT_INVALID_ARGUMENT.code, "the request was submitted before")
+      return nil
+    case .deletion: return context.delete(element, base)
+    case .update:
+      if base.isKnown, let outcome = context.patch(base, element, patch) {
+        return outcome.value
       }
-      return .deleted(base?._rowid ?? -1)
+      return context.write(element, DFLAT_UPDATE.code, base, write)
+    case .creation:
+      let operation = isUpsert ? DFLAT_UPSERT.code : DFLAT_CREATE.code
+      return context.write(element, operation, base, write)
     }
-    if type == .update, let stored = stored,
-      let result = try submitPatched(stored, element, old, patch)
-    {
-      return result
-    }
-    let thread = ThreadState.current
-    // A large payload leaves no large memory behind.
-    if thread.builder.size > 1 << 20 { thread.builder = FlatBufferBuilder() }
-    thread.builder.clear()
-    let root = write(&thread.builder)
-    thread.builder.finish(offset: root)
-    let submitted = try thread.builder.withUnsafeBytes {
-      try context.submit(element, operation, old, $0.lent)
-    }
-    return try updated(submitted)
   }
+}
 
-  /// Submits a copy of the object's payload with the new values; nil if these do not fit into it.
-  private func submitPatched(
-    _ stored: StoredPayload, _ element: any SQLiteAtom.Type, _ old: dflat_object,
-    _ patch: (inout _PayloadPatch) -> Bool
-  ) throws -> UpdatedObject? {
-    let count = stored.bytes.count
-    return try withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { memory in
-      guard var patched = _PayloadPatch(stored, copyTo: memory), patch(&patched) else { return nil }
-      let bytes = UnsafeRawBufferPointer(memory)
-      return try updated(context.submit(element, DFLAT_UPDATE.code, old, bytes.lent))
-    }
-  }
+/// What became of a submission.
+fileprivate enum Submitted {
+  case refused
+  case deleted
+  case stored(UpdatedObject)
 
-  private func updated(_ submitted: (Int32, Atom?)) throws -> UpdatedObject {
-    let (result, atom) = submitted
-    guard let atom = atom else {
-      throw DflatError(code: DFLAT_NOT_FOUND.code, message: "the object was deleted")
-    }
-    switch result {
-    case DFLAT_INSERTED.code: return .inserted(atom)
-    case DFLAT_IDENTITY.code: return .identity(atom)
-    default: return .updated(atom)
-    }
+  /// The result of a request that stores an object.
+  var object: UpdatedObject? {
+    if case .stored(let object) = self { return object }
+    return nil
   }
+}
+
+/// The result of a request whose values were written into a copy of the payload; nil if it failed.
+fileprivate struct Patched {
+  let value: UpdatedObject?
 }
 
 /// A running transaction, valid in its handler only.
@@ -132,15 +91,20 @@ public final class SQLiteTransactionContext: TransactionContext {
   private let filePath: String
   /// The number of the transactions before this one.
   private let start: Int64
-  /// The tables that this transaction has changed.
+  /// The tables that this transaction has changed, and the last one of them.
   private var changed: [OpaquePointer] = []
+  private var lastChanged: OpaquePointer?
   private let report: (Error) -> Void
   private(set) var isAborted = false
   /// The error by which the transaction was lost.
   private(set) var failure: DflatError?
   /// Whether nothing was submitted.
   private(set) var isEmpty = true
-  private lazy var toolbox = SQLitePersistenceToolbox(self, connection)
+  private var toolbox: SQLitePersistenceToolbox?
+  /// The reason why the last request was not carried out.
+  private var refusal: DflatError?
+  /// The object that must be stored as the program has seen it.
+  private var seen: dflat_object?
 
   init(
     _ transaction: OpaquePointer, of owner: ObjectIdentifier, filePath: String, timestamp: Int64,
@@ -157,15 +121,15 @@ public final class SQLiteTransactionContext: TransactionContext {
   func timestamp(of table: OpaquePointer) -> Int64 { changed.contains(table) ? 0 : start }
 
   /// The transaction whose handler runs on this thread.
-  public static var current: SQLiteTransactionContext? { ThreadState.current.transaction }
+  public static var current: SQLiteTransactionContext? { ThreadState.transaction }
 
   @discardableResult
   public func submit<T: ChangeRequest>(_ changeRequest: T) throws -> UpdatedObject {
     if isAborted { throw TransactionError.aborted }
     isEmpty = false
-    toolbox.failure = nil
-    if let result = changeRequest.commit(toolbox) { return result }
-    guard let failure = toolbox.failure else { throw TransactionError.others }
+    refusal = nil
+    if let result = changeRequest.commit(toolbox ?? makeToolbox()) { return result }
+    guard let failure = refusal else { throw TransactionError.others }
     switch failure.code {
     case DFLAT_ALREADY_EXISTS.code: throw TransactionError.objectAlreadyExists
     case DFLAT_OUT_OF_DATE.code: throw failure
@@ -179,6 +143,17 @@ public final class SQLiteTransactionContext: TransactionContext {
     self.failure = failure
     abort()
     throw failure.code == DFLAT_STORAGE_FULL.code ? TransactionError.diskFull : .others
+  }
+
+  private func makeToolbox() -> SQLitePersistenceToolbox {
+    let made = SQLitePersistenceToolbox(self, connection)
+    toolbox = made
+    return made
+  }
+
+  /// Releases what refers to this object, after the handler.
+  func end() {
+    toolbox = nil
   }
 
   @discardableResult
@@ -195,28 +170,96 @@ public final class SQLiteTransactionContext: TransactionContext {
 
   /// As `submit`, but refuses the change unless an object is stored as the program has seen it.
   func submit<T: ChangeRequest>(
-    _ changeRequest: T, ifUnchanged object: StoredPayload
+    _ changeRequest: T, ifUnchanged object: dflat_object
   ) throws -> UpdatedObject {
-    toolbox.seen = object
-    defer { toolbox.seen = nil }
+    seen = object
+    defer { seen = nil }
     return try submit(changeRequest)
   }
 
-  fileprivate func submit(
-    _ element: any SQLiteAtom.Type, _ operation: Int32, _ base: dflat_object,
+  // MARK: Requests
+
+  fileprivate func refuse(_ code: Int32, _ message: String) {
+    refusal = DflatError(code: code, message: message)
+  }
+
+  fileprivate func delete(
+    _ element: any SQLiteAtom.Type, _ base: _StoredPart
+  ) -> UpdatedObject? {
+    if case .refused = submit(element, DFLAT_DELETE.code, base, dflat_bytes()),
+      refusal?.code != DFLAT_NOT_FOUND.code
+    {
+      return nil
+    }
+    // If the row vanished meanwhile, that is what the request is for.
+    refusal = nil
+    return .deleted(base.rowid)
+  }
+
+  /// Submits a copy of the object's payload with the new values; nil if these do not fit into it.
+  fileprivate func patch(
+    _ base: _StoredPart, _ element: any SQLiteAtom.Type, _ patch: (inout _PayloadPatch) -> Bool
+  ) -> Patched? {
+    withUnsafeTemporaryAllocation(byteCount: base.count, alignment: 8) { memory in
+      let copy = _PayloadPatch(
+        of: base.bytes, table: base.position, vtable: base.vtable, fieldsEnd: base.fieldsEnd,
+        copyTo: memory)
+      guard var patched = copy, patch(&patched) else { return nil }
+      let bytes = UnsafeRawBufferPointer(memory)
+      return Patched(value: submit(element, DFLAT_UPDATE.code, base, bytes.lent).object)
+    }
+  }
+
+  /// Submits a payload of all values.
+  fileprivate func write(
+    _ element: any SQLiteAtom.Type, _ operation: Int32, _ base: _StoredPart,
+    _ write: (inout FlatBufferBuilder) -> Offset
+  ) -> UpdatedObject? {
+    let thread = ThreadState.current
+    // A large payload leaves no large memory behind.
+    if thread.builder.size > 1 << 20 { thread.builder = FlatBufferBuilder() }
+    thread.builder.clear()
+    let root = write(&thread.builder)
+    thread.builder.finish(offset: root)
+    return thread.builder.withUnsafeBytes { submit(element, operation, base, $0.lent).object }
+  }
+
+  private func submit(
+    _ element: any SQLiteAtom.Type, _ operation: Int32, _ base: _StoredPart,
     _ payload: dflat_bytes
-  ) throws -> (Int32, Atom?) {
-    let table = element._table.handle.pointer
+  ) -> Submitted {
+    let table = element._table.pointer
     var result: Int32 = 0
     var view = dflat_view()
-    let flags = toolbox.seen == nil ? 0 : UInt32(DFLAT_SUBMIT_IF_UNCHANGED.code)
-    try call {
-      dflat_transaction_submit(
-        transaction, table, operation, flags, base, payload, &result, &view, $0)
+    let flags = seen == nil ? 0 : UInt32(DFLAT_SUBMIT_IF_UNCHANGED.code)
+    let old = seen ?? base.object
+    var failure: OpaquePointer?
+    let code = dflat_transaction_submit(
+      transaction, table, operation, flags, old, payload, &result, &view, &failure)
+    guard code == DFLAT_OK.code else {
+      refusal = DflatError(code, failure)
+      dflat_error_release(failure)
+      return .refused
     }
-    if result != DFLAT_IDENTITY.code, !changed.contains(table) { changed.append(table) }
-    return (result, view.object.chunk == nil ? nil : view.atom(of: element, timestamp: -1))
+    if result != DFLAT_IDENTITY.code, lastChanged != table { noteChange(of: table) }
+    guard view.object.chunk != nil else {
+      refuse(DFLAT_NOT_FOUND.code, "the object was deleted")
+      return .deleted
+    }
+    let atom = view.atom(of: element, timestamp: -1)
+    switch result {
+    case DFLAT_INSERTED.code: return .stored(.inserted(atom))
+    case DFLAT_IDENTITY.code: return .stored(.identity(atom))
+    default: return .stored(.updated(atom))
+    }
   }
+
+  private func noteChange(of table: OpaquePointer) {
+    lastChanged = table
+    if !changed.contains(table) { changed.append(table) }
+  }
+
+  // MARK: Reading
 
   /// The object with a key.
   func read<T: Atom>(_ type: T.Type, _ key: SQLiteObjectKey) throws -> T? {
@@ -253,11 +296,14 @@ public final class SQLiteTransactionContext: TransactionContext {
   /// The latest state of an object: of the row that it was read from, or else of its primary key.
   /// The engine looks up no object that this transaction has read, and is not changed since.
   func readLatest<T: Atom & SQLiteAtom>(_ object: T) throws -> T? {
-    guard let stored = object.stored, stored.rowid == object._rowid else {
-      return try lookUp(object)
+    let stored = object._stored
+    guard stored.isKnown, stored.rowid == object._rowid else { return try lookUp(object) }
+    var view = dflat_view()
+    try call {
+      dflat_transaction_latest(transaction, T._table.pointer, stored.object, &view, $0)
     }
-    let maker = ObjectMaker<T>(ofStored: timestamp(of: T._table.handle.pointer))
-    return maker.optional(try latestView(stored, T._table))
+    let maker = ObjectMaker<T>(ofStored: timestamp(of: T._table.pointer))
+    return withExtendedLifetime(object) { maker.optional(view) }
   }
 
   private func lookUp<T: Atom & SQLiteAtom>(_ object: T) throws -> T? {
@@ -265,88 +311,32 @@ public final class SQLiteTransactionContext: TransactionContext {
     return try read(T.self, .primaryKey(object._primaryKey))
   }
 
-  private func latestView(_ stored: StoredPayload, _ table: _StoredTable) throws -> dflat_view {
-    var view = dflat_view()
-    try call {
-      dflat_transaction_latest(transaction, table.handle.pointer, stored.object, &view, $0)
-    }
-    return view
-  }
-
-  /// As `readLatest`, for a request: an object that is up to date is its own latest state.
-  private func latestForRequest<T: Atom & SQLiteAtom>(_ object: T) throws -> T? {
-    guard let stored = object.stored, stored.rowid == object._rowid else {
-      return try lookUp(object)
-    }
-    let view = try latestView(stored, T._table)
-    guard view.payload == stored.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else {
-      return ObjectMaker<T>(ofStored: timestamp(of: T._table.handle.pointer)).optional(view)
-    }
-    dflat_object_release(view.object)
-    return object
-  }
-
-  /// The latest state of an object in the transaction of this thread, for a request; reports an
-  /// error. For generated code.
+  /// The latest state of an object in the transaction of this thread, for a request: the object
+  /// itself, if it is up to date. Reports an error. For generated code, which inlines this function
+  /// for its type.
+  @inlinable
   public static func _latest<T: Atom & SQLiteAtom>(_ object: T) -> T? {
+    withExtendedLifetime(object) {
+      isLatest(object._stored, T._table, object._rowid) ? object : latest(of: object)
+    }
+  }
+
+  /// Whether an object is its own latest state in the transaction of this thread. If this cannot be
+  /// found out, the result is false.
+  @usableFromInline
+  static func isLatest(_ part: _StoredPart, _ table: _StoredTable, _ rowid: Int64) -> Bool {
+    guard part.rowid == rowid, part.isKnown, let current = current else { return false }
+    var view = dflat_view()
+    let code = dflat_transaction_latest(
+      current.transaction, table.pointer, part.object, &view, nil)
+    guard code == DFLAT_OK.code, view.object.chunk != nil else { return false }
+    dflat_object_release(view.object)
+    return UnsafeRawPointer(view.payload) == part.start
+  }
+
+  @usableFromInline
+  static func latest<T: Atom & SQLiteAtom>(of object: T) -> T? {
     guard let current = current else { return nil }
-    return current.found { try current.latestForRequest(object) }
-  }
-}
-
-/// What the library keeps for each thread.
-final class ThreadState {
-  var transaction: SQLiteTransactionContext?
-  /// Writes the payloads of this thread's requests: its memory serves all of its transactions.
-  var builder = FlatBufferBuilder()
-  /// The snapshots that closures on this thread read, the innermost last.
-  var snapshots: [SharedSnapshot] = []
-  /// The stored type that was looked up last, and its table. A table is never released.
-  private var latestType: (ObjectIdentifier, OpaquePointer)?
-
-  /// The table of a stored type.
-  func table(of type: Any.Type) -> OpaquePointer {
-    if let (known, table) = latestType, known == ObjectIdentifier(type) { return table }
-    guard let stored = type as? any SQLiteAtom.Type else {
-      preconditionFailure("\(type) is not a stored type")
-    }
-    let table = stored._table.handle.pointer
-    latestType = (ObjectIdentifier(type), table)
-    return table
-  }
-
-  private static let key: pthread_key_t = {
-    var key = pthread_key_t()
-    pthread_key_create(&key) { state in
-      #if canImport(Darwin)
-        Unmanaged<ThreadState>.fromOpaque(state).release()
-      #else
-        if let state = state { Unmanaged<ThreadState>.fromOpaque(state).release() }
-      #endif
-    }
-    return key
-  }()
-
-  static var current: ThreadState {
-    if let known = pthread_getspecific(key) {
-      return Unmanaged<ThreadState>.fromOpaque(known).takeUnretainedValue()
-    }
-    let state = ThreadState()
-    pthread_setspecific(key, Unmanaged.passRetained(state).toOpaque())
-    return state
-  }
-}
-
-/// The state that the fetches of a closure read: that of the first fetch.
-final class SharedSnapshot {
-  let owner: ObjectIdentifier
-  var handle: Handle?
-
-  /// The number of the transactions before it.
-  let timestamp: Int64
-
-  init(of owner: ObjectIdentifier, _ timestamp: Int64) {
-    self.owner = owner
-    self.timestamp = timestamp
+    return current.found { try current.readLatest(object) }
   }
 }

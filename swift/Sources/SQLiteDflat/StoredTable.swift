@@ -2,8 +2,9 @@ import Dflat
 import DflatC
 import Foundation
 
-/// The description of a stored type. For generated code.
-public final class _StoredTable: @unchecked Sendable {
+/// The description of a stored type, which is kept for as long as the program runs. For generated
+/// code.
+public struct _StoredTable: @unchecked Sendable {
   /// How the library assigns the key of a new object.
   public enum AutoKey: Int32 {
     case none = 0
@@ -11,7 +12,7 @@ public final class _StoredTable: @unchecked Sendable {
     case uuid = 2
   }
 
-  let handle: Handle
+  @usableFromInline let pointer: OpaquePointer
 
   /// Creates the description of its bytes in base 64.
   public init(autoKey: AutoKey, descriptor: String) {
@@ -19,39 +20,100 @@ public final class _StoredTable: @unchecked Sendable {
       fatalError("generated code is damaged: a descriptor is not in base 64")
     }
     do {
-      handle = try bytes.withUnsafeBytes { bytes in
-        try Handle(release: dflat_table_release) {
-          dflat_table_new(bytes.lent, autoKey.rawValue, $0, $1)
-        }
+      var made: OpaquePointer?
+      try bytes.withUnsafeBytes { bytes in
+        try call { dflat_table_new(bytes.lent, autoKey.rawValue, &made, $0) }
       }
+      guard let made = made else { fatalError("the library made no table") }
+      pointer = made
     } catch {
       fatalError("generated code does not fit the library: \(error)")
     }
   }
 }
 
-/// The payload of an object that the engine holds.
-final class StoredPayload: _Payload, @unchecked Sendable {
-  let object: dflat_object
-  /// The number of the object's row.
-  let rowid: Int64
+/// An object that the engine holds, with a count of its own. For generated code.
+@frozen
+public struct _StoredView {
+  @usableFromInline let view: dflat_view
+}
 
-  /// Takes the count of a view's object.
-  init(_ view: dflat_view) {
-    object = view.object
-    rowid = view.row_id
-    super.init(start: UnsafeRawPointer(view.payload), count: view.length, owner: nil)
+/// Where an object is read from: its payload, and its place there. For generated code.
+///
+/// An object has this part in itself, which takes no allocation and no count of references of its
+/// own. The object releases it when it ends.
+@frozen
+public struct _StoredPart: @unchecked Sendable {
+  @usableFromInline let start: UnsafeRawPointer
+  @usableFromInline let count: Int
+  /// The positions of the object's table and of its vtable, and the vtable's length.
+  @usableFromInline let position: Int
+  @usableFromInline let vtable: Int
+  @usableFromInline let fieldsEnd: Int
+  /// The object of the engine, which owns the payload; none if the engine has not read this one.
+  @usableFromInline let object: dflat_object
+  /// The number of the row that the engine has read, or -1.
+  public let rowid: Int64
+  /// The owner of the payload, if the engine is not.
+  @usableFromInline let owner: AnyObject?
+
+  /// The part of an object of values, which is not read from anywhere.
+  @inlinable
+  public init() {
+    start = UnsafeRawPointer(bitPattern: MemoryLayout<UInt64>.alignment).unsafelyUnwrapped
+    (count, position, vtable, fieldsEnd) = (0, 0, 0, 0)
+    (object, rowid, owner) = (dflat_object(), -1, nil)
   }
 
-  deinit {
-    dflat_object_release(object)
+  /// The part of an object that is read from a place of another payload.
+  public init(_ place: _PayloadReader) {
+    let bytes = place.payload.bytes
+    start = bytes.baseAddress.unsafelyUnwrapped
+    count = bytes.count
+    (position, vtable, fieldsEnd) = (place.position, place.vtable, place.fieldsEnd)
+    (object, rowid, owner) = (dflat_object(), -1, place.payload.owner)
   }
+
+  /// The part of an object of the engine; takes its count.
+  @inlinable
+  public init(_ stored: _StoredView) {
+    let view = stored.view
+    start = UnsafeRawPointer(view.payload).unsafelyUnwrapped
+    count = view.length
+    (position, vtable, fieldsEnd) = _PayloadReader.root(of: start, count: view.length)
+    (object, rowid, owner) = (view.object, view.row_id, nil)
+  }
+
+  /// Releases the object of the engine; called when the object that has this part ends.
+  @inlinable
+  public func release() {
+    if object.chunk != nil { _releaseObject(object) }
+  }
+
+  /// The place that an object with this part is read from. The place keeps the object.
+  @inlinable
+  public func place(of object: AnyObject) -> _PayloadReader {
+    _PayloadReader(
+      payload: _Payload(start: start, count: count, owner: object), position: position,
+      vtable: vtable, fieldsEnd: fieldsEnd)
+  }
+
+  /// The bytes, which are valid as long as the object that has this part.
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
+
+  /// Whether the engine has read the object.
+  var isKnown: Bool { object.chunk != nil }
+}
+
+@usableFromInline
+func _releaseObject(_ object: dflat_object) {
+  dflat_object_release(object)
 }
 
 extension dflat_view {
   /// Makes an object, which takes the count of the view's object.
   func atom(of type: any SQLiteAtom.Type, timestamp: Int64) -> Atom {
-    type._make(_PayloadReader(root: StoredPayload(self)), row_id, timestamp)
+    type._make(_StoredView(view: self), timestamp)
   }
 }
 
@@ -72,7 +134,7 @@ struct ObjectMaker<Element: Atom> {
   /// As `init(timestamp:)`, with a number for the table.
   init(timestamp: (OpaquePointer) -> Int64) {
     let type = Self.stored
-    self.init(type, timestamp(type._table.handle.pointer))
+    self.init(type, timestamp(type._table.pointer))
   }
 
   /// The type as a stored one. The search takes longer than to make an object.
@@ -83,7 +145,7 @@ struct ObjectMaker<Element: Atom> {
     return type
   }
 
-  var table: OpaquePointer { type._table.handle.pointer }
+  var table: OpaquePointer { type._table.pointer }
 
   /// Makes an object of a view with a count of its own.
   func make(_ view: dflat_view) -> Element {
@@ -110,12 +172,11 @@ extension ObjectMaker where Element: SQLiteAtom {
 }
 
 extension Atom {
-  /// The object as the engine knows it, if the engine has read it.
-  var stored: StoredPayload? { (self as? any SQLiteAtom)?._payload as? StoredPayload }
-}
-
-extension Atom where Self: SQLiteAtom {
-  var stored: StoredPayload? { _payload as? StoredPayload }
+  /// The object as the engine knows it, if the engine has read it. It is valid as long as this one.
+  var stored: dflat_object? {
+    guard let part = (self as? any SQLiteAtom)?._stored, part.isKnown else { return nil }
+    return part.object
+  }
 }
 
 /// Calls a function with the values of a key.

@@ -149,7 +149,7 @@ extension SQLiteWorkspace {
   ) throws {
     let follower = ObjectFollower(self, subscription, change)
     if let known = object.stored {
-      try follower.follow(known)
+      try follower.follow(known, of: object)
     } else {
       try follower.lookUp(object)
     }

@@ -68,6 +68,7 @@ extension SQLiteWorkspace {
       thread.transaction = current
       job.changes(current)
       thread.transaction = outer
+      current.end()
     }
     // A transaction belongs to its thread, which the main queue would change.
     if job.isInternal || targetsMainQueue {

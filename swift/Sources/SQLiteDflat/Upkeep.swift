@@ -41,7 +41,7 @@ extension SQLiteWorkspace {
         throw DflatError(
           code: DFLAT_INVALID_ARGUMENT.code, message: "\(type) is not a stored type")
       }
-      tables.append(type._table.handle.pointer)
+      tables.append(type._table.pointer)
     }
     var count: UInt64 = 0
     let text = try Handle(release: dflat_buffer_release) {

@@ -13,7 +13,7 @@ private typealias MonsterChangeRequest = MyGame.Sample.MonsterChangeRequest
 private func json<T: SQLiteAtom>(_ type: T.Type, _ payload: Data) throws -> String {
   try payload.withUnsafeBytes { bytes in
     try Handle(release: dflat_buffer_release) {
-      dflat_json_write(type._table.handle.pointer, bytes.lent, $0, $1)
+      dflat_json_write(type._table.pointer, bytes.lent, $0, $1)
     }.text
   }
 }
@@ -28,7 +28,7 @@ private func withoutEmptyLists(_ json: String) -> String {
 private func payload<T: SQLiteAtom>(_ type: T.Type, _ json: String) throws -> Data {
   let made = try json.withText { json in
     try Handle(release: dflat_buffer_release) {
-      dflat_json_read(type._table.handle.pointer, json, $0, $1)
+      dflat_json_read(type._table.pointer, json, $0, $1)
     }
   }
   var bytes = dflat_bytes()

@@ -51,7 +51,7 @@ final class LeakTests: FileTestCase {
       kept.add("result", result)
       for object in result {
         kept.add("object", object)
-        kept.add("payload", object._payload)
+        kept.add("payload", object._payload?.owner)
       }
       let origin = result._origin as? QueryOrigin<BenchDoc>
       kept.add("stored result", origin?.known)

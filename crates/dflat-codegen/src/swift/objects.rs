@@ -44,7 +44,7 @@ impl Scope<'_> {
             // an access at the same time could find half written.
             text.line("@exclusivity(unchecked) public var _rowid: Int64 = -1");
             text.line("@exclusivity(unchecked) public var _changesTimestamp: Int64 = -1");
-            text.line("private let _place: _PayloadReader?");
+            text.line("public let _stored: _StoredPart");
             text.line(format!("private let _values: _ValueBox<{builder}>?"));
             for field in &plan.fields {
                 self.property(field, text);
@@ -65,8 +65,11 @@ impl Scope<'_> {
         text.docs(&field.source.docs);
         text.block(format!("public var {name}: {ty}"), |text| {
             let read = self.read(field, "place");
-            text.line(format!("if let place = _place {{ return {read} }}"));
-            text.line(format!("return _values.unsafelyUnwrapped.value.{name}"));
+            text.line(format!(
+                "if let values = _values {{ return values.value.{name} }}"
+            ));
+            text.line("let place = _place");
+            text.line(format!("return {read}"));
         });
     }
 
@@ -90,7 +93,7 @@ impl Scope<'_> {
         });
         let parameters = parameters.collect::<Vec<_>>().join(", ");
         text.item(format!("public init({parameters})"), |text| {
-            text.line("_place = nil");
+            text.line("_stored = _StoredPart()");
             let arguments = plan.fields.iter().map(|field| {
                 let name = self.field_name(field);
                 let label = names::label(&name);
@@ -107,25 +110,33 @@ impl Scope<'_> {
             });
         });
         text.item(format!("fileprivate init(_ values: {builder})"), |text| {
-            text.line("_place = nil");
+            text.line("_stored = _StoredPart()");
             text.line("_values = _ValueBox(values)");
         });
-        let head = "public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = \
-                    -1)";
-        text.item(head, |text| {
-            text.line("_place = place");
+        text.item("public init(_ place: _PayloadReader)", |text| {
+            text.line("_stored = _StoredPart(place)");
             text.line("_values = nil");
-            text.line("_rowid = rowid");
-            text.line("_changesTimestamp = timestamp");
         });
         text.item(
-            "public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) \
-             -> Dflat.Atom",
-            |text| text.line("Self(place, rowid, timestamp)"),
+            "private init(_ stored: _StoredView, _ timestamp: Int64)",
+            |text| {
+                text.line("_stored = _StoredPart(stored)");
+                text.line("_values = nil");
+                text.line("_rowid = _stored.rowid");
+                text.line("_changesTimestamp = timestamp");
+            },
         );
-        text.item("public var _payload: _Payload?", |text| {
-            text.line("_place?.whole");
+        text.item("deinit", |text| text.line("_stored.release()"));
+        text.item("private var _place: _PayloadReader", |text| {
+            text.line("_stored.place(of: self)");
         });
+        text.item("public var _payload: _Payload?", |text| {
+            text.line("_place.whole");
+        });
+        text.item(
+            "public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom",
+            |text| text.line("Self(stored, timestamp)"),
+        );
         text.item(format!("var _builder: {builder}"), |text| {
             text.line(format!("_values?.value ?? {builder}(from: self)"));
         });

@@ -56,9 +56,9 @@ impl Scope<'_> {
             text.line("let __result = SQLitePersistenceToolbox._commit(");
             text.indented(|text| {
                 text.line(format!(
-                    "toolbox, __type, of: {name}.self, base: _base, isUpsert: _isUpsert,"
+                    "toolbox, __type, of: {name}.self, base: _base?._stored ?? _StoredPart(),"
                 ));
-                text.line("patch: _patch, write: _write)");
+                text.line("isUpsert: _isUpsert, patch: _patch, write: _write)");
             });
             text.line("if case .inserted(let __object)? = __result { _rowid = __object._rowid }");
             text.line("return __result");

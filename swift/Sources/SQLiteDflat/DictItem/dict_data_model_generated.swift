@@ -38,66 +38,77 @@ public final class DictItem: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<DictItemBuilder>?
 
   public var key: String {
-    if let place = _place { return place.string(4) ?? "" }
-    return _values.unsafelyUnwrapped.value.key
+    if let values = _values { return values.value.key }
+    let place = _place
+    return place.string(4) ?? ""
   }
 
   public var namespace: String {
-    if let place = _place { return place.string(6) ?? "" }
-    return _values.unsafelyUnwrapped.value.namespace
+    if let values = _values { return values.value.namespace }
+    let place = _place
+    return place.string(6) ?? ""
   }
 
   public var version: String? {
-    if let place = _place { return place.string(8) }
-    return _values.unsafelyUnwrapped.value.version
+    if let values = _values { return values.value.version }
+    let place = _place
+    return place.string(8)
   }
 
   public var valueType: ValueType {
-    if let place = _place { return ValueType(rawValue: place.number(10, Int8(0))) ?? ValueType.boolValue }
-    return _values.unsafelyUnwrapped.value.valueType
+    if let values = _values { return values.value.valueType }
+    let place = _place
+    return ValueType(rawValue: place.number(10, Int8(0))) ?? ValueType.boolValue
   }
 
   public var boolValue: Bool {
-    if let place = _place { return place.bool(12, false) }
-    return _values.unsafelyUnwrapped.value.boolValue
+    if let values = _values { return values.value.boolValue }
+    let place = _place
+    return place.bool(12, false)
   }
 
   public var longValue: Int64 {
-    if let place = _place { return place.number(14, Int64(0)) }
-    return _values.unsafelyUnwrapped.value.longValue
+    if let values = _values { return values.value.longValue }
+    let place = _place
+    return place.number(14, Int64(0))
   }
 
   public var unsignedLongValue: UInt64 {
-    if let place = _place { return place.number(16, UInt64(0)) }
-    return _values.unsafelyUnwrapped.value.unsignedLongValue
+    if let values = _values { return values.value.unsignedLongValue }
+    let place = _place
+    return place.number(16, UInt64(0))
   }
 
   public var floatValue: Float32 {
-    if let place = _place { return place.number(18, Float32(0.0)) }
-    return _values.unsafelyUnwrapped.value.floatValue
+    if let values = _values { return values.value.floatValue }
+    let place = _place
+    return place.number(18, Float32(0.0))
   }
 
   public var doubleValue: Double {
-    if let place = _place { return place.number(20, Double(0.0)) }
-    return _values.unsafelyUnwrapped.value.doubleValue
+    if let values = _values { return values.value.doubleValue }
+    let place = _place
+    return place.number(20, Double(0.0))
   }
 
   public var stringValue: String? {
-    if let place = _place { return place.string(22) }
-    return _values.unsafelyUnwrapped.value.stringValue
+    if let values = _values { return values.value.stringValue }
+    let place = _place
+    return place.string(22)
   }
 
   public var codable: [UInt8] {
-    if let place = _place { return place.numbers(24, as: UInt8.self) }
-    return _values.unsafelyUnwrapped.value.codable
+    if let values = _values { return values.value.codable }
+    let place = _place
+    return place.numbers(24, as: UInt8.self)
   }
 
   public init(key: String, namespace: String, version: String? = nil, valueType: ValueType? = ValueType.boolValue, boolValue: Bool? = false, longValue: Int64? = 0, unsignedLongValue: UInt64? = 0, floatValue: Float32? = 0.0, doubleValue: Double? = 0.0, stringValue: String? = nil, codable: [UInt8]? = []) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       DictItemBuilder(
         key: key,
@@ -115,23 +126,36 @@ public final class DictItem: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
   }
 
   fileprivate init(_ values: DictItemBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: DictItemBuilder {

@@ -98,41 +98,47 @@ public final class BenchDoc: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<BenchDocBuilder>?
 
   public var pos: Vec3? {
-    if let place = _place { return place.structure(4).map { Vec3($0) } }
-    return _values.unsafelyUnwrapped.value.pos
+    if let values = _values { return values.value.pos }
+    let place = _place
+    return place.structure(4).map { Vec3($0) }
   }
 
   public var color: Color {
-    if let place = _place { return Color(rawValue: place.number(6, Int8(0))) ?? Color.red }
-    return _values.unsafelyUnwrapped.value.color
+    if let values = _values { return values.value.color }
+    let place = _place
+    return Color(rawValue: place.number(6, Int8(0))) ?? Color.red
   }
 
   public var title: String {
-    if let place = _place { return place.string(8) ?? "" }
-    return _values.unsafelyUnwrapped.value.title
+    if let values = _values { return values.value.title }
+    let place = _place
+    return place.string(8) ?? ""
   }
 
   public var content: Content? {
-    if let place = _place { return Content(place, at: 12) }
-    return _values.unsafelyUnwrapped.value.content
+    if let values = _values { return values.value.content }
+    let place = _place
+    return Content(place, at: 12)
   }
 
   public var tag: String? {
-    if let place = _place { return place.string(14) }
-    return _values.unsafelyUnwrapped.value.tag
+    if let values = _values { return values.value.tag }
+    let place = _place
+    return place.string(14)
   }
 
   public var priority: Int32 {
-    if let place = _place { return place.number(16, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.priority
+    if let values = _values { return values.value.priority }
+    let place = _place
+    return place.number(16, Int32(0))
   }
 
   public init(title: String, pos: Vec3? = nil, color: Color? = Color.red, content: Content? = nil, tag: String? = nil, priority: Int32? = 0) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       BenchDocBuilder(
         pos: pos,
@@ -145,23 +151,36 @@ public final class BenchDoc: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
   }
 
   fileprivate init(_ values: BenchDocBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: BenchDocBuilder {

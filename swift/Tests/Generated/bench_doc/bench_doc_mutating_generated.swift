@@ -140,8 +140,8 @@ public final class BenchDocChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: BenchDoc.self, base: _base, isUpsert: _isUpsert,
-      patch: _patch, write: _write)
+      toolbox, __type, of: BenchDoc.self, base: _base?._stored ?? _StoredPart(),
+      isUpsert: _isUpsert, patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

@@ -172,46 +172,53 @@ extension Conforming {
 
     @exclusivity(unchecked) public var _rowid: Int64 = -1
     @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-    private let _place: _PayloadReader?
+    public let _stored: _StoredPart
     private let _values: _ValueBox<CardBuilder>?
 
     public var id: Int32 {
-      if let place = _place { return place.number(4, Int32(0)) }
-      return _values.unsafelyUnwrapped.value.id
+      if let values = _values { return values.value.id }
+      let place = _place
+      return place.number(4, Int32(0))
     }
 
     public var title: String? {
-      if let place = _place { return place.string(6) }
-      return _values.unsafelyUnwrapped.value.title
+      if let values = _values { return values.value.title }
+      let place = _place
+      return place.string(6)
     }
 
     public var color: Conforming.Color {
-      if let place = _place { return Conforming.Color(rawValue: place.number(8, Int8(0))) ?? Conforming.Color.red }
-      return _values.unsafelyUnwrapped.value.color
+      if let values = _values { return values.value.color }
+      let place = _place
+      return Conforming.Color(rawValue: place.number(8, Int8(0))) ?? Conforming.Color.red
     }
 
     public var at: Conforming.Point? {
-      if let place = _place { return place.structure(10).map { Conforming.Point($0) } }
-      return _values.unsafelyUnwrapped.value.at
+      if let values = _values { return values.value.at }
+      let place = _place
+      return place.structure(10).map { Conforming.Point($0) }
     }
 
     public var content: Conforming.Content? {
-      if let place = _place { return Conforming.Content(place, at: 14) }
-      return _values.unsafelyUnwrapped.value.content
+      if let values = _values { return values.value.content }
+      let place = _place
+      return Conforming.Content(place, at: 14)
     }
 
     public var contents: [Conforming.Content] {
-      if let place = _place { return place.members(18) { Conforming.Content(code: $0, $1) } }
-      return _values.unsafelyUnwrapped.value.contents
+      if let values = _values { return values.value.contents }
+      let place = _place
+      return place.members(18) { Conforming.Content(code: $0, $1) }
     }
 
     public var described: Conforming.Described? {
-      if let place = _place { return place.table(20).map { Conforming.Described($0) } }
-      return _values.unsafelyUnwrapped.value.described
+      if let values = _values { return values.value.described }
+      let place = _place
+      return place.table(20).map { Conforming.Described($0) }
     }
 
     public init(id: Int32, title: String? = nil, color: Conforming.Color? = Conforming.Color.red, at: Conforming.Point? = nil, content: Conforming.Content? = nil, contents: [Conforming.Content]? = [], described: Conforming.Described? = nil) {
-      _place = nil
+      _stored = _StoredPart()
       _values = _ValueBox(
         CardBuilder(
           id: id,
@@ -225,23 +232,36 @@ extension Conforming {
     }
 
     fileprivate init(_ values: CardBuilder) {
-      _place = nil
+      _stored = _StoredPart()
       _values = _ValueBox(values)
     }
 
-    public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-      _place = place
+    public init(_ place: _PayloadReader) {
+      _stored = _StoredPart(place)
       _values = nil
-      _rowid = rowid
+    }
+
+    private init(_ stored: _StoredView, _ timestamp: Int64) {
+      _stored = _StoredPart(stored)
+      _values = nil
+      _rowid = _stored.rowid
       _changesTimestamp = timestamp
     }
 
-    public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-      Self(place, rowid, timestamp)
+    deinit {
+      _stored.release()
+    }
+
+    private var _place: _PayloadReader {
+      _stored.place(of: self)
     }
 
     public var _payload: _Payload? {
-      _place?.whole
+      _place.whole
+    }
+
+    public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+      Self(stored, timestamp)
     }
 
     var _builder: CardBuilder {

@@ -39,50 +39,57 @@ public final class Thing: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<ThingBuilder>?
 
   /// The `name` of the [thing](https://example.com).
   public var name: String {
-    if let place = _place { return place.string(4) ?? "" }
-    return _values.unsafelyUnwrapped.value.name
+    if let values = _values { return values.value.name }
+    let place = _place
+    return place.string(4) ?? ""
   }
 
   /// Its colour.	With a tab.
   public var color: Color {
-    if let place = _place { return Color(rawValue: place.number(6, Int8(0))) ?? Color.red }
-    return _values.unsafelyUnwrapped.value.color
+    if let values = _values { return values.value.color }
+    let place = _place
+    return Color(rawValue: place.number(6, Int8(0))) ?? Color.red
   }
 
   public var part: Part? {
-    if let place = _place { return place.table(8).map { Part($0) } }
-    return _values.unsafelyUnwrapped.value.part
+    if let values = _values { return values.value.part }
+    let place = _place
+    return place.table(8).map { Part($0) }
   }
 
   public var any: `Any`? {
-    if let place = _place { return `Any`(place, at: 12) }
-    return _values.unsafelyUnwrapped.value.any
+    if let values = _values { return values.value.any }
+    let place = _place
+    return `Any`(place, at: 12)
   }
 
   /// Least first.
   public var rank: Int32 {
-    if let place = _place { return place.number(14, Int32(5)) }
-    return _values.unsafelyUnwrapped.value.rank
+    if let values = _values { return values.value.rank }
+    let place = _place
+    return place.number(14, Int32(5))
   }
 
   public var quote: String {
-    if let place = _place { return place.string(16) ?? "a `b`" }
-    return _values.unsafelyUnwrapped.value.quote
+    if let values = _values { return values.value.quote }
+    let place = _place
+    return place.string(16) ?? "a `b`"
   }
 
   /// At most once.
   public var code: String? {
-    if let place = _place { return place.string(18) }
-    return _values.unsafelyUnwrapped.value.code
+    if let values = _values { return values.value.code }
+    let place = _place
+    return place.string(18)
   }
 
   public init(name: String, color: Color? = Color.red, part: Part? = nil, any: `Any`? = nil, rank: Int32? = 5, quote: String? = "a `b`", code: String? = nil) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       ThingBuilder(
         name: name,
@@ -96,23 +103,36 @@ public final class Thing: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
   }
 
   fileprivate init(_ values: ThingBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: ThingBuilder {

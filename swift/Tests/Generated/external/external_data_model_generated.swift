@@ -27,41 +27,47 @@ extension Shop {
 
     @exclusivity(unchecked) public var _rowid: Int64 = -1
     @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-    private let _place: _PayloadReader?
+    public let _stored: _StoredPart
     private let _values: _ValueBox<SaleBuilder>?
 
     public var id: Int32 {
-      if let place = _place { return place.number(4, Int32(0)) }
-      return _values.unsafelyUnwrapped.value.id
+      if let values = _values { return values.value.id }
+      let place = _place
+      return place.number(4, Int32(0))
     }
 
     public var color: MyGame.Sample.Color {
-      if let place = _place { return MyGame.Sample.Color(rawValue: place.number(6, Int8(2))) ?? MyGame.Sample.Color.blue }
-      return _values.unsafelyUnwrapped.value.color
+      if let values = _values { return values.value.color }
+      let place = _place
+      return MyGame.Sample.Color(rawValue: place.number(6, Int8(2))) ?? MyGame.Sample.Color.blue
     }
 
     public var weapon: MyGame.Sample.Weapon? {
-      if let place = _place { return place.table(8).map { MyGame.Sample.Weapon($0) } }
-      return _values.unsafelyUnwrapped.value.weapon
+      if let values = _values { return values.value.weapon }
+      let place = _place
+      return place.table(8).map { MyGame.Sample.Weapon($0) }
     }
 
     public var item: Shop.Item? {
-      if let place = _place { return Shop.Item(place, at: 12) }
-      return _values.unsafelyUnwrapped.value.item
+      if let values = _values { return values.value.item }
+      let place = _place
+      return Shop.Item(place, at: 12)
     }
 
     public var items: [Shop.Item] {
-      if let place = _place { return place.members(16) { Shop.Item(code: $0, $1) } }
-      return _values.unsafelyUnwrapped.value.items
+      if let values = _values { return values.value.items }
+      let place = _place
+      return place.members(16) { Shop.Item(code: $0, $1) }
     }
 
     public var weapons: [MyGame.Sample.Weapon] {
-      if let place = _place { return place.tables(18) { MyGame.Sample.Weapon($0) } }
-      return _values.unsafelyUnwrapped.value.weapons
+      if let values = _values { return values.value.weapons }
+      let place = _place
+      return place.tables(18) { MyGame.Sample.Weapon($0) }
     }
 
     public init(id: Int32, color: MyGame.Sample.Color? = MyGame.Sample.Color.blue, weapon: MyGame.Sample.Weapon? = nil, item: Shop.Item? = nil, items: [Shop.Item]? = [], weapons: [MyGame.Sample.Weapon]? = []) {
-      _place = nil
+      _stored = _StoredPart()
       _values = _ValueBox(
         SaleBuilder(
           id: id,
@@ -74,23 +80,36 @@ extension Shop {
     }
 
     fileprivate init(_ values: SaleBuilder) {
-      _place = nil
+      _stored = _StoredPart()
       _values = _ValueBox(values)
     }
 
-    public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-      _place = place
+    public init(_ place: _PayloadReader) {
+      _stored = _StoredPart(place)
       _values = nil
-      _rowid = rowid
+    }
+
+    private init(_ stored: _StoredView, _ timestamp: Int64) {
+      _stored = _StoredPart(stored)
+      _values = nil
+      _rowid = _stored.rowid
       _changesTimestamp = timestamp
     }
 
-    public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-      Self(place, rowid, timestamp)
+    deinit {
+      _stored.release()
+    }
+
+    private var _place: _PayloadReader {
+      _stored.place(of: self)
     }
 
     public var _payload: _Payload? {
-      _place?.whole
+      _place.whole
+    }
+
+    public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+      Self(stored, timestamp)
     }
 
     var _builder: SaleBuilder {

@@ -51,46 +51,53 @@ public final class User: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<UserBuilder>?
 
   public var id: Int32 {
-    if let place = _place { return place.number(4, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.id
+    if let values = _values { return values.value.id }
+    let place = _place
+    return place.number(4, Int32(0))
   }
 
   public var rights: Rights {
-    if let place = _place { return Rights(rawValue: place.number(6, UInt8(3))) }
-    return _values.unsafelyUnwrapped.value.rights
+    if let values = _values { return values.value.rights }
+    let place = _place
+    return Rights(rawValue: place.number(6, UInt8(3)))
   }
 
   public var one: Rights {
-    if let place = _place { return Rights(rawValue: place.number(8, UInt8(2))) }
-    return _values.unsafelyUnwrapped.value.one
+    if let values = _values { return values.value.one }
+    let place = _place
+    return Rights(rawValue: place.number(8, UInt8(2)))
   }
 
   public var none: Rights {
-    if let place = _place { return Rights(rawValue: place.number(10, UInt8(0))) }
-    return _values.unsafelyUnwrapped.value.none
+    if let values = _values { return values.value.none }
+    let place = _place
+    return Rights(rawValue: place.number(10, UInt8(0)))
   }
 
   public var wide: Wide {
-    if let place = _place { return Wide(rawValue: place.number(12, UInt64(0))) }
-    return _values.unsafelyUnwrapped.value.wide
+    if let values = _values { return values.value.wide }
+    let place = _place
+    return Wide(rawValue: place.number(12, UInt64(0)))
   }
 
   public var many: [Rights] {
-    if let place = _place { return place.numbers(14, as: UInt8.self).map { Rights(rawValue: $0) } }
-    return _values.unsafelyUnwrapped.value.many
+    if let values = _values { return values.value.many }
+    let place = _place
+    return place.numbers(14, as: UInt8.self).map { Rights(rawValue: $0) }
   }
 
   public var maybe: Rights? {
-    if let place = _place { return place.optional(16, as: UInt8.self).map { Rights(rawValue: $0) } }
-    return _values.unsafelyUnwrapped.value.maybe
+    if let values = _values { return values.value.maybe }
+    let place = _place
+    return place.optional(16, as: UInt8.self).map { Rights(rawValue: $0) }
   }
 
   public init(id: Int32, rights: Rights? = Rights(rawValue: 3), one: Rights? = Rights.write, none: Rights? = Rights(rawValue: 0), wide: Wide? = Wide(rawValue: 0), many: [Rights]? = [], maybe: Rights? = nil) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       UserBuilder(
         id: id,
@@ -104,23 +111,36 @@ public final class User: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
   }
 
   fileprivate init(_ values: UserBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: UserBuilder {

@@ -247,71 +247,83 @@ public final class FlatBuffer: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDe
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<FlatBufferBuilder>?
 
   public var id: String {
-    if let place = _place { return place.string(4) ?? "" }
-    return _values.unsafelyUnwrapped.value.id
+    if let values = _values { return values.value.id }
+    let place = _place
+    return place.string(4) ?? ""
   }
 
   public var data: Data? {
-    if let place = _place { return place.table(6).map { Data($0) } }
-    return _values.unsafelyUnwrapped.value.data
+    if let values = _values { return values.value.data }
+    let place = _place
+    return place.table(6).map { Data($0) }
   }
 
   public var int32: Int32? {
-    if let place = _place { return place.table(8).map { Int32($0) } }
-    return _values.unsafelyUnwrapped.value.int32
+    if let values = _values { return values.value.int32 }
+    let place = _place
+    return place.table(8).map { Int32($0) }
   }
 
   public var payload: Payload? {
-    if let place = _place { return place.table(10).map { Payload($0) } }
-    return _values.unsafelyUnwrapped.value.payload
+    if let values = _values { return values.value.payload }
+    let place = _place
+    return place.table(10).map { Payload($0) }
   }
 
   public var reader: PayloadReader? {
-    if let place = _place { return place.table(12).map { PayloadReader($0) } }
-    return _values.unsafelyUnwrapped.value.reader
+    if let values = _values { return values.value.reader }
+    let place = _place
+    return place.table(12).map { PayloadReader($0) }
   }
 
   public var valueBox: ValueBox? {
-    if let place = _place { return place.table(14).map { ValueBox($0) } }
-    return _values.unsafelyUnwrapped.value.valueBox
+    if let values = _values { return values.value.valueBox }
+    let place = _place
+    return place.table(14).map { ValueBox($0) }
   }
 
   public var table: StoredTable? {
-    if let place = _place { return place.table(16).map { StoredTable($0) } }
-    return _values.unsafelyUnwrapped.value.table
+    if let values = _values { return values.value.table }
+    let place = _place
+    return place.table(16).map { StoredTable($0) }
   }
 
   public var path: FieldPath? {
-    if let place = _place { return place.table(18).map { FieldPath($0) } }
-    return _values.unsafelyUnwrapped.value.path
+    if let values = _values { return values.value.path }
+    let place = _place
+    return place.table(18).map { FieldPath($0) }
   }
 
   public var bool: Bool {
-    if let place = _place { return Bool(rawValue: place.number(20, Int8(0))) ?? Bool.yes }
-    return _values.unsafelyUnwrapped.value.bool
+    if let values = _values { return values.value.bool }
+    let place = _place
+    return Bool(rawValue: place.number(20, Int8(0))) ?? Bool.yes
   }
 
   public var flag: Swift.Bool {
-    if let place = _place { return place.bool(22, false) }
-    return _values.unsafelyUnwrapped.value.flag
+    if let values = _values { return values.value.flag }
+    let place = _place
+    return place.bool(22, false)
   }
 
   public var value: SQLiteValue? {
-    if let place = _place { return SQLiteValue(place, at: 26) }
-    return _values.unsafelyUnwrapped.value.value
+    if let values = _values { return values.value.value }
+    let place = _place
+    return SQLiteValue(place, at: 26)
   }
 
   public var writers: [StructWriter] {
-    if let place = _place { return place.tables(28) { StructWriter($0) } }
-    return _values.unsafelyUnwrapped.value.writers
+    if let values = _values { return values.value.writers }
+    let place = _place
+    return place.tables(28) { StructWriter($0) }
   }
 
   public init(id: String, data: Data? = nil, int32: Int32? = nil, payload: Payload? = nil, reader: PayloadReader? = nil, valueBox: ValueBox? = nil, table: StoredTable? = nil, path: FieldPath? = nil, bool: Bool? = Bool.yes, flag: Swift.Bool? = false, value: SQLiteValue? = nil, writers: [StructWriter]? = []) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       FlatBufferBuilder(
         id: id,
@@ -330,23 +342,36 @@ public final class FlatBuffer: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDe
   }
 
   fileprivate init(_ values: FlatBufferBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: FlatBufferBuilder {

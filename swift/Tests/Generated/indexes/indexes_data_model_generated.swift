@@ -58,56 +58,65 @@ public final class Task: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<TaskBuilder>?
 
   public var id: UInt64 {
-    if let place = _place { return place.number(4, UInt64(0)) }
-    return _values.unsafelyUnwrapped.value.id
+    if let values = _values { return values.value.id }
+    let place = _place
+    return place.number(4, UInt64(0))
   }
 
   public var list: UInt32 {
-    if let place = _place { return place.number(6, UInt32(0)) }
-    return _values.unsafelyUnwrapped.value.list
+    if let values = _values { return values.value.list }
+    let place = _place
+    return place.number(6, UInt32(0))
   }
 
   public var title: String? {
-    if let place = _place { return place.string(8) }
-    return _values.unsafelyUnwrapped.value.title
+    if let values = _values { return values.value.title }
+    let place = _place
+    return place.string(8)
   }
 
   public var due: Int64? {
-    if let place = _place { return place.optional(10, as: Int64.self) }
-    return _values.unsafelyUnwrapped.value.due
+    if let values = _values { return values.value.due }
+    let place = _place
+    return place.optional(10, as: Int64.self)
   }
 
   public var state: State {
-    if let place = _place { return State(rawValue: place.number(12, Int8(0))) ?? State.open }
-    return _values.unsafelyUnwrapped.value.state
+    if let values = _values { return values.value.state }
+    let place = _place
+    return State(rawValue: place.number(12, Int8(0))) ?? State.open
   }
 
   public var slug: String? {
-    if let place = _place { return place.string(14) }
-    return _values.unsafelyUnwrapped.value.slug
+    if let values = _values { return values.value.slug }
+    let place = _place
+    return place.string(14)
   }
 
   public var weight: Double {
-    if let place = _place { return place.number(16, Double(0.0)) }
-    return _values.unsafelyUnwrapped.value.weight
+    if let values = _values { return values.value.weight }
+    let place = _place
+    return place.number(16, Double(0.0))
   }
 
   public var note: Note? {
-    if let place = _place { return place.table(18).map { Note($0) } }
-    return _values.unsafelyUnwrapped.value.note
+    if let values = _values { return values.value.note }
+    let place = _place
+    return place.table(18).map { Note($0) }
   }
 
   public var content: Content? {
-    if let place = _place { return Content(place, at: 22) }
-    return _values.unsafelyUnwrapped.value.content
+    if let values = _values { return values.value.content }
+    let place = _place
+    return Content(place, at: 22)
   }
 
   public init(id: UInt64, list: UInt32? = 0, title: String? = nil, due: Int64? = nil, state: State? = State.open, slug: String? = nil, weight: Double? = 0.0, note: Note? = nil, content: Content? = nil) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       TaskBuilder(
         id: id,
@@ -123,23 +132,36 @@ public final class Task: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
   }
 
   fileprivate init(_ values: TaskBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: TaskBuilder {

@@ -77,51 +77,59 @@ public final class Entry: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<EntryBuilder>?
 
   public var active: Bool {
-    if let place = _place { return place.bool(4, false) }
-    return _values.unsafelyUnwrapped.value.active
+    if let values = _values { return values.value.active }
+    let place = _place
+    return place.bool(4, false)
   }
 
   public var zone: Zone {
-    if let place = _place { return Zone(rawValue: place.number(6, UInt16(1))) ?? Zone.south }
-    return _values.unsafelyUnwrapped.value.zone
+    if let values = _values { return values.value.zone }
+    let place = _place
+    return Zone(rawValue: place.number(6, UInt16(1))) ?? Zone.south
   }
 
   public var score: Double {
-    if let place = _place { return place.number(8, Double(0.5)) }
-    return _values.unsafelyUnwrapped.value.score
+    if let values = _values { return values.value.score }
+    let place = _place
+    return place.number(8, Double(0.5))
   }
 
   public var name: String {
-    if let place = _place { return place.string(10) ?? "none" }
-    return _values.unsafelyUnwrapped.value.name
+    if let values = _values { return values.value.name }
+    let place = _place
+    return place.string(10) ?? "none"
   }
 
   public var spot: Spot? {
-    if let place = _place { return place.structure(12).map { Spot($0) } }
-    return _values.unsafelyUnwrapped.value.spot
+    if let values = _values { return values.value.spot }
+    let place = _place
+    return place.structure(12).map { Spot($0) }
   }
 
   public var label: Label? {
-    if let place = _place { return place.table(14).map { Label($0) } }
-    return _values.unsafelyUnwrapped.value.label
+    if let values = _values { return values.value.label }
+    let place = _place
+    return place.table(14).map { Label($0) }
   }
 
   public var tag: Tag? {
-    if let place = _place { return Tag(place, at: 18) }
-    return _values.unsafelyUnwrapped.value.tag
+    if let values = _values { return values.value.tag }
+    let place = _place
+    return Tag(place, at: 18)
   }
 
   public var other: Other? {
-    if let place = _place { return place.table(20).map { Other($0) } }
-    return _values.unsafelyUnwrapped.value.other
+    if let values = _values { return values.value.other }
+    let place = _place
+    return place.table(20).map { Other($0) }
   }
 
   public init(active: Bool, zone: Zone, score: Double, name: String, spot: Spot? = nil, label: Label? = nil, tag: Tag? = nil, other: Other? = nil) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       EntryBuilder(
         active: active,
@@ -136,23 +144,36 @@ public final class Entry: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
   }
 
   fileprivate init(_ values: EntryBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: EntryBuilder {

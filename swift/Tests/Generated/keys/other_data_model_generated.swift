@@ -15,21 +15,23 @@ public final class Other: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<OtherBuilder>?
 
   public var id: UInt8 {
-    if let place = _place { return place.number(4, UInt8(0)) }
-    return _values.unsafelyUnwrapped.value.id
+    if let values = _values { return values.value.id }
+    let place = _place
+    return place.number(4, UInt8(0))
   }
 
   public var note: String? {
-    if let place = _place { return place.string(6) }
-    return _values.unsafelyUnwrapped.value.note
+    if let values = _values { return values.value.note }
+    let place = _place
+    return place.string(6)
   }
 
   public init(id: UInt8, note: String? = nil) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       OtherBuilder(
         id: id,
@@ -38,23 +40,36 @@ public final class Other: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
   }
 
   fileprivate init(_ values: OtherBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: OtherBuilder {

@@ -94,171 +94,203 @@ public final class Loop: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<LoopBuilder>?
 
   public var fn: String {
-    if let place = _place { return place.string(4) ?? "" }
-    return _values.unsafelyUnwrapped.value.fn
+    if let values = _values { return values.value.fn }
+    let place = _place
+    return place.string(4) ?? ""
   }
 
   public var move: Int32 {
-    if let place = _place { return place.number(6, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.move
+    if let values = _values { return values.value.move }
+    let place = _place
+    return place.number(6, Int32(0))
   }
 
   public var table: Int32 {
-    if let place = _place { return place.number(8, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.table
+    if let values = _values { return values.value.table }
+    let place = _place
+    return place.number(8, Int32(0))
   }
 
   public var all: Int32 {
-    if let place = _place { return place.number(10, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.all
+    if let values = _values { return values.value.all }
+    let place = _place
+    return place.number(10, Int32(0))
   }
 
   public var new: Int32 {
-    if let place = _place { return place.number(12, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.new
+    if let values = _values { return values.value.new }
+    let place = _place
+    return place.number(12, Int32(0))
   }
 
   public var clone: String? {
-    if let place = _place { return place.string(14) }
-    return _values.unsafelyUnwrapped.value.clone
+    if let values = _values { return values.value.clone }
+    let place = _place
+    return place.string(14)
   }
 
   public var eq: Int32 {
-    if let place = _place { return place.number(16, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.eq
+    if let values = _values { return values.value.eq }
+    let place = _place
+    return place.number(16, Int32(0))
   }
 
   public var ne: Int32 {
-    if let place = _place { return place.number(18, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.ne
+    if let values = _values { return values.value.ne }
+    let place = _place
+    return place.number(18, Int32(0))
   }
 
   public var fmt: Int32 {
-    if let place = _place { return place.number(20, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.fmt
+    if let values = _values { return values.value.fmt }
+    let place = _place
+    return place.number(20, Int32(0))
   }
 
   public var not: Bool {
-    if let place = _place { return place.bool(22, false) }
-    return _values.unsafelyUnwrapped.value.not
+    if let values = _values { return values.value.not }
+    let place = _place
+    return place.bool(22, false)
   }
 
   public var asRef: Int32 {
-    if let place = _place { return place.number(24, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.asRef
+    if let values = _values { return values.value.asRef }
+    let place = _place
+    return place.number(24, Int32(0))
   }
 
   public var isNew: Bool {
-    if let place = _place { return place.bool(26, false) }
-    return _values.unsafelyUnwrapped.value.isNew
+    if let values = _values { return values.value.isNew }
+    let place = _place
+    return place.bool(26, false)
   }
 
   public var fromHere: String? {
-    if let place = _place { return place.string(28) }
-    return _values.unsafelyUnwrapped.value.fromHere
+    if let values = _values { return values.value.fromHere }
+    let place = _place
+    return place.string(28)
   }
 
   public var toThere: Int32 {
-    if let place = _place { return place.number(30, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.toThere
+    if let values = _values { return values.value.toThere }
+    let place = _place
+    return place.number(30, Int32(0))
   }
 
   public var len: UInt32 {
-    if let place = _place { return place.number(32, UInt32(0)) }
-    return _values.unsafelyUnwrapped.value.len
+    if let values = _values { return values.value.len }
+    let place = _place
+    return place.number(32, UInt32(0))
   }
 
   public var encoder: String? {
-    if let place = _place { return place.string(34) }
-    return _values.unsafelyUnwrapped.value.encoder
+    if let values = _values { return values.value.encoder }
+    let place = _place
+    return place.string(34)
   }
 
   public var encoderSlot: String? {
-    if let place = _place { return place.string(36) }
-    return _values.unsafelyUnwrapped.value.encoderSlot
+    if let values = _values { return values.value.encoderSlot }
+    let place = _place
+    return place.string(36)
   }
 
   public var view: Int32 {
-    if let place = _place { return place.number(38, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.view
+    if let values = _values { return values.value.view }
+    let place = _place
+    return place.number(38, Int32(0))
   }
 
   public var handle: Int32 {
-    if let place = _place { return place.number(40, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.handle
+    if let values = _values { return values.value.handle }
+    let place = _place
+    return place.number(40, Int32(0))
   }
 
   public var detach: Int32 {
-    if let place = _place { return place.number(42, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.detach
+    if let values = _values { return values.value.detach }
+    let place = _place
+    return place.number(42, Int32(0))
   }
 
   public var rowId: Int32 {
-    if let place = _place { return place.number(44, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.rowId
+    if let values = _values { return values.value.rowId }
+    let place = _place
+    return place.number(44, Int32(0))
   }
 
   public var other: Int32 {
-    if let place = _place { return place.number(46, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.other
+    if let values = _values { return values.value.other }
+    let place = _place
+    return place.number(46, Int32(0))
   }
 
   public var f: Float32 {
-    if let place = _place { return place.number(48, Float32(0.0)) }
-    return _values.unsafelyUnwrapped.value.f
+    if let values = _values { return values.value.f }
+    let place = _place
+    return place.number(48, Float32(0.0))
   }
 
   public var text: String? {
-    if let place = _place { return place.string(50) }
-    return _values.unsafelyUnwrapped.value.text
+    if let values = _values { return values.value.text }
+    let place = _place
+    return place.string(50)
   }
 
   public var path: Self_? {
-    if let place = _place { return place.table(52).map { Self_($0) } }
-    return _values.unsafelyUnwrapped.value.path
+    if let values = _values { return values.value.path }
+    let place = _place
+    return place.table(52).map { Self_($0) }
   }
 
   public var dyn: Type_? {
-    if let place = _place { return Type_(place, at: 56) }
-    return _values.unsafelyUnwrapped.value.dyn
+    if let values = _values { return values.value.dyn }
+    let place = _place
+    return Type_(place, at: 56)
   }
 
   public var dynCodes: [Int32] {
-    if let place = _place { return place.numbers(58, as: Int32.self) }
-    return _values.unsafelyUnwrapped.value.dynCodes
+    if let values = _values { return values.value.dynCodes }
+    let place = _place
+    return place.numbers(58, as: Int32.self)
   }
 
   public var union: [Type_] {
-    if let place = _place { return place.members(62) { Type_(code: $0, $1) } }
-    return _values.unsafelyUnwrapped.value.union
+    if let values = _values { return values.value.union }
+    let place = _place
+    return place.members(62) { Type_(code: $0, $1) }
   }
 
   public var _1: Int32 {
-    if let place = _place { return place.number(64, Int32(0)) }
-    return _values.unsafelyUnwrapped.value._1
+    if let values = _values { return values.value._1 }
+    let place = _place
+    return place.number(64, Int32(0))
   }
 
   public var base: Match {
-    if let place = _place { return Match(rawValue: place.number(66, Int8(0))) ?? Match.self_ }
-    return _values.unsafelyUnwrapped.value.base
+    if let values = _values { return values.value.base }
+    let place = _place
+    return Match(rawValue: place.number(66, Int8(0))) ?? Match.self_
   }
 
   public var `where`: [Self_] {
-    if let place = _place { return place.tables(68) { Self_($0) } }
-    return _values.unsafelyUnwrapped.value.`where`
+    if let values = _values { return values.value.`where` }
+    let place = _place
+    return place.tables(68) { Self_($0) }
   }
 
   public var `await`: Int32 {
-    if let place = _place { return place.number(70, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.`await`
+    if let values = _values { return values.value.`await` }
+    let place = _place
+    return place.number(70, Int32(0))
   }
 
   public init(fn: String, move: Int32, table: Int32? = 0, all: Int32? = 0, new: Int32? = 0, clone: String? = nil, eq: Int32? = 0, ne: Int32? = 0, fmt: Int32? = 0, not: Bool? = false, asRef: Int32? = 0, isNew: Bool? = false, fromHere: String? = nil, toThere: Int32? = 0, len: UInt32? = 0, encoder: String? = nil, encoderSlot: String? = nil, view: Int32? = 0, handle: Int32? = 0, detach: Int32? = 0, rowId: Int32? = 0, other: Int32? = 0, f: Float32? = 0.0, text: String? = nil, path: Self_? = nil, dyn: Type_? = nil, dynCodes: [Int32]? = [], union: [Type_]? = [], _1: Int32? = 0, base: Match? = Match.self_, `where`: [Self_]? = [], `await`: Int32? = 0) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       LoopBuilder(
         fn: fn,
@@ -297,23 +329,36 @@ public final class Loop: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
   }
 
   fileprivate init(_ values: LoopBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: LoopBuilder {

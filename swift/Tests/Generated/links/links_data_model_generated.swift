@@ -521,21 +521,23 @@ extension Far {
 
     @exclusivity(unchecked) public var _rowid: Int64 = -1
     @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-    private let _place: _PayloadReader?
+    public let _stored: _StoredPart
     private let _values: _ValueBox<RootBuilder>?
 
     public var id: Int32 {
-      if let place = _place { return place.number(4, Int32(0)) }
-      return _values.unsafelyUnwrapped.value.id
+      if let values = _values { return values.value.id }
+      let place = _place
+      return place.number(4, Int32(0))
     }
 
     public var first: T0? {
-      if let place = _place { return place.table(6).map { T0($0) } }
-      return _values.unsafelyUnwrapped.value.first
+      if let values = _values { return values.value.first }
+      let place = _place
+      return place.table(6).map { T0($0) }
     }
 
     public init(id: Int32, first: T0? = nil) {
-      _place = nil
+      _stored = _StoredPart()
       _values = _ValueBox(
         RootBuilder(
           id: id,
@@ -544,23 +546,36 @@ extension Far {
     }
 
     fileprivate init(_ values: RootBuilder) {
-      _place = nil
+      _stored = _StoredPart()
       _values = _ValueBox(values)
     }
 
-    public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-      _place = place
+    public init(_ place: _PayloadReader) {
+      _stored = _StoredPart(place)
       _values = nil
-      _rowid = rowid
+    }
+
+    private init(_ stored: _StoredView, _ timestamp: Int64) {
+      _stored = _StoredPart(stored)
+      _values = nil
+      _rowid = _stored.rowid
       _changesTimestamp = timestamp
     }
 
-    public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-      Self(place, rowid, timestamp)
+    deinit {
+      _stored.release()
+    }
+
+    private var _place: _PayloadReader {
+      _stored.place(of: self)
     }
 
     public var _payload: _Payload? {
-      _place?.whole
+      _place.whole
+    }
+
+    public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+      Self(stored, timestamp)
     }
 
     var _builder: RootBuilder {

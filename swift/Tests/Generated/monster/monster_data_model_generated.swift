@@ -84,86 +84,101 @@ extension MyGame.Sample {
 
     @exclusivity(unchecked) public var _rowid: Int64 = -1
     @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-    private let _place: _PayloadReader?
+    public let _stored: _StoredPart
     private let _values: _ValueBox<MonsterBuilder>?
 
     public var pos: MyGame.Sample.Vec3? {
-      if let place = _place { return place.structure(4).map { MyGame.Sample.Vec3($0) } }
-      return _values.unsafelyUnwrapped.value.pos
+      if let values = _values { return values.value.pos }
+      let place = _place
+      return place.structure(4).map { MyGame.Sample.Vec3($0) }
     }
 
     public var mana: Int16 {
-      if let place = _place { return place.number(6, Int16(150)) }
-      return _values.unsafelyUnwrapped.value.mana
+      if let values = _values { return values.value.mana }
+      let place = _place
+      return place.number(6, Int16(150))
     }
 
     public var hp: Int16 {
-      if let place = _place { return place.number(8, Int16(100)) }
-      return _values.unsafelyUnwrapped.value.hp
+      if let values = _values { return values.value.hp }
+      let place = _place
+      return place.number(8, Int16(100))
     }
 
     public var name: String {
-      if let place = _place { return place.string(10) ?? "" }
-      return _values.unsafelyUnwrapped.value.name
+      if let values = _values { return values.value.name }
+      let place = _place
+      return place.string(10) ?? ""
     }
 
     public var color: MyGame.Sample.Color {
-      if let place = _place { return MyGame.Sample.Color(rawValue: place.number(12, Int8(2))) ?? MyGame.Sample.Color.blue }
-      return _values.unsafelyUnwrapped.value.color
+      if let values = _values { return values.value.color }
+      let place = _place
+      return MyGame.Sample.Color(rawValue: place.number(12, Int8(2))) ?? MyGame.Sample.Color.blue
     }
 
     public var inventory: [UInt8] {
-      if let place = _place { return place.numbers(16, as: UInt8.self) }
-      return _values.unsafelyUnwrapped.value.inventory
+      if let values = _values { return values.value.inventory }
+      let place = _place
+      return place.numbers(16, as: UInt8.self)
     }
 
     public var bag: [MyGame.Sample.Equipment] {
-      if let place = _place { return place.members(20) { MyGame.Sample.Equipment(code: $0, $1) } }
-      return _values.unsafelyUnwrapped.value.bag
+      if let values = _values { return values.value.bag }
+      let place = _place
+      return place.members(20) { MyGame.Sample.Equipment(code: $0, $1) }
     }
 
     public var weapons: [MyGame.Sample.Weapon] {
-      if let place = _place { return place.tables(22) { MyGame.Sample.Weapon($0) } }
-      return _values.unsafelyUnwrapped.value.weapons
+      if let values = _values { return values.value.weapons }
+      let place = _place
+      return place.tables(22) { MyGame.Sample.Weapon($0) }
     }
 
     public var equipped: MyGame.Sample.Equipment? {
-      if let place = _place { return MyGame.Sample.Equipment(place, at: 26) }
-      return _values.unsafelyUnwrapped.value.equipped
+      if let values = _values { return values.value.equipped }
+      let place = _place
+      return MyGame.Sample.Equipment(place, at: 26)
     }
 
     public var colors: [MyGame.Sample.Color] {
-      if let place = _place { return place.numbers(28, as: Int8.self).map { MyGame.Sample.Color(rawValue: $0) ?? MyGame.Sample.Color.red } }
-      return _values.unsafelyUnwrapped.value.colors
+      if let values = _values { return values.value.colors }
+      let place = _place
+      return place.numbers(28, as: Int8.self).map { MyGame.Sample.Color(rawValue: $0) ?? MyGame.Sample.Color.red }
     }
 
     public var path: [MyGame.Sample.Vec3] {
-      if let place = _place { return place.structures(30, size: 12) { MyGame.Sample.Vec3($0) } }
-      return _values.unsafelyUnwrapped.value.path
+      if let values = _values { return values.value.path }
+      let place = _place
+      return place.structures(30, size: 12) { MyGame.Sample.Vec3($0) }
     }
 
     public var hpOld: Int16 {
-      if let place = _place { return place.number(32, Int16(200)) }
-      return _values.unsafelyUnwrapped.value.hpOld
+      if let values = _values { return values.value.hpOld }
+      let place = _place
+      return place.number(32, Int16(200))
     }
 
     public var profile: MyGame.Sample.Profile? {
-      if let place = _place { return place.table(34).map { MyGame.Sample.Profile($0) } }
-      return _values.unsafelyUnwrapped.value.profile
+      if let values = _values { return values.value.profile }
+      let place = _place
+      return place.table(34).map { MyGame.Sample.Profile($0) }
     }
 
     public var type: Bool {
-      if let place = _place { return place.bool(36, false) }
-      return _values.unsafelyUnwrapped.value.type
+      if let values = _values { return values.value.type }
+      let place = _place
+      return place.bool(36, false)
     }
 
     public var truth: Bool {
-      if let place = _place { return place.bool(38, true) }
-      return _values.unsafelyUnwrapped.value.truth
+      if let values = _values { return values.value.truth }
+      let place = _place
+      return place.bool(38, true)
     }
 
     public init(name: String, color: MyGame.Sample.Color, pos: MyGame.Sample.Vec3? = nil, mana: Int16? = 150, hp: Int16? = 100, inventory: [UInt8]? = [], bag: [MyGame.Sample.Equipment]? = [], weapons: [MyGame.Sample.Weapon]? = [], equipped: MyGame.Sample.Equipment? = nil, colors: [MyGame.Sample.Color]? = [], path: [MyGame.Sample.Vec3]? = [], hpOld: Int16? = 200, profile: MyGame.Sample.Profile? = nil, type: Bool? = false, truth: Bool? = true) {
-      _place = nil
+      _stored = _StoredPart()
       _values = _ValueBox(
         MonsterBuilder(
           pos: pos,
@@ -185,23 +200,36 @@ extension MyGame.Sample {
     }
 
     fileprivate init(_ values: MonsterBuilder) {
-      _place = nil
+      _stored = _StoredPart()
       _values = _ValueBox(values)
     }
 
-    public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-      _place = place
+    public init(_ place: _PayloadReader) {
+      _stored = _StoredPart(place)
       _values = nil
-      _rowid = rowid
+    }
+
+    private init(_ stored: _StoredView, _ timestamp: Int64) {
+      _stored = _StoredPart(stored)
+      _values = nil
+      _rowid = _stored.rowid
       _changesTimestamp = timestamp
     }
 
-    public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-      Self(place, rowid, timestamp)
+    deinit {
+      _stored.release()
+    }
+
+    private var _place: _PayloadReader {
+      _stored.place(of: self)
     }
 
     public var _payload: _Payload? {
-      _place?.whole
+      _place.whole
+    }
+
+    public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+      Self(stored, timestamp)
     }
 
     var _builder: MonsterBuilder {

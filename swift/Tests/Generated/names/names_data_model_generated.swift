@@ -262,341 +262,407 @@ public final class Order: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<OrderBuilder>?
 
   public var select: String {
-    if let place = _place { return place.string(4) ?? "" }
-    return _values.unsafelyUnwrapped.value.select
+    if let values = _values { return values.value.select }
+    let place = _place
+    return place.string(4) ?? ""
   }
 
   public var `where`: Int32 {
-    if let place = _place { return place.number(6, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.`where`
+    if let values = _values { return values.value.`where` }
+    let place = _place
+    return place.number(6, Int32(0))
   }
 
   public var clone: String? {
-    if let place = _place { return place.string(8) }
-    return _values.unsafelyUnwrapped.value.clone
+    if let values = _values { return values.value.clone }
+    let place = _place
+    return place.string(8)
   }
 
   public var eq: Int32 {
-    if let place = _place { return place.number(10, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.eq
+    if let values = _values { return values.value.eq }
+    let place = _place
+    return place.number(10, Int32(0))
   }
 
   public var isNull: Bool {
-    if let place = _place { return place.bool(12, false) }
-    return _values.unsafelyUnwrapped.value.isNull
+    if let values = _values { return values.value.isNull }
+    let place = _place
+    return place.bool(12, false)
   }
 
   public var new: Index? {
-    if let place = _place { return place.table(14).map { Index($0) } }
-    return _values.unsafelyUnwrapped.value.new
+    if let values = _values { return values.value.new }
+    let place = _place
+    return place.table(14).map { Index($0) }
   }
 
   public var table: Int32 {
-    if let place = _place { return place.number(16, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.table
+    if let values = _values { return values.value.table }
+    let place = _place
+    return place.number(16, Int32(0))
   }
 
   public var toBytes: [UInt8] {
-    if let place = _place { return place.numbers(18, as: UInt8.self) }
-    return _values.unsafelyUnwrapped.value.toBytes
+    if let values = _values { return values.value.toBytes }
+    let place = _place
+    return place.numbers(18, as: UInt8.self)
   }
 
   public var rowId: Int64 {
-    if let place = _place { return place.number(20, Int64(0)) }
-    return _values.unsafelyUnwrapped.value.rowId
+    if let values = _values { return values.value.rowId }
+    let place = _place
+    return place.number(20, Int64(0))
   }
 
   public var view: Group? {
-    if let place = _place { return place.structure(22).map { Group($0) } }
-    return _values.unsafelyUnwrapped.value.view
+    if let values = _values { return values.value.view }
+    let place = _place
+    return place.structure(22).map { Group($0) }
   }
 
   public var handle: Values? {
-    if let place = _place { return Values(place, at: 26) }
-    return _values.unsafelyUnwrapped.value.handle
+    if let values = _values { return values.value.handle }
+    let place = _place
+    return Values(place, at: 26)
   }
 
   public var values: [Values] {
-    if let place = _place { return place.members(30) { Values(code: $0, $1) } }
-    return _values.unsafelyUnwrapped.value.values
+    if let values = _values { return values.value.values }
+    let place = _place
+    return place.members(30) { Values(code: $0, $1) }
   }
 
   public var toOwned: Int32 {
-    if let place = _place { return place.number(32, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.toOwned
+    if let values = _values { return values.value.toOwned }
+    let place = _place
+    return place.number(32, Int32(0))
   }
 
   public var into: Int32 {
-    if let place = _place { return place.number(34, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.into
+    if let values = _values { return values.value.into }
+    let place = _place
+    return place.number(34, Int32(0))
   }
 
   public var tryFrom: Int32 {
-    if let place = _place { return place.number(36, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.tryFrom
+    if let values = _values { return values.value.tryFrom }
+    let place = _place
+    return place.number(36, Int32(0))
   }
 
   public var drop: String? {
-    if let place = _place { return place.string(38) }
-    return _values.unsafelyUnwrapped.value.drop
+    if let values = _values { return values.value.drop }
+    let place = _place
+    return place.string(38)
   }
 
   public var get: Int32 {
-    if let place = _place { return place.number(40, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.get
+    if let values = _values { return values.value.get }
+    let place = _place
+    return place.number(40, Int32(0))
   }
 
   public var and: Bool {
-    if let place = _place { return place.bool(42, false) }
-    return _values.unsafelyUnwrapped.value.and
+    if let values = _values { return values.value.and }
+    let place = _place
+    return place.bool(42, false)
   }
 
   public var or: Bool {
-    if let place = _place { return place.bool(44, false) }
-    return _values.unsafelyUnwrapped.value.or
+    if let values = _values { return values.value.or }
+    let place = _place
+    return place.bool(44, false)
   }
 
   public var isIn: Int32 {
-    if let place = _place { return place.number(46, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.isIn
+    if let values = _values { return values.value.isIn }
+    let place = _place
+    return place.number(46, Int32(0))
   }
 
   public var `in`: Int32 {
-    if let place = _place { return place.number(48, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.`in`
+    if let values = _values { return values.value.`in` }
+    let place = _place
+    return place.number(48, Int32(0))
   }
 
   public var lt: Int32 {
-    if let place = _place { return place.number(50, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.lt
+    if let values = _values { return values.value.lt }
+    let place = _place
+    return place.number(50, Int32(0))
   }
 
   public var deref: Int32 {
-    if let place = _place { return place.number(52, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.deref
+    if let values = _values { return values.value.deref }
+    let place = _place
+    return place.number(52, Int32(0))
   }
 
   public var toData_: Int32 {
-    if let place = _place { return place.number(54, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.toData_
+    if let values = _values { return values.value.toData_ }
+    let place = _place
+    return place.number(54, Int32(0))
   }
 
   public var data: Int32 {
-    if let place = _place { return place.number(56, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.data
+    if let values = _values { return values.value.data }
+    let place = _place
+    return place.number(56, Int32(0))
   }
 
   public var decode: Int32 {
-    if let place = _place { return place.number(58, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.decode
+    if let values = _values { return values.value.decode }
+    let place = _place
+    return place.number(58, Int32(0))
   }
 
   public var aLL: Int32 {
-    if let place = _place { return place.number(60, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.aLL
+    if let values = _values { return values.value.aLL }
+    let place = _place
+    return place.number(60, Int32(0))
   }
 
   public var name: String? {
-    if let place = _place { return place.string(62) }
-    return _values.unsafelyUnwrapped.value.name
+    if let values = _values { return values.value.name }
+    let place = _place
+    return place.string(62)
   }
 
   public var key: Int32 {
-    if let place = _place { return place.number(64, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.key
+    if let values = _values { return values.value.key }
+    let place = _place
+    return place.number(64, Int32(0))
   }
 
   public var id: Int32 {
-    if let place = _place { return place.number(66, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.id
+    if let values = _values { return values.value.id }
+    let place = _place
+    return place.number(66, Int32(0))
   }
 
   public var creation: Int32 {
-    if let place = _place { return place.number(68, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.creation
+    if let values = _values { return values.value.creation }
+    let place = _place
+    return place.number(68, Int32(0))
   }
 
   public var change: Int32 {
-    if let place = _place { return place.number(70, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.change
+    if let values = _values { return values.value.change }
+    let place = _place
+    return place.number(70, Int32(0))
   }
 
   public var delete: Int32 {
-    if let place = _place { return place.number(72, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.delete
+    if let values = _values { return values.value.delete }
+    let place = _place
+    return place.number(72, Int32(0))
   }
 
   public var upsert: Int32 {
-    if let place = _place { return place.number(74, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.upsert
+    if let values = _values { return values.value.upsert }
+    let place = _place
+    return place.number(74, Int32(0))
   }
 
   public var create: Int32 {
-    if let place = _place { return place.number(76, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.create
+    if let values = _values { return values.value.create }
+    let place = _place
+    return place.number(76, Int32(0))
   }
 
   public var update: Int32 {
-    if let place = _place { return place.number(78, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.update
+    if let values = _values { return values.value.update }
+    let place = _place
+    return place.number(78, Int32(0))
   }
 
   public var deletion: Int32 {
-    if let place = _place { return place.number(80, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.deletion
+    if let values = _values { return values.value.deletion }
+    let place = _place
+    return place.number(80, Int32(0))
   }
 
   public var upsertion: Int32 {
-    if let place = _place { return place.number(82, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.upsertion
+    if let values = _values { return values.value.upsertion }
+    let place = _place
+    return place.number(82, Int32(0))
   }
 
   public var submit: Int32 {
-    if let place = _place { return place.number(84, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.submit
+    if let values = _values { return values.value.submit }
+    let place = _place
+    return place.number(84, Int32(0))
   }
 
   public var object: Int32 {
-    if let place = _place { return place.number(86, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.object
+    if let values = _values { return values.value.object }
+    let place = _place
+    return place.number(86, Int32(0))
   }
 
   public var payload: Int32 {
-    if let place = _place { return place.number(88, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.payload
+    if let values = _values { return values.value.payload }
+    let place = _place
+    return place.number(88, Int32(0))
   }
 
   public var bytes: [Int8] {
-    if let place = _place { return place.numbers(90, as: Int8.self) }
-    return _values.unsafelyUnwrapped.value.bytes
+    if let values = _values { return values.value.bytes }
+    let place = _place
+    return place.numbers(90, as: Int8.self)
   }
 
   public var changeRequest: Int32 {
-    if let place = _place { return place.number(92, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.changeRequest
+    if let values = _values { return values.value.changeRequest }
+    let place = _place
+    return place.number(92, Int32(0))
   }
 
   public var setSelect: Int32 {
-    if let place = _place { return place.number(94, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.setSelect
+    if let values = _values { return values.value.setSelect }
+    let place = _place
+    return place.number(94, Int32(0))
   }
 
   public var `default`: Int32 {
-    if let place = _place { return place.number(96, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.`default`
+    if let values = _values { return values.value.`default` }
+    let place = _place
+    return place.number(96, Int32(0))
   }
 
   public var build_: Int32 {
-    if let place = _place { return place.number(98, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.build_
+    if let values = _values { return values.value.build_ }
+    let place = _place
+    return place.number(98, Int32(0))
   }
 
   public var hPMAX: Int32 {
-    if let place = _place { return place.number(100, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.hPMAX
+    if let values = _values { return values.value.hPMAX }
+    let place = _place
+    return place.number(100, Int32(0))
   }
 
   public var under: Int32 {
-    if let place = _place { return place.number(102, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.under
+    if let values = _values { return values.value.under }
+    let place = _place
+    return place.number(102, Int32(0))
   }
 
   public var trailing: Int32 {
-    if let place = _place { return place.number(104, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.trailing
+    if let values = _values { return values.value.trailing }
+    let place = _place
+    return place.number(104, Int32(0))
   }
 
   public var hpOldVALUE2: Int32 {
-    if let place = _place { return place.number(106, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.hpOldVALUE2
+    if let values = _values { return values.value.hpOldVALUE2 }
+    let place = _place
+    return place.number(106, Int32(0))
   }
 
   public var a1b2: Int32 {
-    if let place = _place { return place.number(108, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.a1b2
+    if let values = _values { return values.value.a1b2 }
+    let place = _place
+    return place.number(108, Int32(0))
   }
 
   public var rowid: Int32 {
-    if let place = _place { return place.number(110, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.rowid
+    if let values = _values { return values.value.rowid }
+    let place = _place
+    return place.number(110, Int32(0))
   }
 
   public var p: String? {
-    if let place = _place { return place.string(112) }
-    return _values.unsafelyUnwrapped.value.p
+    if let values = _values { return values.value.p }
+    let place = _place
+    return place.string(112)
   }
 
   public var pk0: String? {
-    if let place = _place { return place.string(114) }
-    return _values.unsafelyUnwrapped.value.pk0
+    if let values = _values { return values.value.pk0 }
+    let place = _place
+    return place.string(114)
   }
 
   public var keyValues: Int32 {
-    if let place = _place { return place.number(116, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.keyValues
+    if let values = _values { return values.value.keyValues }
+    let place = _place
+    return place.number(116, Int32(0))
   }
 
   public var tYPE: Int32 {
-    if let place = _place { return place.number(118, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.tYPE
+    if let values = _values { return values.value.tYPE }
+    let place = _place
+    return place.number(118, Int32(0))
   }
 
   public var matches: Int32 {
-    if let place = _place { return place.number(120, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.matches
+    if let values = _values { return values.value.matches }
+    let place = _place
+    return place.number(120, Int32(0))
   }
 
   public var `as`: Int32 {
-    if let place = _place { return place.number(122, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.`as`
+    if let values = _values { return values.value.`as` }
+    let place = _place
+    return place.number(122, Int32(0))
   }
 
   public var group: Group? {
-    if let place = _place { return place.structure(124).map { Group($0) } }
-    return _values.unsafelyUnwrapped.value.group
+    if let values = _values { return values.value.group }
+    let place = _place
+    return place.structure(124).map { Group($0) }
   }
 
   public var order: zzz_DflatGen_Alias_names_select_table_OrderBy {
-    if let place = _place { return zzz_DflatGen_Alias_names_select_table_OrderBy(rawValue: place.number(126, Int8(1))) ?? zzz_DflatGen_Alias_names_select_table_OrderBy.DESC }
-    return _values.unsafelyUnwrapped.value.order
+    if let values = _values { return values.value.order }
+    let place = _place
+    return zzz_DflatGen_Alias_names_select_table_OrderBy(rawValue: place.number(126, Int8(1))) ?? zzz_DflatGen_Alias_names_select_table_OrderBy.DESC
   }
 
   public var flags: zzz_DflatGen_Alias_names_select_table_Clone {
-    if let place = _place { return zzz_DflatGen_Alias_names_select_table_Clone(rawValue: place.number(128, UInt8(132))) }
-    return _values.unsafelyUnwrapped.value.flags
+    if let values = _values { return values.value.flags }
+    let place = _place
+    return zzz_DflatGen_Alias_names_select_table_Clone(rawValue: place.number(128, UInt8(132)))
   }
 
   public var toString: String? {
-    if let place = _place { return place.string(130) }
-    return _values.unsafelyUnwrapped.value.toString
+    if let values = _values { return values.value.toString }
+    let place = _place
+    return place.string(130)
   }
 
   public var hash: Int32 {
-    if let place = _place { return place.number(132, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.hash
+    if let values = _values { return values.value.hash }
+    let place = _place
+    return place.number(132, Int32(0))
   }
 
   public var cmp: Int32 {
-    if let place = _place { return place.number(134, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.cmp
+    if let values = _values { return values.value.cmp }
+    let place = _place
+    return place.number(134, Int32(0))
   }
 
   public var borrow: Int32 {
-    if let place = _place { return place.number(136, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.borrow
+    if let values = _values { return values.value.borrow }
+    let place = _place
+    return place.number(136, Int32(0))
   }
 
   public var asRef: Int32 {
-    if let place = _place { return place.number(138, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.asRef
+    if let values = _values { return values.value.asRef }
+    let place = _place
+    return place.number(138, Int32(0))
   }
 
   public init(select: String, `where`: Int32, clone: String? = nil, eq: Int32? = 0, isNull: Bool? = false, new: Index? = nil, table: Int32? = 0, toBytes: [UInt8]? = [], rowId: Int64? = 0, view: Group? = nil, handle: Values? = nil, values: [Values]? = [], toOwned: Int32? = 0, into: Int32? = 0, tryFrom: Int32? = 0, drop: String? = nil, get: Int32? = 0, and: Bool? = false, or: Bool? = false, isIn: Int32? = 0, `in`: Int32? = 0, lt: Int32? = 0, deref: Int32? = 0, toData_: Int32? = 0, data: Int32? = 0, decode: Int32? = 0, aLL: Int32? = 0, name: String? = nil, key: Int32? = 0, id: Int32? = 0, creation: Int32? = 0, change: Int32? = 0, delete: Int32? = 0, upsert: Int32? = 0, create: Int32? = 0, update: Int32? = 0, deletion: Int32? = 0, upsertion: Int32? = 0, submit: Int32? = 0, object: Int32? = 0, payload: Int32? = 0, bytes: [Int8]? = [], changeRequest: Int32? = 0, setSelect: Int32? = 0, `default`: Int32? = 0, build_: Int32? = 0, hPMAX: Int32? = 0, under: Int32? = 0, trailing: Int32? = 0, hpOldVALUE2: Int32? = 0, a1b2: Int32? = 0, rowid: Int32? = 0, p: String? = nil, pk0: String? = nil, keyValues: Int32? = 0, tYPE: Int32? = 0, matches: Int32? = 0, `as`: Int32? = 0, group: Group? = nil, order: zzz_DflatGen_Alias_names_select_table_OrderBy? = zzz_DflatGen_Alias_names_select_table_OrderBy.DESC, flags: zzz_DflatGen_Alias_names_select_table_Clone? = zzz_DflatGen_Alias_names_select_table_Clone(rawValue: 132), toString: String? = nil, hash: Int32? = 0, cmp: Int32? = 0, borrow: Int32? = 0, asRef: Int32? = 0) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       OrderBuilder(
         select: select,
@@ -669,23 +735,36 @@ public final class Order: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
   }
 
   fileprivate init(_ values: OrderBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: OrderBuilder {

@@ -117,46 +117,53 @@ extension B.C_dEf {
 
     @exclusivity(unchecked) public var _rowid: Int64 = -1
     @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-    private let _place: _PayloadReader?
+    public let _stored: _StoredPart
     private let _values: _ValueBox<RootBuilder>?
 
     public var id: Int32 {
-      if let place = _place { return place.number(4, Int32(0)) }
-      return _values.unsafelyUnwrapped.value.id
+      if let values = _values { return values.value.id }
+      let place = _place
+      return place.number(4, Int32(0))
     }
 
     public var kind: zzz_DflatGen_Alias_namespaces_A_Kind {
-      if let place = _place { return zzz_DflatGen_Alias_namespaces_A_Kind(rawValue: place.number(6, Int8(0))) ?? zzz_DflatGen_Alias_namespaces_A_Kind.one }
-      return _values.unsafelyUnwrapped.value.kind
+      if let values = _values { return values.value.kind }
+      let place = _place
+      return zzz_DflatGen_Alias_namespaces_A_Kind(rawValue: place.number(6, Int8(0))) ?? zzz_DflatGen_Alias_namespaces_A_Kind.one
     }
 
     public var inner: zzz_DflatGen_Alias_namespaces_A_Inner? {
-      if let place = _place { return place.table(8).map { zzz_DflatGen_Alias_namespaces_A_Inner($0) } }
-      return _values.unsafelyUnwrapped.value.inner
+      if let values = _values { return values.value.inner }
+      let place = _place
+      return place.table(8).map { zzz_DflatGen_Alias_namespaces_A_Inner($0) }
     }
 
     public var pair: zzz_DflatGen_Alias_namespaces_A_A_Pair? {
-      if let place = _place { return place.structure(10).map { zzz_DflatGen_Alias_namespaces_A_A_Pair($0) } }
-      return _values.unsafelyUnwrapped.value.pair
+      if let values = _values { return values.value.pair }
+      let place = _place
+      return place.structure(10).map { zzz_DflatGen_Alias_namespaces_A_A_Pair($0) }
     }
 
     public var either: B.C_dEf.Either? {
-      if let place = _place { return B.C_dEf.Either(place, at: 14) }
-      return _values.unsafelyUnwrapped.value.either
+      if let values = _values { return values.value.either }
+      let place = _place
+      return B.C_dEf.Either(place, at: 14)
     }
 
     public var eithers: [B.C_dEf.Either] {
-      if let place = _place { return place.members(18) { B.C_dEf.Either(code: $0, $1) } }
-      return _values.unsafelyUnwrapped.value.eithers
+      if let values = _values { return values.value.eithers }
+      let place = _place
+      return place.members(18) { B.C_dEf.Either(code: $0, $1) }
     }
 
     public var kinds: [zzz_DflatGen_Alias_namespaces_A_Kind] {
-      if let place = _place { return place.numbers(20, as: Int8.self).map { zzz_DflatGen_Alias_namespaces_A_Kind(rawValue: $0) ?? zzz_DflatGen_Alias_namespaces_A_Kind.one } }
-      return _values.unsafelyUnwrapped.value.kinds
+      if let values = _values { return values.value.kinds }
+      let place = _place
+      return place.numbers(20, as: Int8.self).map { zzz_DflatGen_Alias_namespaces_A_Kind(rawValue: $0) ?? zzz_DflatGen_Alias_namespaces_A_Kind.one }
     }
 
     public init(id: Int32, kind: zzz_DflatGen_Alias_namespaces_A_Kind, inner: zzz_DflatGen_Alias_namespaces_A_Inner? = nil, pair: zzz_DflatGen_Alias_namespaces_A_A_Pair? = nil, either: B.C_dEf.Either? = nil, eithers: [B.C_dEf.Either]? = [], kinds: [zzz_DflatGen_Alias_namespaces_A_Kind]? = []) {
-      _place = nil
+      _stored = _StoredPart()
       _values = _ValueBox(
         RootBuilder(
           id: id,
@@ -170,23 +177,36 @@ extension B.C_dEf {
     }
 
     fileprivate init(_ values: RootBuilder) {
-      _place = nil
+      _stored = _StoredPart()
       _values = _ValueBox(values)
     }
 
-    public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-      _place = place
+    public init(_ place: _PayloadReader) {
+      _stored = _StoredPart(place)
       _values = nil
-      _rowid = rowid
+    }
+
+    private init(_ stored: _StoredView, _ timestamp: Int64) {
+      _stored = _StoredPart(stored)
+      _values = nil
+      _rowid = _stored.rowid
       _changesTimestamp = timestamp
     }
 
-    public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-      Self(place, rowid, timestamp)
+    deinit {
+      _stored.release()
+    }
+
+    private var _place: _PayloadReader {
+      _stored.place(of: self)
     }
 
     public var _payload: _Payload? {
-      _place?.whole
+      _place.whole
+    }
+
+    public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+      Self(stored, timestamp)
     }
 
     var _builder: RootBuilder {

@@ -73,36 +73,41 @@ public final class Post: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<PostBuilder>?
 
   public var title: String {
-    if let place = _place { return place.string(4) ?? "" }
-    return _values.unsafelyUnwrapped.value.title
+    if let values = _values { return values.value.title }
+    let place = _place
+    return place.string(4) ?? ""
   }
 
   public var color: Color {
-    if let place = _place { return Color(rawValue: place.number(6, Int8(0))) ?? Color.red }
-    return _values.unsafelyUnwrapped.value.color
+    if let values = _values { return values.value.color }
+    let place = _place
+    return Color(rawValue: place.number(6, Int8(0))) ?? Color.red
   }
 
   public var tag: String? {
-    if let place = _place { return place.string(8) }
-    return _values.unsafelyUnwrapped.value.tag
+    if let values = _values { return values.value.tag }
+    let place = _place
+    return place.string(8)
   }
 
   public var priority: Int32 {
-    if let place = _place { return place.number(10, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.priority
+    if let values = _values { return values.value.priority }
+    let place = _place
+    return place.number(10, Int32(0))
   }
 
   public var content: Content? {
-    if let place = _place { return Content(place, at: 14) }
-    return _values.unsafelyUnwrapped.value.content
+    if let values = _values { return values.value.content }
+    let place = _place
+    return Content(place, at: 14)
   }
 
   public init(title: String, color: Color? = Color.red, tag: String? = nil, priority: Int32? = 0, content: Content? = nil) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       PostBuilder(
         title: title,
@@ -114,23 +119,36 @@ public final class Post: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
   }
 
   fileprivate init(_ values: PostBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: PostBuilder {

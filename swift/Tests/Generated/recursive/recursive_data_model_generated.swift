@@ -131,36 +131,41 @@ public final class Document: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<DocumentBuilder>?
 
   public var id: Int32 {
-    if let place = _place { return place.number(4, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.id
+    if let values = _values { return values.value.id }
+    let place = _place
+    return place.number(4, Int32(0))
   }
 
   public var tree: Tree? {
-    if let place = _place { return place.table(6).map { Tree($0) } }
-    return _values.unsafelyUnwrapped.value.tree
+    if let values = _values { return values.value.tree }
+    let place = _place
+    return place.table(6).map { Tree($0) }
   }
 
   public var any: `Any`? {
-    if let place = _place { return `Any`(place, at: 10) }
-    return _values.unsafelyUnwrapped.value.any
+    if let values = _values { return values.value.any }
+    let place = _place
+    return `Any`(place, at: 10)
   }
 
   public var parent: Document? {
-    if let place = _place { return place.table(12).map { Document($0) } }
-    return _values.unsafelyUnwrapped.value.parent
+    if let values = _values { return values.value.parent }
+    let place = _place
+    return place.table(12).map { Document($0) }
   }
 
   public var copies: [Document] {
-    if let place = _place { return place.tables(14) { Document($0) } }
-    return _values.unsafelyUnwrapped.value.copies
+    if let values = _values { return values.value.copies }
+    let place = _place
+    return place.tables(14) { Document($0) }
   }
 
   public init(id: Int32, tree: Tree? = nil, any: `Any`? = nil, parent: Document? = nil, copies: [Document]? = []) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       DocumentBuilder(
         id: id,
@@ -172,23 +177,36 @@ public final class Document: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
   }
 
   fileprivate init(_ values: DocumentBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: DocumentBuilder {

@@ -167,66 +167,77 @@ public final class Post: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<PostBuilder>?
 
   public var id: Int32 {
-    if let place = _place { return place.number(4, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.id
+    if let values = _values { return values.value.id }
+    let place = _place
+    return place.number(4, Int32(0))
   }
 
   public var author: Author? {
-    if let place = _place { return place.table(6).map { Author($0) } }
-    return _values.unsafelyUnwrapped.value.author
+    if let values = _values { return values.value.author }
+    let place = _place
+    return place.table(6).map { Author($0) }
   }
 
   public var editor: Author? {
-    if let place = _place { return place.table(8).map { Author($0) } }
-    return _values.unsafelyUnwrapped.value.editor
+    if let values = _values { return values.value.editor }
+    let place = _place
+    return place.table(8).map { Author($0) }
   }
 
   public var place: Point? {
-    if let place = _place { return place.structure(10).map { Point($0) } }
-    return _values.unsafelyUnwrapped.value.place
+    if let values = _values { return values.value.place }
+    let place = _place
+    return place.structure(10).map { Point($0) }
   }
 
   public var content: Content? {
-    if let place = _place { return Content(place, at: 14) }
-    return _values.unsafelyUnwrapped.value.content
+    if let values = _values { return values.value.content }
+    let place = _place
+    return Content(place, at: 14)
   }
 
   public var tags: [String] {
-    if let place = _place { return place.strings(16) }
-    return _values.unsafelyUnwrapped.value.tags
+    if let values = _values { return values.value.tags }
+    let place = _place
+    return place.strings(16)
   }
 
   public var quote: Quote? {
-    if let place = _place { return place.table(18).map { Quote($0) } }
-    return _values.unsafelyUnwrapped.value.quote
+    if let values = _values { return values.value.quote }
+    let place = _place
+    return place.table(18).map { Quote($0) }
   }
 
   public var bytes: [UInt8] {
-    if let place = _place { return place.numbers(20, as: UInt8.self) }
-    return _values.unsafelyUnwrapped.value.bytes
+    if let values = _values { return values.value.bytes }
+    let place = _place
+    return place.numbers(20, as: UInt8.self)
   }
 
   public var contents: [Content] {
-    if let place = _place { return place.members(24) { Content(code: $0, $1) } }
-    return _values.unsafelyUnwrapped.value.contents
+    if let values = _values { return values.value.contents }
+    let place = _place
+    return place.members(24) { Content(code: $0, $1) }
   }
 
   public var points: [Point] {
-    if let place = _place { return place.structures(26, size: 8) { Point($0) } }
-    return _values.unsafelyUnwrapped.value.points
+    if let values = _values { return values.value.points }
+    let place = _place
+    return place.structures(26, size: 8) { Point($0) }
   }
 
   public var ratio: Double {
-    if let place = _place { return place.number(28, Double(3.14159)) }
-    return _values.unsafelyUnwrapped.value.ratio
+    if let values = _values { return values.value.ratio }
+    let place = _place
+    return place.number(28, Double(3.14159))
   }
 
   public init(id: Int32, author: Author? = nil, editor: Author? = nil, place: Point? = nil, content: Content? = nil, tags: [String]? = [], quote: Quote? = nil, bytes: [UInt8]? = [], contents: [Content]? = [], points: [Point]? = [], ratio: Double? = 3.14159) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       PostBuilder(
         id: id,
@@ -244,23 +255,36 @@ public final class Post: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
   }
 
   fileprivate init(_ values: PostBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: PostBuilder {

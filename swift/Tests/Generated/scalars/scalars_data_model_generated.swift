@@ -60,151 +60,179 @@ public final class Scalars: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<ScalarsBuilder>?
 
   public var id: UInt64 {
-    if let place = _place { return place.number(4, UInt64(0)) }
-    return _values.unsafelyUnwrapped.value.id
+    if let values = _values { return values.value.id }
+    let place = _place
+    return place.number(4, UInt64(0))
   }
 
   public var a: Bool {
-    if let place = _place { return place.bool(6, true) }
-    return _values.unsafelyUnwrapped.value.a
+    if let values = _values { return values.value.a }
+    let place = _place
+    return place.bool(6, true)
   }
 
   public var b: Int8 {
-    if let place = _place { return place.number(8, Int8(-128)) }
-    return _values.unsafelyUnwrapped.value.b
+    if let values = _values { return values.value.b }
+    let place = _place
+    return place.number(8, Int8(-128))
   }
 
   public var c: UInt8 {
-    if let place = _place { return place.number(10, UInt8(255)) }
-    return _values.unsafelyUnwrapped.value.c
+    if let values = _values { return values.value.c }
+    let place = _place
+    return place.number(10, UInt8(255))
   }
 
   public var d: Int16 {
-    if let place = _place { return place.number(12, Int16(-1)) }
-    return _values.unsafelyUnwrapped.value.d
+    if let values = _values { return values.value.d }
+    let place = _place
+    return place.number(12, Int16(-1))
   }
 
   public var e: UInt16 {
-    if let place = _place { return place.number(14, UInt16(0)) }
-    return _values.unsafelyUnwrapped.value.e
+    if let values = _values { return values.value.e }
+    let place = _place
+    return place.number(14, UInt16(0))
   }
 
   public var f: Int32 {
-    if let place = _place { return place.number(16, Int32(2147483647)) }
-    return _values.unsafelyUnwrapped.value.f
+    if let values = _values { return values.value.f }
+    let place = _place
+    return place.number(16, Int32(2147483647))
   }
 
   public var g: UInt32 {
-    if let place = _place { return place.number(18, UInt32(4294967295)) }
-    return _values.unsafelyUnwrapped.value.g
+    if let values = _values { return values.value.g }
+    let place = _place
+    return place.number(18, UInt32(4294967295))
   }
 
   public var h: Int64 {
-    if let place = _place { return place.number(20, Int64(-9223372036854775808)) }
-    return _values.unsafelyUnwrapped.value.h
+    if let values = _values { return values.value.h }
+    let place = _place
+    return place.number(20, Int64(-9223372036854775808))
   }
 
   public var i: UInt64 {
-    if let place = _place { return place.number(22, UInt64(18446744073709551615)) }
-    return _values.unsafelyUnwrapped.value.i
+    if let values = _values { return values.value.i }
+    let place = _place
+    return place.number(22, UInt64(18446744073709551615))
   }
 
   public var j: Float32 {
-    if let place = _place { return place.number(24, Float32(3.14)) }
-    return _values.unsafelyUnwrapped.value.j
+    if let values = _values { return values.value.j }
+    let place = _place
+    return place.number(24, Float32(3.14))
   }
 
   public var k: Double {
-    if let place = _place { return place.number(26, Double(2.718281828459045)) }
-    return _values.unsafelyUnwrapped.value.k
+    if let values = _values { return values.value.k }
+    let place = _place
+    return place.number(26, Double(2.718281828459045))
   }
 
   public var l: Float32 {
-    if let place = _place { return place.number(28, .nan as Float32) }
-    return _values.unsafelyUnwrapped.value.l
+    if let values = _values { return values.value.l }
+    let place = _place
+    return place.number(28, .nan as Float32)
   }
 
   public var m: Double {
-    if let place = _place { return place.number(30, -.infinity as Double) }
-    return _values.unsafelyUnwrapped.value.m
+    if let values = _values { return values.value.m }
+    let place = _place
+    return place.number(30, -.infinity as Double)
   }
 
   public var n: Double {
-    if let place = _place { return place.number(32, .infinity as Double) }
-    return _values.unsafelyUnwrapped.value.n
+    if let values = _values { return values.value.n }
+    let place = _place
+    return place.number(32, .infinity as Double)
   }
 
   public var o: Float32 {
-    if let place = _place { return place.number(34, Float32(0.1)) }
-    return _values.unsafelyUnwrapped.value.o
+    if let values = _values { return values.value.o }
+    let place = _place
+    return place.number(34, Float32(0.1))
   }
 
   public var maybeBool: Bool? {
-    if let place = _place { return place.optionalBool(36) }
-    return _values.unsafelyUnwrapped.value.maybeBool
+    if let values = _values { return values.value.maybeBool }
+    let place = _place
+    return place.optionalBool(36)
   }
 
   public var maybeInt: Int32? {
-    if let place = _place { return place.optional(38, as: Int32.self) }
-    return _values.unsafelyUnwrapped.value.maybeInt
+    if let values = _values { return values.value.maybeInt }
+    let place = _place
+    return place.optional(38, as: Int32.self)
   }
 
   public var maybeFloat: Float32? {
-    if let place = _place { return place.optional(40, as: Float32.self) }
-    return _values.unsafelyUnwrapped.value.maybeFloat
+    if let values = _values { return values.value.maybeFloat }
+    let place = _place
+    return place.optional(40, as: Float32.self)
   }
 
   public var maybeLevel: Level? {
-    if let place = _place { return place.optional(42, as: UInt8.self).map { Level(rawValue: $0) ?? Level.low } }
-    return _values.unsafelyUnwrapped.value.maybeLevel
+    if let values = _values { return values.value.maybeLevel }
+    let place = _place
+    return place.optional(42, as: UInt8.self).map { Level(rawValue: $0) ?? Level.low }
   }
 
   public var level: Level {
-    if let place = _place { return Level(rawValue: place.number(44, UInt8(5))) ?? Level.mid }
-    return _values.unsafelyUnwrapped.value.level
+    if let values = _values { return values.value.level }
+    let place = _place
+    return Level(rawValue: place.number(44, UInt8(5))) ?? Level.mid
   }
 
   public var huge: Huge {
-    if let place = _place { return Huge(rawValue: place.number(46, UInt64(18446744073709551615))) ?? Huge.top }
-    return _values.unsafelyUnwrapped.value.huge
+    if let values = _values { return values.value.huge }
+    let place = _place
+    return Huge(rawValue: place.number(46, UInt64(18446744073709551615))) ?? Huge.top
   }
 
   public var text: String {
-    if let place = _place { return place.string(48) ?? "a \"quoted\"\u{A}é text" }
-    return _values.unsafelyUnwrapped.value.text
+    if let values = _values { return values.value.text }
+    let place = _place
+    return place.string(48) ?? "a \"quoted\"\u{A}é text"
   }
 
   public var needed: String {
-    if let place = _place { return place.string(50) ?? "" }
-    return _values.unsafelyUnwrapped.value.needed
+    if let values = _values { return values.value.needed }
+    let place = _place
+    return place.string(50) ?? ""
   }
 
   public var bytes: [UInt8] {
-    if let place = _place { return place.numbers(52, as: UInt8.self) }
-    return _values.unsafelyUnwrapped.value.bytes
+    if let values = _values { return values.value.bytes }
+    let place = _place
+    return place.numbers(52, as: UInt8.self)
   }
 
   public var floats: [Double] {
-    if let place = _place { return place.numbers(54, as: Double.self) }
-    return _values.unsafelyUnwrapped.value.floats
+    if let values = _values { return values.value.floats }
+    let place = _place
+    return place.numbers(54, as: Double.self)
   }
 
   public var bools: [Bool] {
-    if let place = _place { return place.bools(56) }
-    return _values.unsafelyUnwrapped.value.bools
+    if let values = _values { return values.value.bools }
+    let place = _place
+    return place.bools(56)
   }
 
   public var levels: [Level] {
-    if let place = _place { return place.numbers(58, as: UInt8.self).map { Level(rawValue: $0) ?? Level.low } }
-    return _values.unsafelyUnwrapped.value.levels
+    if let values = _values { return values.value.levels }
+    let place = _place
+    return place.numbers(58, as: UInt8.self).map { Level(rawValue: $0) ?? Level.low }
   }
 
   public init(id: UInt64, a: Bool? = true, b: Int8? = -128, c: UInt8? = 255, d: Int16? = -1, e: UInt16? = 0, f: Int32? = 2147483647, g: UInt32? = 4294967295, h: Int64? = -9223372036854775808, i: UInt64? = 18446744073709551615, j: Float32? = 3.14, k: Double? = 2.718281828459045, l: Float32? = .nan, m: Double? = -.infinity, n: Double? = .infinity, o: Float32? = 0.1, maybeBool: Bool? = nil, maybeInt: Int32? = nil, maybeFloat: Float32? = nil, maybeLevel: Level? = nil, level: Level? = Level.mid, huge: Huge? = Huge.top, text: String? = "a \"quoted\"\u{A}é text", needed: String? = "", bytes: [UInt8]? = [], floats: [Double]? = [], bools: [Bool]? = [], levels: [Level]? = []) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       ScalarsBuilder(
         id: id,
@@ -239,23 +267,36 @@ public final class Scalars: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
   }
 
   fileprivate init(_ values: ScalarsBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: ScalarsBuilder {

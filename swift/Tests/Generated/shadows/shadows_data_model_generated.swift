@@ -201,56 +201,65 @@ public final class Copy: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<CopyBuilder>?
 
   public var sized: Swift.String {
-    if let place = _place { return place.string(4) ?? "" }
-    return _values.unsafelyUnwrapped.value.sized
+    if let values = _values { return values.value.sized }
+    let place = _place
+    return place.string(4) ?? ""
   }
 
   public var option: Option? {
-    if let place = _place { return place.table(6).map { Option($0) } }
-    return _values.unsafelyUnwrapped.value.option
+    if let values = _values { return values.value.option }
+    let place = _place
+    return place.table(6).map { Option($0) }
   }
 
   public var string: String? {
-    if let place = _place { return place.table(8).map { String($0) } }
-    return _values.unsafelyUnwrapped.value.string
+    if let values = _values { return values.value.string }
+    let place = _place
+    return place.table(8).map { String($0) }
   }
 
   public var vec: Vec? {
-    if let place = _place { return place.structure(10).map { Vec($0) } }
-    return _values.unsafelyUnwrapped.value.vec
+    if let values = _values { return values.value.vec }
+    let place = _place
+    return place.structure(10).map { Vec($0) }
   }
 
   public var result: Result {
-    if let place = _place { return Result(rawValue: place.number(12, Int8(0))) ?? Result.ok }
-    return _values.unsafelyUnwrapped.value.result
+    if let values = _values { return values.value.result }
+    let place = _place
+    return Result(rawValue: place.number(12, Int8(0))) ?? Result.ok
   }
 
   public var some: Some? {
-    if let place = _place { return Some(place, at: 16) }
-    return _values.unsafelyUnwrapped.value.some
+    if let values = _values { return values.value.some }
+    let place = _place
+    return Some(place, at: 16)
   }
 
   public var somes: [Some] {
-    if let place = _place { return place.members(20) { Some(code: $0, $1) } }
-    return _values.unsafelyUnwrapped.value.somes
+    if let values = _values { return values.value.somes }
+    let place = _place
+    return place.members(20) { Some(code: $0, $1) }
   }
 
   public var strings: [String] {
-    if let place = _place { return place.tables(22) { String($0) } }
-    return _values.unsafelyUnwrapped.value.strings
+    if let values = _values { return values.value.strings }
+    let place = _place
+    return place.tables(22) { String($0) }
   }
 
   public var vecs: [Vec] {
-    if let place = _place { return place.structures(24, size: 4) { Vec($0) } }
-    return _values.unsafelyUnwrapped.value.vecs
+    if let values = _values { return values.value.vecs }
+    let place = _place
+    return place.structures(24, size: 4) { Vec($0) }
   }
 
   public init(sized: Swift.String, option: Option? = nil, string: String? = nil, vec: Vec? = nil, result: Result? = Result.ok, some: Some? = nil, somes: [Some]? = [], strings: [String]? = [], vecs: [Vec]? = []) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       CopyBuilder(
         sized: sized,
@@ -266,23 +275,36 @@ public final class Copy: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
   }
 
   fileprivate init(_ values: CopyBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: CopyBuilder {

@@ -124,41 +124,47 @@ public final class Place: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<PlaceBuilder>?
 
   public var id: Int32 {
-    if let place = _place { return place.number(4, Int32(0)) }
-    return _values.unsafelyUnwrapped.value.id
+    if let values = _values { return values.value.id }
+    let place = _place
+    return place.number(4, Int32(0))
   }
 
   public var box: Box? {
-    if let place = _place { return place.structure(6).map { Box($0) } }
-    return _values.unsafelyUnwrapped.value.box
+    if let values = _values { return values.value.box }
+    let place = _place
+    return place.structure(6).map { Box($0) }
   }
 
   public var grid: Grid? {
-    if let place = _place { return place.structure(8).map { Grid($0) } }
-    return _values.unsafelyUnwrapped.value.grid
+    if let values = _values { return values.value.grid }
+    let place = _place
+    return place.structure(8).map { Grid($0) }
   }
 
   public var tiny: Tiny? {
-    if let place = _place { return place.structure(10).map { Tiny($0) } }
-    return _values.unsafelyUnwrapped.value.tiny
+    if let values = _values { return values.value.tiny }
+    let place = _place
+    return place.structure(10).map { Tiny($0) }
   }
 
   public var boxes: [Box] {
-    if let place = _place { return place.structures(12, size: 28) { Box($0) } }
-    return _values.unsafelyUnwrapped.value.boxes
+    if let values = _values { return values.value.boxes }
+    let place = _place
+    return place.structures(12, size: 28) { Box($0) }
   }
 
   public var tinies: [Tiny] {
-    if let place = _place { return place.structures(14, size: 4) { Tiny($0) } }
-    return _values.unsafelyUnwrapped.value.tinies
+    if let values = _values { return values.value.tinies }
+    let place = _place
+    return place.structures(14, size: 4) { Tiny($0) }
   }
 
   public init(id: Int32, box: Box? = nil, grid: Grid? = nil, tiny: Tiny? = nil, boxes: [Box]? = [], tinies: [Tiny]? = []) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       PlaceBuilder(
         id: id,
@@ -171,23 +177,36 @@ public final class Place: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
   }
 
   fileprivate init(_ values: PlaceBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: PlaceBuilder {

@@ -123,46 +123,53 @@ public final class Message: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
 
   @exclusivity(unchecked) public var _rowid: Int64 = -1
   @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-  private let _place: _PayloadReader?
+  public let _stored: _StoredPart
   private let _values: _ValueBox<MessageBuilder>?
 
   public var id: String {
-    if let place = _place { return place.string(4) ?? "" }
-    return _values.unsafelyUnwrapped.value.id
+    if let values = _values { return values.value.id }
+    let place = _place
+    return place.string(4) ?? ""
   }
 
   public var body: Body? {
-    if let place = _place { return Body(place, at: 8) }
-    return _values.unsafelyUnwrapped.value.body
+    if let values = _values { return values.value.body }
+    let place = _place
+    return Body(place, at: 8)
   }
 
   public var bodies: [Body] {
-    if let place = _place { return place.members(12) { Body(code: $0, $1) } }
-    return _values.unsafelyUnwrapped.value.bodies
+    if let values = _values { return values.value.bodies }
+    let place = _place
+    return place.members(12) { Body(code: $0, $1) }
   }
 
   public var shape: Shape? {
-    if let place = _place { return Shape(place, at: 16) }
-    return _values.unsafelyUnwrapped.value.shape
+    if let values = _values { return values.value.shape }
+    let place = _place
+    return Shape(place, at: 16)
   }
 
   public var shapes: [Shape] {
-    if let place = _place { return place.members(20) { Shape(code: $0, $1) } }
-    return _values.unsafelyUnwrapped.value.shapes
+    if let values = _values { return values.value.shapes }
+    let place = _place
+    return place.members(20) { Shape(code: $0, $1) }
   }
 
   public var single: Single? {
-    if let place = _place { return Single(place, at: 24) }
-    return _values.unsafelyUnwrapped.value.single
+    if let values = _values { return values.value.single }
+    let place = _place
+    return Single(place, at: 24)
   }
 
   public var nested: Holder? {
-    if let place = _place { return place.table(26).map { Holder($0) } }
-    return _values.unsafelyUnwrapped.value.nested
+    if let values = _values { return values.value.nested }
+    let place = _place
+    return place.table(26).map { Holder($0) }
   }
 
   public init(id: String, body: Body? = nil, bodies: [Body]? = [], shape: Shape? = nil, shapes: [Shape]? = [], single: Single? = nil, nested: Holder? = nil) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(
       MessageBuilder(
         id: id,
@@ -176,23 +183,36 @@ public final class Message: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
   }
 
   fileprivate init(_ values: MessageBuilder) {
-    _place = nil
+    _stored = _StoredPart()
     _values = _ValueBox(values)
   }
 
-  public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-    _place = place
+  public init(_ place: _PayloadReader) {
+    _stored = _StoredPart(place)
     _values = nil
-    _rowid = rowid
+  }
+
+  private init(_ stored: _StoredView, _ timestamp: Int64) {
+    _stored = _StoredPart(stored)
+    _values = nil
+    _rowid = _stored.rowid
     _changesTimestamp = timestamp
   }
 
-  public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-    Self(place, rowid, timestamp)
+  deinit {
+    _stored.release()
+  }
+
+  private var _place: _PayloadReader {
+    _stored.place(of: self)
   }
 
   public var _payload: _Payload? {
-    _place?.whole
+    _place.whole
+  }
+
+  public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+    Self(stored, timestamp)
   }
 
   var _builder: MessageBuilder {

@@ -167,8 +167,8 @@ public final class MessageChangeRequest: Dflat.ChangeRequest {
     let __type = _type
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
-      toolbox, __type, of: Message.self, base: _base, isUpsert: _isUpsert,
-      patch: _patch, write: _write)
+      toolbox, __type, of: Message.self, base: _base?._stored ?? _StoredPart(),
+      isUpsert: _isUpsert, patch: _patch, write: _write)
     if case .inserted(let __object)? = __result { _rowid = __object._rowid }
     return __result
   }

@@ -158,191 +158,227 @@ extension V {
 
     @exclusivity(unchecked) public var _rowid: Int64 = -1
     @exclusivity(unchecked) public var _changesTimestamp: Int64 = -1
-    private let _place: _PayloadReader?
+    public let _stored: _StoredPart
     private let _values: _ValueBox<RBuilder>?
 
     public var id: V.F {
-      if let place = _place { return V.F(rawValue: place.number(4, UInt64(0))) }
-      return _values.unsafelyUnwrapped.value.id
+      if let values = _values { return values.value.id }
+      let place = _place
+      return V.F(rawValue: place.number(4, UInt64(0)))
     }
 
     public var a: [Bool] {
-      if let place = _place { return place.bools(6) }
-      return _values.unsafelyUnwrapped.value.a
+      if let values = _values { return values.value.a }
+      let place = _place
+      return place.bools(6)
     }
 
     public var b: [Int8] {
-      if let place = _place { return place.numbers(8, as: Int8.self) }
-      return _values.unsafelyUnwrapped.value.b
+      if let values = _values { return values.value.b }
+      let place = _place
+      return place.numbers(8, as: Int8.self)
     }
 
     public var c: [UInt8] {
-      if let place = _place { return place.numbers(10, as: UInt8.self) }
-      return _values.unsafelyUnwrapped.value.c
+      if let values = _values { return values.value.c }
+      let place = _place
+      return place.numbers(10, as: UInt8.self)
     }
 
     public var d: [Int16] {
-      if let place = _place { return place.numbers(12, as: Int16.self) }
-      return _values.unsafelyUnwrapped.value.d
+      if let values = _values { return values.value.d }
+      let place = _place
+      return place.numbers(12, as: Int16.self)
     }
 
     public var e: [UInt16] {
-      if let place = _place { return place.numbers(14, as: UInt16.self) }
-      return _values.unsafelyUnwrapped.value.e
+      if let values = _values { return values.value.e }
+      let place = _place
+      return place.numbers(14, as: UInt16.self)
     }
 
     public var f: [Int32] {
-      if let place = _place { return place.numbers(16, as: Int32.self) }
-      return _values.unsafelyUnwrapped.value.f
+      if let values = _values { return values.value.f }
+      let place = _place
+      return place.numbers(16, as: Int32.self)
     }
 
     public var g: [UInt32] {
-      if let place = _place { return place.numbers(18, as: UInt32.self) }
-      return _values.unsafelyUnwrapped.value.g
+      if let values = _values { return values.value.g }
+      let place = _place
+      return place.numbers(18, as: UInt32.self)
     }
 
     public var h: [Int64] {
-      if let place = _place { return place.numbers(20, as: Int64.self) }
-      return _values.unsafelyUnwrapped.value.h
+      if let values = _values { return values.value.h }
+      let place = _place
+      return place.numbers(20, as: Int64.self)
     }
 
     public var i: [UInt64] {
-      if let place = _place { return place.numbers(22, as: UInt64.self) }
-      return _values.unsafelyUnwrapped.value.i
+      if let values = _values { return values.value.i }
+      let place = _place
+      return place.numbers(22, as: UInt64.self)
     }
 
     public var j: [Float32] {
-      if let place = _place { return place.numbers(24, as: Float32.self) }
-      return _values.unsafelyUnwrapped.value.j
+      if let values = _values { return values.value.j }
+      let place = _place
+      return place.numbers(24, as: Float32.self)
     }
 
     public var k: [Double] {
-      if let place = _place { return place.numbers(26, as: Double.self) }
-      return _values.unsafelyUnwrapped.value.k
+      if let values = _values { return values.value.k }
+      let place = _place
+      return place.numbers(26, as: Double.self)
     }
 
     public var l: [String] {
-      if let place = _place { return place.strings(28) }
-      return _values.unsafelyUnwrapped.value.l
+      if let values = _values { return values.value.l }
+      let place = _place
+      return place.strings(28)
     }
 
     public var m: [V.S] {
-      if let place = _place { return place.structures(30, size: 40) { V.S($0) } }
-      return _values.unsafelyUnwrapped.value.m
+      if let values = _values { return values.value.m }
+      let place = _place
+      return place.structures(30, size: 40) { V.S($0) }
     }
 
     public var n: [V.T] {
-      if let place = _place { return place.tables(32) { V.T($0) } }
-      return _values.unsafelyUnwrapped.value.n
+      if let values = _values { return values.value.n }
+      let place = _place
+      return place.tables(32) { V.T($0) }
     }
 
     public var o: [V.E] {
-      if let place = _place { return place.numbers(34, as: Int8.self).map { V.E(rawValue: $0) ?? V.E.A } }
-      return _values.unsafelyUnwrapped.value.o
+      if let values = _values { return values.value.o }
+      let place = _place
+      return place.numbers(34, as: Int8.self).map { V.E(rawValue: $0) ?? V.E.A }
     }
 
     public var p: [V.F] {
-      if let place = _place { return place.numbers(36, as: UInt64.self).map { V.F(rawValue: $0) } }
-      return _values.unsafelyUnwrapped.value.p
+      if let values = _values { return values.value.p }
+      let place = _place
+      return place.numbers(36, as: UInt64.self).map { V.F(rawValue: $0) }
     }
 
     public var q: [V.U] {
-      if let place = _place { return place.members(40) { V.U(code: $0, $1) } }
-      return _values.unsafelyUnwrapped.value.q
+      if let values = _values { return values.value.q }
+      let place = _place
+      return place.members(40) { V.U(code: $0, $1) }
     }
 
     public var r: [V.R] {
-      if let place = _place { return place.tables(42) { V.R($0) } }
-      return _values.unsafelyUnwrapped.value.r
+      if let values = _values { return values.value.r }
+      let place = _place
+      return place.tables(42) { V.R($0) }
     }
 
     public var u: V.U? {
-      if let place = _place { return V.U(place, at: 46) }
-      return _values.unsafelyUnwrapped.value.u
+      if let values = _values { return values.value.u }
+      let place = _place
+      return V.U(place, at: 46)
     }
 
     public var v: [Int8] {
-      if let place = _place { return place.numbers(48, as: Int8.self) }
-      return _values.unsafelyUnwrapped.value.v
+      if let values = _values { return values.value.v }
+      let place = _place
+      return place.numbers(48, as: Int8.self)
     }
 
     public var w: [Double] {
-      if let place = _place { return place.numbers(50, as: Double.self) }
-      return _values.unsafelyUnwrapped.value.w
+      if let values = _values { return values.value.w }
+      let place = _place
+      return place.numbers(50, as: Double.self)
     }
 
     public var nest: [UInt8] {
-      if let place = _place { return place.numbers(52, as: UInt8.self) }
-      return _values.unsafelyUnwrapped.value.nest
+      if let values = _values { return values.value.nest }
+      let place = _place
+      return place.numbers(52, as: UInt8.self)
     }
 
     public var flex: [UInt8] {
-      if let place = _place { return place.numbers(54, as: UInt8.self) }
-      return _values.unsafelyUnwrapped.value.flex
+      if let values = _values { return values.value.flex }
+      let place = _place
+      return place.numbers(54, as: UInt8.self)
     }
 
     public var key: String {
-      if let place = _place { return place.string(56) ?? "" }
-      return _values.unsafelyUnwrapped.value.key
+      if let values = _values { return values.value.key }
+      let place = _place
+      return place.string(56) ?? ""
     }
 
     public var hashed: UInt32 {
-      if let place = _place { return place.number(58, UInt32(0)) }
-      return _values.unsafelyUnwrapped.value.hashed
+      if let values = _values { return values.value.hashed }
+      let place = _place
+      return place.number(58, UInt32(0))
     }
 
     public var oe: V.E? {
-      if let place = _place { return place.optional(62, as: Int8.self).map { V.E(rawValue: $0) ?? V.E.A } }
-      return _values.unsafelyUnwrapped.value.oe
+      if let values = _values { return values.value.oe }
+      let place = _place
+      return place.optional(62, as: Int8.self).map { V.E(rawValue: $0) ?? V.E.A }
     }
 
     public var of: V.F? {
-      if let place = _place { return place.optional(64, as: UInt64.self).map { V.F(rawValue: $0) } }
-      return _values.unsafelyUnwrapped.value.of
+      if let values = _values { return values.value.of }
+      let place = _place
+      return place.optional(64, as: UInt64.self).map { V.F(rawValue: $0) }
     }
 
     public var eb: V.E {
-      if let place = _place { return V.E(rawValue: place.number(66, Int8(1))) ?? V.E.B }
-      return _values.unsafelyUnwrapped.value.eb
+      if let values = _values { return values.value.eb }
+      let place = _place
+      return V.E(rawValue: place.number(66, Int8(1))) ?? V.E.B
     }
 
     public var fl: Float32 {
-      if let place = _place { return place.number(68, .nan as Float32) }
-      return _values.unsafelyUnwrapped.value.fl
+      if let values = _values { return values.value.fl }
+      let place = _place
+      return place.number(68, .nan as Float32)
     }
 
     public var d2: Double {
-      if let place = _place { return place.number(70, .infinity as Double) }
-      return _values.unsafelyUnwrapped.value.d2
+      if let values = _values { return values.value.d2 }
+      let place = _place
+      return place.number(70, .infinity as Double)
     }
 
     public var d3: Double {
-      if let place = _place { return place.number(72, .infinity as Double) }
-      return _values.unsafelyUnwrapped.value.d3
+      if let values = _values { return values.value.d3 }
+      let place = _place
+      return place.number(72, .infinity as Double)
     }
 
     public var s0: String {
-      if let place = _place { return place.string(74) ?? "x\u{0}y" }
-      return _values.unsafelyUnwrapped.value.s0
+      if let values = _values { return values.value.s0 }
+      let place = _place
+      return place.string(74) ?? "x\u{0}y"
     }
 
     public var sm: String {
-      if let place = _place { return place.string(76) ?? "" }
-      return _values.unsafelyUnwrapped.value.sm
+      if let values = _values { return values.value.sm }
+      let place = _place
+      return place.string(76) ?? ""
     }
 
     public var b1: Bool {
-      if let place = _place { return place.bool(78, true) }
-      return _values.unsafelyUnwrapped.value.b1
+      if let values = _values { return values.value.b1 }
+      let place = _place
+      return place.bool(78, true)
     }
 
     public var ff: V.F {
-      if let place = _place { return V.F(rawValue: place.number(80, UInt64(9223372036854775809))) }
-      return _values.unsafelyUnwrapped.value.ff
+      if let values = _values { return values.value.ff }
+      let place = _place
+      return V.F(rawValue: place.number(80, UInt64(9223372036854775809)))
     }
 
     public init(id: V.F, a: [Bool]? = [], b: [Int8]? = [], c: [UInt8]? = [], d: [Int16]? = [], e: [UInt16]? = [], f: [Int32]? = [], g: [UInt32]? = [], h: [Int64]? = [], i: [UInt64]? = [], j: [Float32]? = [], k: [Double]? = [], l: [String]? = [], m: [V.S]? = [], n: [V.T]? = [], o: [V.E]? = [], p: [V.F]? = [], q: [V.U]? = [], r: [V.R]? = [], u: V.U? = nil, v: [Int8]? = [], w: [Double]? = [], nest: [UInt8]? = [], flex: [UInt8]? = [], key: String? = "", hashed: UInt32? = 0, oe: V.E? = nil, of: V.F? = nil, eb: V.E? = V.E.B, fl: Float32? = .nan, d2: Double? = .infinity, d3: Double? = .infinity, s0: String? = "x\u{0}y", sm: String? = "", b1: Bool? = true, ff: V.F? = V.F(rawValue: 9223372036854775809)) {
-      _place = nil
+      _stored = _StoredPart()
       _values = _ValueBox(
         RBuilder(
           id: id,
@@ -385,23 +421,36 @@ extension V {
     }
 
     fileprivate init(_ values: RBuilder) {
-      _place = nil
+      _stored = _StoredPart()
       _values = _ValueBox(values)
     }
 
-    public init(_ place: _PayloadReader, _ rowid: Int64 = -1, _ timestamp: Int64 = -1) {
-      _place = place
+    public init(_ place: _PayloadReader) {
+      _stored = _StoredPart(place)
       _values = nil
-      _rowid = rowid
+    }
+
+    private init(_ stored: _StoredView, _ timestamp: Int64) {
+      _stored = _StoredPart(stored)
+      _values = nil
+      _rowid = _stored.rowid
       _changesTimestamp = timestamp
     }
 
-    public static func _make(_ place: _PayloadReader, _ rowid: Int64, _ timestamp: Int64) -> Dflat.Atom {
-      Self(place, rowid, timestamp)
+    deinit {
+      _stored.release()
+    }
+
+    private var _place: _PayloadReader {
+      _stored.place(of: self)
     }
 
     public var _payload: _Payload? {
-      _place?.whole
+      _place.whole
+    }
+
+    public static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Dflat.Atom {
+      Self(stored, timestamp)
     }
 
     var _builder: RBuilder {
