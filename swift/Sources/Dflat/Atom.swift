@@ -29,13 +29,13 @@ public protocol Atom: FlatBuffersDecodable, AnyObject {
 
 /// Writes change requests. Only generated code uses it.
 public protocol PersistenceToolbox {
-  /// The toolbox, whose class Swift finds faster in an object than in a protocol value; nil for a
-  /// toolbox of another library.
-  var _object: AnyObject? { get }
+  /// The address of a toolbox of this library, to use it without a search for its class and without
+  /// a count of references; nil for a toolbox of another library.
+  var _address: UnsafeRawPointer? { get }
 }
 
 extension PersistenceToolbox {
-  public var _object: AnyObject? { nil }
+  public var _address: UnsafeRawPointer? { nil }
 }
 
 /// The result of a change.

@@ -141,10 +141,17 @@ public struct FlatBufferBuilder {
     Swift.withUnsafeBytes(of: number) { push($0) }
   }
 
+  /// Writes a number to its place, which is aligned and for which there is room.
+  @inlinable
+  mutating func put<T>(number: T) {
+    head &-= MemoryLayout<T>.size
+    (memory.start + head).storeBytes(of: number, as: T.self)
+  }
+
   @inlinable
   mutating func push(reference offset: Offset) {
-    align(4)
-    push(number: UInt32(used + 4) &- offset.o)
+    align(4, after: 4)
+    put(number: UInt32(used + 4) &- offset.o)
   }
 
   // MARK: Strings and vectors
@@ -154,10 +161,11 @@ public struct FlatBufferBuilder {
   public mutating func create(string text: String?) -> Offset {
     guard var text = text else { return Offset() }
     return text.withUTF8 { utf8 in
-      align(4, after: utf8.count + 1)
+      // The length comes before the string, the byte that ends the string after it.
+      align(4, after: utf8.count + 5)
       pushZeros(1)
       push(UnsafeRawBufferPointer(utf8))
-      push(number: UInt32(utf8.count))
+      put(number: UInt32(utf8.count))
       return Offset(offset: UInt32(used))
     }
   }

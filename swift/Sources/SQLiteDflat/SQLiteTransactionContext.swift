@@ -27,7 +27,9 @@ public struct SQLiteObjectRepository {
 public final class SQLitePersistenceToolbox: PersistenceToolbox {
   public let connection: SQLiteConnection
   public var flatBufferBuilder = FlatBufferBuilder()
-  public var _object: AnyObject? { self }
+  public var _address: UnsafeRawPointer? {
+    UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+  }
   /// The context refers to this object until its handler has returned.
   fileprivate let context: SQLiteTransactionContext
 
@@ -45,27 +47,16 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
     base: _StoredPart, isUpsert: Bool, patch: (inout _PayloadPatch) -> Bool,
     write: (inout FlatBufferBuilder) -> Offset
   ) -> UpdatedObject? {
-    guard let toolbox = toolbox._object as? SQLitePersistenceToolbox else { return nil }
-    let context = toolbox.context
-    switch type {
-    case .none:
-      context.refuse(DFLAT_INVALID_ARGUMENT.code, "the request was submitted before")
-      return nil
-    case .deletion: return context.delete(element, base)
-    case .update:
-      if base.isKnown, let outcome = context.patch(base, element, patch) {
-        return outcome.value
-      }
-      return context.write(element, DFLAT_UPDATE.code, base, write)
-    case .creation:
-      let operation = isUpsert ? DFLAT_UPSERT.code : DFLAT_CREATE.code
-      return context.write(element, operation, base, write)
+    guard let address = toolbox._address else { return nil }
+    // No other class has an address, and the caller keeps the toolbox.
+    return Unmanaged<SQLitePersistenceToolbox>.fromOpaque(address)._withUnsafeGuaranteedRef {
+      $0.context.carryOut(type, element, base, isUpsert, patch, write)
     }
   }
 }
 
 /// What became of a submission.
-fileprivate enum Submitted {
+private enum Submitted {
   case refused
   case deleted
   case stored(UpdatedObject)
@@ -78,7 +69,7 @@ fileprivate enum Submitted {
 }
 
 /// The result of a request whose values were written into a copy of the payload; nil if it failed.
-fileprivate struct Patched {
+private struct Patched {
   let value: UpdatedObject?
 }
 
@@ -179,11 +170,30 @@ public final class SQLiteTransactionContext: TransactionContext {
 
   // MARK: Requests
 
-  fileprivate func refuse(_ code: Int32, _ message: String) {
+  fileprivate func carryOut(
+    _ type: ChangeRequestType, _ element: any SQLiteAtom.Type, _ base: _StoredPart,
+    _ isUpsert: Bool, _ patch: (inout _PayloadPatch) -> Bool,
+    _ write: (inout FlatBufferBuilder) -> Offset
+  ) -> UpdatedObject? {
+    switch type {
+    case .none:
+      refuse(DFLAT_INVALID_ARGUMENT.code, "the request was submitted before")
+      return nil
+    case .deletion: return delete(element, base)
+    case .update:
+      if base.isKnown, let outcome = self.patch(base, element, patch) { return outcome.value }
+      return self.write(element, DFLAT_UPDATE.code, base, write)
+    case .creation:
+      let operation = isUpsert ? DFLAT_UPSERT.code : DFLAT_CREATE.code
+      return self.write(element, operation, base, write)
+    }
+  }
+
+  private func refuse(_ code: Int32, _ message: String) {
     refusal = DflatError(code: code, message: message)
   }
 
-  fileprivate func delete(
+  private func delete(
     _ element: any SQLiteAtom.Type, _ base: _StoredPart
   ) -> UpdatedObject? {
     if case .refused = submit(element, DFLAT_DELETE.code, base, dflat_bytes()),
@@ -197,7 +207,7 @@ public final class SQLiteTransactionContext: TransactionContext {
   }
 
   /// Submits a copy of the object's payload with the new values; nil if these do not fit into it.
-  fileprivate func patch(
+  private func patch(
     _ base: _StoredPart, _ element: any SQLiteAtom.Type, _ patch: (inout _PayloadPatch) -> Bool
   ) -> Patched? {
     withUnsafeTemporaryAllocation(byteCount: base.count, alignment: 8) { memory in
@@ -211,7 +221,7 @@ public final class SQLiteTransactionContext: TransactionContext {
   }
 
   /// Submits a payload of all values.
-  fileprivate func write(
+  private func write(
     _ element: any SQLiteAtom.Type, _ operation: Int32, _ base: _StoredPart,
     _ write: (inout FlatBufferBuilder) -> Offset
   ) -> UpdatedObject? {

@@ -58,9 +58,12 @@ impl Scope<'_> {
                 text.line(format!(
                     "toolbox, __type, of: {name}.self, base: _base?._stored ?? _StoredPart(),"
                 ));
-                text.line("isUpsert: _isUpsert, patch: _patch, write: _write)");
+                text.line("isUpsert: _isUpsert, patch: { self._patch(&$0) },");
+                text.line("write: { self._write(to: &$0) })");
             });
-            text.line("if case .inserted(let __object)? = __result { _rowid = __object._rowid }");
+            text.line("if __type == .creation, case .inserted(let __object)? = __result {");
+            text.line("  _rowid = __object._rowid");
+            text.line("}");
             text.line("return __result");
         });
         self.patching(plan, text);

@@ -224,8 +224,11 @@ public final class ScalarsChangeRequest: Dflat.ChangeRequest {
     _type = .none
     let __result = SQLitePersistenceToolbox._commit(
       toolbox, __type, of: Scalars.self, base: _base?._stored ?? _StoredPart(),
-      isUpsert: _isUpsert, patch: _patch, write: _write)
-    if case .inserted(let __object)? = __result { _rowid = __object._rowid }
+      isUpsert: _isUpsert, patch: { self._patch(&$0) },
+      write: { self._write(to: &$0) })
+    if __type == .creation, case .inserted(let __object)? = __result {
+      _rowid = __object._rowid
+    }
     return __result
   }
 
