@@ -64,6 +64,7 @@ public final class SQLiteConnection: @unchecked Sendable {
   }
 
   deinit {
+    guard opened != nil else { return }
     statements.values.forEach { sqlite3_finalize($0) }
     sqlite3_close_v2(opened)
   }

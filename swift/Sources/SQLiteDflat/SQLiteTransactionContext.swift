@@ -82,9 +82,9 @@ public final class SQLiteTransactionContext: TransactionContext {
   private let filePath: String
   /// The number of the transactions before this one.
   private let start: Int64
-  /// The tables that this transaction has changed, and the last one of them.
-  private var changed: [OpaquePointer] = []
+  /// The table that this transaction has changed last, and those before it.
   private var lastChanged: OpaquePointer?
+  private var changed: [OpaquePointer] = []
   private let report: (Error) -> Void
   private(set) var isAborted = false
   /// The error by which the transaction was lost.
@@ -109,7 +109,9 @@ public final class SQLiteTransactionContext: TransactionContext {
   }
 
   /// The number that objects of a table get which this transaction reads.
-  func timestamp(of table: OpaquePointer) -> Int64 { changed.contains(table) ? 0 : start }
+  func timestamp(of table: OpaquePointer) -> Int64 {
+    table == lastChanged || changed.contains(table) ? 0 : start
+  }
 
   /// The transaction whose handler runs on this thread.
   public static var current: SQLiteTransactionContext? { ThreadState.transaction }
@@ -265,8 +267,8 @@ public final class SQLiteTransactionContext: TransactionContext {
   }
 
   private func noteChange(of table: OpaquePointer) {
+    if let last = lastChanged, !changed.contains(last) { changed.append(last) }
     lastChanged = table
-    if !changed.contains(table) { changed.append(table) }
   }
 
   // MARK: Reading

@@ -40,6 +40,8 @@ public final class SQLiteWorkspace: Workspace, @unchecked Sendable {
 
   let engine: Engine
   private let targetQueue: DispatchQueue?
+  /// Whether callbacks run on the main queue.
+  let targetsMainQueue: Bool
   private let state = NSLock()
   private var commits: Int64 = 0
   private var errorHandler: ((Error) -> Void)?
@@ -60,6 +62,7 @@ public final class SQLiteWorkspace: Workspace, @unchecked Sendable {
     targetQueue: DispatchQueue? = nil
   ) {
     self.targetQueue = targetQueue
+    targetsMainQueue = targetQueue === DispatchQueue.main
     let options: [(Int32, Int64)] = [
       (DFLAT_OPTION_FULL_DURABILITY.code, synchronous == .full ? 1 : 0),
       (DFLAT_OPTION_SINGLE_WRITER.code, writeConcurrency == .serial ? 1 : 0),
@@ -103,8 +106,6 @@ public final class SQLiteWorkspace: Workspace, @unchecked Sendable {
     }
   }
 
-  /// Whether callbacks run on the main queue.
-  var targetsMainQueue: Bool { targetQueue === DispatchQueue.main }
 
   // MARK: Reading
 

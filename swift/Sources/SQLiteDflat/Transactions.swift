@@ -8,7 +8,11 @@ extension SQLiteWorkspace {
     changesHandler: @escaping Workspace.ChangesHandler,
     completionHandler: Workspace.CompletionHandler? = nil
   ) {
-    perform(transactionalObjectTypes, changesHandler, completionHandler.map { .success($0) })
+    // `map` would wrap the closure twice.
+    guard let completion = completionHandler else {
+      return perform(transactionalObjectTypes, changesHandler, nil)
+    }
+    perform(transactionalObjectTypes, changesHandler, .success(completion))
   }
 
   /// Queues a transaction. One of the library itself is not counted.
