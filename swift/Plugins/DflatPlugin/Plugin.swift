@@ -2,8 +2,9 @@ import Foundation
 import PackagePlugin
 
 /// Compiles each schema of a target, a file `.fbs` beside its sources, to Swift before the target
-/// is compiled, again if a schema or the compiler has changed. It runs the program `dflatc`: the one that the variable DFLATC names, or else the one
-/// in the PATH. A schema may include the others of its target.
+/// is compiled, and again if a schema or the compiler has changed. It runs the program `dflatc`: the
+/// one that the variable DFLATC names, or else the one in the PATH. A schema may include the others
+/// of its target.
 @main
 struct DflatPlugin: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: Target) throws -> [Command] {
