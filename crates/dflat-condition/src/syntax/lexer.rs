@@ -1,7 +1,8 @@
 //! Text to tokens.
 
+use super::characters::{Characters, begins_word, continues_word};
 use super::literal::{number, quoted, raw_quoted};
-use super::{Delimiter, Parsed, Placeholder, Span, SyntaxError, Token, TokenKind};
+use super::{Delimiter, Parsed, Placeholder, SyntaxError, Token, TokenKind};
 
 /// Splits text into tokens.
 ///
@@ -9,8 +10,7 @@ use super::{Delimiter, Parsed, Placeholder, Span, SyntaxError, Token, TokenKind}
 /// A character that begins no token, a string without its end, or a malformed number.
 pub fn tokens(text: &str) -> Parsed<Vec<Token>> {
     let mut lexer = Lexer {
-        text,
-        at: 0,
+        characters: Characters::new(text),
         placeholders: 0,
     };
     let mut tokens = Vec::new();
@@ -20,104 +20,66 @@ pub fn tokens(text: &str) -> Parsed<Vec<Token>> {
     Ok(tokens)
 }
 
-/// The text, and the position up to which it is read.
-pub(super) struct Lexer<'t> {
-    text: &'t str,
-    at: usize,
+/// The characters that become tokens.
+struct Lexer<'t> {
+    characters: Characters<'t>,
     /// The largest number of a placeholder.
     placeholders: usize,
 }
 
-/// Whether a character can begin a word.
-pub(super) fn begins_word(c: char) -> bool {
-    c == '_' || c.is_alphabetic()
-}
-
-/// Whether a character can continue a word.
-pub(super) fn continues_word(c: char) -> bool {
-    c == '_' || c.is_alphanumeric()
-}
-
-impl<'t> Lexer<'t> {
-    pub(super) fn rest(&self) -> &'t str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
-    pub(super) const fn at(&self) -> usize {
-        self.at
-    }
-
-    pub(super) fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
-    pub(super) fn advance(&mut self, bytes: usize) {
-        self.at += bytes;
-    }
-
-    pub(super) const fn span_from(&self, start: usize) -> Span {
-        Span {
-            start,
-            end: self.at,
-        }
-    }
-
-    /// Reads the characters that meet a condition.
-    pub(super) fn take_while(&mut self, accepts: impl Fn(char) -> bool) -> &'t str {
-        let rest = self.rest();
-        let end = rest.find(|c| !accepts(c)).unwrap_or(rest.len());
-        self.at += end;
-        rest.get(..end).unwrap_or_default()
-    }
-
+impl Lexer<'_> {
     fn next(&mut self) -> Parsed<Option<Token>> {
-        self.take_while(char::is_whitespace);
-        let start = self.at;
-        let Some(first) = self.peek() else {
+        self.characters.take_while(char::is_whitespace);
+        let start = self.characters.at();
+        let Some(first) = self.characters.peek() else {
             return Ok(None);
         };
         let kind = match first {
-            '"' => TokenKind::Literal(quoted(self)?),
-            'r' if self.begins_raw_string() => TokenKind::Literal(raw_quoted(self)?),
-            'r' if self.begins_raw_word() => {
-                self.at += 2;
-                TokenKind::Word(self.take_while(continues_word).to_owned())
+            '"' => TokenKind::Literal(quoted(&mut self.characters)?),
+            'r' if self.begins_raw_string() => {
+                TokenKind::Literal(raw_quoted(&mut self.characters)?)
             }
-            '0'..='9' => TokenKind::Literal(number(self)?),
+            'r' if self.begins_raw_word() => {
+                self.characters.advance(2);
+                TokenKind::Word(self.characters.take_while(continues_word).to_owned())
+            }
+            '0'..='9' => TokenKind::Literal(number(&mut self.characters)?),
             '?' => TokenKind::Placeholder(self.placeholder()?),
             ':' if self.begins_named_placeholder() => {
-                self.at += 1;
-                let name = self.take_while(continues_word);
+                self.characters.advance(1);
+                let name = self.characters.take_while(continues_word);
                 TokenKind::Placeholder(Placeholder::Name(name.to_owned()))
             }
-            c if begins_word(c) => TokenKind::Word(self.take_while(continues_word).to_owned()),
+            c if begins_word(c) => {
+                TokenKind::Word(self.characters.take_while(continues_word).to_owned())
+            }
             _ => self.punctuation(first)?,
         };
-        let span = self.span_from(start);
+        let span = self.characters.span_from(start);
         Ok(Some(Token { kind, span }))
     }
 
     fn begins_raw_string(&self) -> bool {
-        let after = self.rest().trim_start_matches('r');
+        let after = self.characters.rest().trim_start_matches('r');
         let hashes = after.trim_start_matches('#');
-        self.rest().len() - after.len() == 1 && hashes.starts_with('"')
+        self.characters.rest().len() - after.len() == 1 && hashes.starts_with('"')
     }
 
     fn begins_raw_word(&self) -> bool {
-        let after = self.rest().strip_prefix("r#");
+        let after = self.characters.rest().strip_prefix("r#");
         after.is_some_and(|after| after.starts_with(begins_word))
     }
 
     fn begins_named_placeholder(&self) -> bool {
-        let is_separator = self.text.get(..self.at).is_some_and(|t| t.ends_with(':'));
-        let after = self.rest().strip_prefix(':');
+        let is_separator = self.characters.before().ends_with(':');
+        let after = self.characters.rest().strip_prefix(':');
         !is_separator && after.is_some_and(|after| after.starts_with(begins_word))
     }
 
     fn placeholder(&mut self) -> Parsed<Placeholder> {
-        let start = self.at;
-        self.at += 1;
-        let digits = self.take_while(|c| c.is_ascii_digit());
+        let start = self.characters.at();
+        self.characters.advance(1);
+        let digits = self.characters.take_while(|c| c.is_ascii_digit());
         let number = match digits {
             "" => Some(self.placeholders + 1),
             digits => digits.parse().ok(),
@@ -129,33 +91,36 @@ impl<'t> Lexer<'t> {
             }
             _ => Err(SyntaxError::new(
                 "the number of a placeholder is from 1 to 65535",
-                self.span_from(start),
+                self.characters.span_from(start),
             )),
         }
     }
 
     fn punctuation(&mut self, first: char) -> Parsed<TokenKind> {
-        let start = self.at;
-        self.at += first.len_utf8();
+        let start = self.characters.at();
+        self.characters.advance(first.len_utf8());
         let is_mark = |c: char| "|&=!<>+-*/%.,:;".contains(c);
         Ok(match first {
             '(' => TokenKind::Open(Delimiter::Parenthesis),
             ')' => TokenKind::Close(Delimiter::Parenthesis),
             '[' => TokenKind::Open(Delimiter::Bracket),
             ']' => TokenKind::Close(Delimiter::Bracket),
-            c if is_mark(c) => TokenKind::Mark(c, self.peek().is_some_and(is_mark)),
+            c if is_mark(c) => TokenKind::Mark(c, self.characters.peek().is_some_and(is_mark)),
             '\'' => {
-                let error = SyntaxError::new("a string is in double quotes", self.span_from(start));
+                let error = SyntaxError::new(
+                    "a string is in double quotes",
+                    self.characters.span_from(start),
+                );
                 return Err(error);
             }
             '{' | '}' => {
                 let message = "braces are for Rust values in the macro `query!`";
-                let error = SyntaxError::new(message, self.span_from(start));
+                let error = SyntaxError::new(message, self.characters.span_from(start));
                 return Err(error.with_help("write a literal, or a placeholder such as `?1`"));
             }
             other => {
                 let message = format!("unexpected character `{}`", other.escape_debug());
-                return Err(SyntaxError::new(message, self.span_from(start)));
+                return Err(SyntaxError::new(message, self.characters.span_from(start)));
             }
         })
     }

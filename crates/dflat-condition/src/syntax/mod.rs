@@ -3,6 +3,7 @@
 //! The macro `query!` and conditions as text share the parser. They differ in their tokens only:
 //! the macro has Rust expressions as values, and text has literals and placeholders.
 
+mod characters;
 mod lexer;
 mod literal;
 mod operator;
