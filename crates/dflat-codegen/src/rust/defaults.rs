@@ -4,7 +4,7 @@ use dflat_model::Scalar;
 use dflat_schema::{Default as FieldDefault, DefinitionId};
 
 use super::layout::{Expr, atom, call};
-use super::lints::Lint;
+use super::text::Lint;
 use super::{NONE, Scope, literals};
 use crate::plan::{FieldPlan, Kind, Value, default_value};
 

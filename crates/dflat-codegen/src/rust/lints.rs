@@ -1,14 +1,11 @@
 //! The lints that generated code allows, each where a schema alone decides: names and sizes that
 //! the generator must keep.
 
+use super::Scope;
 use super::names::Member;
-use super::text::Text;
-use super::{Scope, docs};
+use super::text::{Lint, Text};
 use crate::plan::{FieldPlan, StructFieldPlan, Value};
 use dflat_model::Scalar;
-
-/// The reason of most lints that are allowed.
-const NAMES: &str = "names of the schema";
 
 /// The number of boolean fields above which clippy asks for an enum.
 const BOOLS_MAX: usize = 3;
@@ -77,33 +74,6 @@ impl Scope<'_> {
 
 /// The attribute for items that a program does not use.
 pub(super) const UNUSED: &str = "#[allow(dead_code, unreachable_pub)]";
-
-/// A lint that generated code allows.
-#[derive(Clone, Copy)]
-pub(super) struct Lint {
-    pub(super) lint: &'static str,
-    pub(super) reason: &'static str,
-}
-
-impl Lint {
-    /// A lint on a name.
-    pub(super) const fn name(lint: &'static str) -> Self {
-        Self {
-            lint,
-            reason: NAMES,
-        }
-    }
-
-    /// Prints the attribute.
-    pub(super) fn print(self, text: &mut Text) {
-        text.line(self.attribute());
-    }
-
-    pub(super) fn attribute(self) -> String {
-        let Self { lint, reason } = self;
-        format!("#[allow({lint}, reason = \"{reason}\")]")
-    }
-}
 
 /// The number of a table's boolean fields.
 pub(super) fn table_bools(fields: &[(&Member, &FieldPlan<'_>)]) -> usize {
@@ -205,13 +175,5 @@ pub(super) fn variant_lints(name: &str, variants: &[&str]) -> Vec<Lint> {
         vec![Lint::name("clippy::enum_variant_names")]
     } else {
         Vec::new()
-    }
-}
-
-/// Prints the attribute for a comment of the schema that clippy would change.
-pub(super) fn allow_comment(lines: &[String], text: &mut Text) {
-    for lint in docs::lints(lines) {
-        let reason = "text of the schema";
-        text.verbatim_line(&Lint { lint, reason }.attribute());
     }
 }

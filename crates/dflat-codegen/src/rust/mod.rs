@@ -23,9 +23,9 @@ use dflat_schema::{DefinitionId, Diagnostic, TimeUnit};
 use crate::Options;
 use crate::diagnostic::{RUST_PATH, error};
 use crate::plan::{Item, Kind, Plan, Type};
-use lints::{Lint, UNUSED};
+use lints::UNUSED;
 use names::{Member, Names};
-use text::{Text, docs, literals};
+use text::{Lint, Text, literals};
 
 /// `Option` in generated code, where a user's type may have the same name.
 const OPTION: &str = "::core::option::Option";

@@ -1,9 +1,9 @@
 //! FlatBuffers tables: the owned struct and the view.
 
 use super::layout::{Expr, atom, call};
-use super::lints::{Lint, table_bools};
+use super::lints::table_bools;
 use super::names::Member;
-use super::text::Text;
+use super::text::{Lint, Text};
 use super::{MUST_USE, OPTION, SOME, Scope, linked, scalar_type};
 use crate::plan::{FieldPlan, Item, TablePlan, Value};
 

@@ -3,9 +3,9 @@
 use dflat_schema::DefinitionId;
 
 use super::layout::{Expr, atom, call};
-use super::lints::{Lint, variant_lints};
+use super::lints::variant_lints;
 use super::names::Member;
-use super::text::Text;
+use super::text::{Lint, Text};
 use super::{MUST_USE, NONE, OPTION, SOME, Scope, linked};
 use crate::plan::{Kind, MemberPlan, Target};
 

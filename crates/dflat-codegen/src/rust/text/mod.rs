@@ -4,12 +4,13 @@
 //! line, the item gets `#[rustfmt::skip]`, so that rustfmt does not change it.
 
 pub(in crate::rust) mod docs;
+mod lint;
 pub(in crate::rust) mod literals;
 
 use std::iter;
 
 use super::layout::{Expr, Shape, WIDTH_MAX, line_break, prefers_next_line};
-use super::lints::{Lint, allow_comment};
+pub(in crate::rust) use lint::Lint;
 
 const TAB: usize = 4;
 
@@ -126,7 +127,7 @@ impl Text {
             self.line("///");
         }
         self.line(format!("/// {facts}"));
-        allow_comment(&lines, self);
+        self.allow_comment(&lines);
     }
 
     /// Writes the schema's comment, or else the sentence `otherwise`.
@@ -138,7 +139,15 @@ impl Text {
         for line in &lines {
             self.line(format!("/// {line}").trim_end());
         }
-        allow_comment(&lines, self);
+        self.allow_comment(&lines);
+    }
+
+    /// Writes the attribute for a comment of the schema that clippy would change.
+    fn allow_comment(&mut self, lines: &[String]) {
+        for lint in docs::lints(lines) {
+            let reason = "text of the schema";
+            self.verbatim_line(&Lint { lint, reason }.attribute());
+        }
     }
 
     /// Writes a function: its signature, which breaks if it does not fit a line, and its body.
