@@ -1,6 +1,6 @@
 //! The address of a server, which may name the schema.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dflat_engine::{Error, ErrorKind, Result};
 use tokio_postgres::Config;
@@ -117,6 +117,17 @@ fn checked(name: &str) -> Result<String> {
     let message = "cannot connect to the server: in an address, the name of a schema has letters, \
                    digits, `_` and `-` alone; the option `schema` takes any name";
     Err(Error::new(ErrorKind::InvalidArgument, message))
+}
+
+/// The time by which the server must have answered, if connecting begins now.
+pub(super) fn deadline(config: &Config) -> Option<Instant> {
+    timeout(config).and_then(|timeout| Instant::now().checked_add(timeout))
+}
+
+/// The longest time to wait for a connection; `None` without a limit.
+pub(super) fn timeout(config: &Config) -> Option<Duration> {
+    let timeout = config.get_connect_timeout().copied();
+    timeout.filter(|timeout| !timeout.is_zero())
 }
 
 #[cfg(test)]

@@ -12,10 +12,11 @@ use futures_util::{SinkExt, StreamExt};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
-use super::dial::{connect, deadline};
+use super::address::deadline;
+use super::dial::connect;
 use super::driver::Driver;
 use super::in_order::in_order;
-use super::posted::Posted;
+use super::posted::{Answer, Posted};
 use super::session::{Served, begin};
 use super::{Server, random_number};
 use crate::failure::silent;
@@ -29,8 +30,6 @@ pub(crate) type OwnedParam = Box<dyn ToSql + Sync + Send>;
 fn as_param(param: &OwnedParam) -> &(dyn ToSql + Sync) {
     param.as_ref()
 }
-
-pub(crate) type Answer<T> = std::result::Result<T, tokio_postgres::Error>;
 
 /// If a connection has prepared this many statements, it forgets all of them.
 const STATEMENTS_MAX: usize = 512;

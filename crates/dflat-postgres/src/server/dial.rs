@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::time::{Duration, Instant};
 
 use dflat_engine::{Error, ErrorKind, Result};
 use mio::Registry;
@@ -11,6 +10,7 @@ use tokio_postgres::config::{Host, LoadBalanceHosts, TargetSessionAttrs};
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 
+use super::address::{deadline, timeout};
 use super::driver::Driver;
 use super::session::drive;
 use super::socket::Socket;
@@ -176,17 +176,6 @@ impl Target<'_> {
                        `target_session_attrs` in the address asks for";
         Err(Error::new(ErrorKind::Io, message))
     }
-}
-
-/// The time by which the server must have answered, if connecting begins now.
-pub(super) fn deadline(config: &Config) -> Option<Instant> {
-    timeout(config).and_then(|timeout| Instant::now().checked_add(timeout))
-}
-
-/// The longest time to wait for a connection; `None` without a limit.
-pub(super) fn timeout(config: &Config) -> Option<Duration> {
-    let timeout = config.get_connect_timeout().copied();
-    timeout.filter(|timeout| !timeout.is_zero())
 }
 
 fn unreachable(error: io::Error) -> Error {

@@ -24,8 +24,9 @@ use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub(crate) use address::split;
-pub(crate) use connection::{Answer, Connection, FETCHES, OwnedParam};
+pub(crate) use connection::{Connection, FETCHES, OwnedParam};
 pub(crate) use pool::{Pool, Pooled};
+pub(crate) use posted::Answer;
 pub(crate) use session::Session;
 
 use crate::lineage::Lineage;

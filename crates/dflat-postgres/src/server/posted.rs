@@ -4,8 +4,10 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
-use super::connection::Answer;
 use super::driver::Driver;
+
+/// The server's answer to a statement.
+pub(crate) type Answer<T> = Result<T, tokio_postgres::Error>;
 
 type Posting = Pin<Box<dyn Future<Output = Answer<()>> + Send>>;
 

@@ -8,7 +8,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_postgres::{AsyncMessage, Client, NoTls, SimpleQueryMessage};
 
 use super::Server;
-use super::dial::timeout;
+use super::address::timeout;
 use crate::failure::{failed, is_unreadable, not_connected, not_durable, silent};
 use crate::lineage::Lineage;
 
