@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -21,6 +21,14 @@ fn pack_of(directory: &Path, name: &str) -> Pack {
 fn layer_over(pack: &Pack, directory: &Path, name: &str) -> Pack {
     let edit = pack.edit().upsert(&words(), &word(name, 1, None));
     edit.finish().unwrap().save(directory).unwrap()
+}
+
+/// Saves a pack and a layer on top of it, and closes both. Returns the digest and the path of the
+/// layer.
+fn closed_layer(directory: &Path) -> (Digest, PathBuf) {
+    let root = pack_of(directory, "a");
+    let layer = layer_over(&root, directory, "b");
+    (layer.digest(), layer.path().to_owned())
 }
 
 /// Sets the time of the last change of a file back by two hours.
@@ -192,10 +200,7 @@ fn pack_that_is_opened_during_a_collection_is_locked() {
 fn nothing_is_deleted_if_a_needed_layer_is_damaged() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    let root = pack_of(directory, "a");
-    let layer = layer_over(&root, directory, "b");
-    let (digest, path) = (layer.digest(), layer.path().to_owned());
-    drop((root, layer));
+    let (digest, path) = closed_layer(directory);
     let mut bytes = fs::read(&path).unwrap();
     bytes[20] ^= 1;
     fs::write(&path, bytes).unwrap();
@@ -217,10 +222,7 @@ fn nothing_is_deleted_if_a_needed_layer_is_damaged() {
 fn base_stays_if_the_header_of_a_needed_layer_is_damaged() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    let root = pack_of(directory, "a");
-    let layer = layer_over(&root, directory, "b");
-    let (digest, path) = (layer.digest(), layer.path().to_owned());
-    drop((root, layer));
+    let (digest, path) = closed_layer(directory);
     let whole = fs::read(&path).unwrap();
     let before = files(directory);
     for damaged in [
@@ -246,10 +248,7 @@ fn base_stays_if_the_header_of_a_needed_layer_is_damaged() {
 fn base_of_a_layer_behind_a_link_stays() {
     let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let directory = directory.path();
-    let root = pack_of(directory, "a");
-    let layer = layer_over(&root, directory, "b");
-    let (digest, path) = (layer.digest(), layer.path().to_owned());
-    drop((root, layer));
+    let (digest, path) = closed_layer(directory);
     for name in names(directory) {
         age(&directory.join(name));
     }

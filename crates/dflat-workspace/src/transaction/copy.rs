@@ -82,11 +82,6 @@ impl TableCopy {
         convert: &mut dyn FnMut(&Object, Put<'_>) -> Result<()>,
         progress: &mut dyn FnMut(CopyProgress),
     ) -> Result<CopyProgress> {
-        if self.from.name == self.to.name {
-            let name = &self.from.type_name;
-            let message = format!("cannot copy the table of {name} into itself");
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
-        }
         let mut done = CopyProgress::default();
         let mut rest = Query {
             limit: Some(self.batch_size.get()),
@@ -96,6 +91,7 @@ impl TableCopy {
             let tables = [self.from.clone(), self.to.clone()];
             let options = PerformOptions::default();
             let (end, batch) = workspace.perform_blocking_retrying(tables, options, |context| {
+                self.check_tables()?;
                 self.batch(context.transaction(), &rest, convert)
             })?;
             done.copied += batch.copied;
@@ -108,6 +104,16 @@ impl TableCopy {
                 None => return Ok(done),
             }
         }
+    }
+
+    /// Fails if both tables are one.
+    fn check_tables(&self) -> Result<()> {
+        if self.from.name != self.to.name {
+            return Ok(());
+        }
+        let name = &self.from.type_name;
+        let message = format!("cannot copy the table of {name} into itself");
+        Err(Error::new(ErrorKind::InvalidArgument, message))
     }
 
     /// Copies the objects of one batch. Returns the cursor position after them; `None` if the batch
