@@ -55,7 +55,7 @@ public final class SQLitePersistenceToolbox: PersistenceToolbox {
   }
 }
 
-/// What became of a submission.
+/// The outcome of a submission.
 private enum Submitted {
   case refused
   case deleted

@@ -1,7 +1,7 @@
 import FlatBuffers
 import Foundation
 
-/// What the library keeps for each thread.
+/// The state that the library keeps for each thread.
 final class ThreadState {
   var transaction: SQLiteTransactionContext?
   /// Writes the payloads of this thread's requests: its memory serves all of its transactions.
