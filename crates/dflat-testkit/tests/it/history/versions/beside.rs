@@ -55,7 +55,8 @@ fn work(path: &Path, random: &mut Random) {
             1 => forget(&workspace, &id(random.below(OBJECTS))),
             2 if random.one_in(6) => admit(workspace.history().commit("beside").map(drop)),
             _ => {
-                let written = workspace.perform_changes_blocking([Item::TABLE], |tx| {
+                // Another program may commit between the first look-up and the first change.
+                let written = workspace.perform_changes_blocking_retrying([Item::TABLE], |tx| {
                     (0..20).try_for_each(|_| {
                         let item = data(id(random.below(OBJECTS)), 7);
                         tx.submit(ItemChangeRequest::upsert(item)).map(drop)
