@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use dflat::Workspace;
-use dflat_testkit::fixture::bounded;
+use dflat_testkit::fixture::{bounded, until};
 use dflat_testkit::history::{Clock, Event, History, Recorder, check, fill, last_lists};
 
 use crate::engines::is_skipped;
@@ -88,6 +88,8 @@ fn check_disturbed(server: &Server, pause: Duration, disturb: impl Fn(&str) -> b
         .each_ref()
         .map(|program| Recorder::new(program, clock.clone()).disturbed());
     let done = run_disturbed(&recorders, pause, &|| disturb(&schema));
+    // The server may still recover from the last disturbance.
+    until(|| sql(server, "SELECT 1").is_ok());
     for program in &programs {
         // The first use of a connection finds out that it was ended.
         let refreshed = (0..20).any(|_| program.refresh().is_ok());
