@@ -12,7 +12,7 @@ use dflat_engine::telemetry::TARGET;
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::commits::Commits;
-use crate::connection::connections::file_length::FileLength;
+use crate::connection::connections::file_length::{FileLength, PAGE_BYTES_MIN, SeenLength};
 use crate::connection::file_connection::{FileConnection, OpenMark};
 use crate::connection::identity::{Identity, OpenedFile};
 use crate::connection::open;
@@ -116,10 +116,11 @@ impl Connections {
     }
 
     /// The length of the file that was opened, if one was. Fails as [`Self::check_in_place`] does.
-    fn length_in_place(&self, look: Look) -> Result<Option<u64>> {
+    fn length_in_place(&self, look: Look) -> Result<Option<SeenLength>> {
         let Some(opened) = self.opened.get() else {
             return Ok(None);
         };
+        let longest = self.length.longest();
         let lately = match look {
             Look::Now => None,
             Look::Lately => opened.length_by_handle(),
@@ -128,17 +129,25 @@ impl Connections {
             Some(length) => length,
             None => self.length_by_name(opened)?,
         };
-        match self.note_length(length) {
+        let seen = SeenLength { longest, length };
+        match self.note_length(seen) {
             true => Err(self.truncated()),
-            false => Ok(Some(length)),
+            false => Ok(Some(seen)),
         }
     }
 
     /// Notes the length of the file. Returns whether the file has lost pages that it had.
-    fn note_length(&self, length: u64) -> bool {
+    fn note_length(&self, seen: SeenLength) -> bool {
         // Once the file has a first page, a look at its journal costs nothing any more.
-        let is_noted = self.length.has_first_page() || first_page::is_permanent(&self.path);
-        is_noted && self.length.note(length)
+        if self.length.has_first_page() {
+            return self.length.note(seen);
+        }
+        if seen.length < PAGE_BYTES_MIN {
+            return false;
+        }
+        // The look may be from before a transaction was undone, so the length is read again.
+        first_page::permanent_length(&self.path)
+            .is_some_and(|length| self.length.note(SeenLength { length, ..seen }))
     }
 
     /// The length of the file that was opened, if its path still names it.
@@ -181,9 +190,9 @@ impl Connections {
         // Order: the log before the length. A checkpoint that runs meanwhile makes the file longer,
         // or shortens it to its pages as of the last commit.
         let mut log = connection.log_state();
-        while let (Some(length), Some(state)) = (self.length_in_place(look)?, log) {
+        while let (Some(seen), Some(state)) = (self.length_in_place(look)?, log) {
             let open_log = || File::open(beside(&self.path, "-wal"));
-            if !self.length.lacks_pages(length, state, open_log) {
+            if !self.length.lacks_pages(seen, state, open_log) {
                 break;
             }
             log = connection.log_state();
@@ -209,10 +218,11 @@ impl Connections {
     /// Notes the identity of the file that was opened.
     fn note_identity(&self) {
         if self.opened.get().is_none()
-            && let Some((opened, length)) = OpenedFile::at(&self.path)
+            && let (longest, Some((opened, length))) =
+                (self.length.longest(), OpenedFile::at(&self.path))
         {
             self.opened.get_or_init(|| opened);
-            self.note_length(length);
+            self.note_length(SeenLength { longest, length });
         }
     }
 

@@ -25,15 +25,28 @@ pub(super) struct FileLength {
     is_truncated: AtomicBool,
 }
 
+/// A look at the length of a file. The file may have grown since, and another thread may have noted
+/// that, so the look is compared only with a length that was noted before it.
+#[derive(Clone, Copy)]
+pub(super) struct SeenLength {
+    /// The [`FileLength::longest`] before the look.
+    pub(super) longest: u64,
+    pub(super) length: u64,
+}
+
 impl FileLength {
+    /// The greatest length that the file has had since SQLite shortened it, as far as it was seen.
+    pub(super) fn longest(&self) -> u64 {
+        self.longest.load(Ordering::Acquire)
+    }
+
     /// Notes a length. Returns whether the file has lost its first page, or was seen to have lost
     /// others.
-    pub(super) fn note(&self, length: u64) -> bool {
-        let longest = self.longest.load(Ordering::Relaxed);
-        if length < PAGE_BYTES_MIN && longest >= PAGE_BYTES_MIN {
+    pub(super) fn note(&self, seen: SeenLength) -> bool {
+        if seen.length < PAGE_BYTES_MIN && seen.longest >= PAGE_BYTES_MIN {
             self.is_truncated.store(true, Ordering::Relaxed);
-        } else if length > longest {
-            self.longest.fetch_max(length, Ordering::Relaxed);
+        } else if seen.length > self.longest.load(Ordering::Relaxed) {
+            self.longest.fetch_max(seen.length, Ordering::Release);
         }
         self.is_truncated.load(Ordering::Relaxed)
     }
@@ -44,14 +57,14 @@ impl FileLength {
     }
 
     /// Whether the file, which has this length, lacks pages that its log does not have. The state
-    /// of the log is from before the length was read; `open_log` opens its file.
+    /// of the log is from before the look at the length; `open_log` opens its file.
     pub(super) fn lacks_pages(
         &self,
-        length: u64,
+        SeenLength { longest, length }: SeenLength,
         log: LogState,
         open_log: impl FnOnce() -> io::Result<File>,
     ) -> bool {
-        let is_shorter = length < self.longest.load(Ordering::Relaxed);
+        let is_shorter = length < longest;
         let (present, pages) = (length / log.page_bytes, u64::from(log.database_pages));
         if pages == 0 {
             // Nothing was committed since the first connection opened the file.
@@ -121,6 +134,16 @@ mod tests {
 
     const PAGE: u64 = 4096;
 
+    impl FileLength {
+        /// A look that finds this length now.
+        fn seen(&self, length: u64) -> SeenLength {
+            SeenLength {
+                longest: self.longest(),
+                length,
+            }
+        }
+    }
+
     /// A log of 8 pages, of which 2 were copied, of a database with `database_pages`.
     fn state(database_pages: u32) -> LogState {
         LogState {
@@ -151,26 +174,27 @@ mod tests {
     fn file_with_all_pages_is_whole_and_may_be_shorter_than_before() {
         let length = FileLength::default();
         let log = log([1, 2, 3, 4, 5, 6, 7, 8]);
-        assert!(!length.note(100 * PAGE));
-        assert!(!length.lacks_pages(50 * PAGE, state(50), || log.reopen()));
+        assert!(!length.note(length.seen(100 * PAGE)));
+        assert!(!length.lacks_pages(length.seen(50 * PAGE), state(50), || log.reopen()));
         // Now 50 pages are known: pages that were added since then are in the log.
-        assert!(!length.lacks_pages(50 * PAGE, state(56), || log.reopen()));
+        assert!(!length.lacks_pages(length.seen(50 * PAGE), state(56), || log.reopen()));
     }
 
     #[test]
     fn file_that_lacks_more_pages_than_the_log_has_left_is_not_whole() {
         let length = FileLength::default();
         let log = log([1, 2, 3, 4, 5, 6, 7, 8]);
-        assert!(!length.lacks_pages(44 * PAGE, state(50), || log.reopen()));
-        assert!(length.lacks_pages(43 * PAGE, state(50), || log.reopen()));
+        assert!(!length.lacks_pages(length.seen(44 * PAGE), state(50), || log.reopen()));
+        assert!(length.lacks_pages(length.seen(43 * PAGE), state(50), || log.reopen()));
     }
 
     #[test]
     fn pages_that_a_shorter_file_lacks_must_be_in_the_log() {
         let check = |pages: [u32; 8], expected: bool| {
             let length = FileLength::default();
-            assert!(!length.note(60 * PAGE));
-            let found = length.lacks_pages(48 * PAGE, state(50), || log(pages).reopen());
+            assert!(!length.note(length.seen(60 * PAGE)));
+            let found =
+                length.lacks_pages(length.seen(48 * PAGE), state(50), || log(pages).reopen());
             assert_eq!(found, expected, "{pages:?}");
         };
         check([1, 2, 3, 49, 5, 50, 7, 8], false);
@@ -183,12 +207,25 @@ mod tests {
     fn file_without_a_commit_since_it_was_opened_keeps_its_length() {
         let length = FileLength::default();
         let log = log([0; 8]);
-        assert!(!length.note(9 * PAGE));
-        assert!(!length.lacks_pages(9 * PAGE, state(0), || log.reopen()));
-        assert!(length.lacks_pages(8 * PAGE, state(0), || log.reopen()));
+        assert!(!length.note(length.seen(9 * PAGE)));
+        assert!(!length.lacks_pages(length.seen(9 * PAGE), state(0), || log.reopen()));
+        assert!(length.lacks_pages(length.seen(8 * PAGE), state(0), || log.reopen()));
         length.forget();
-        assert!(!length.lacks_pages(8 * PAGE, state(0), || log.reopen()));
-        assert!(length.note(0));
+        assert!(!length.lacks_pages(length.seen(8 * PAGE), state(0), || log.reopen()));
+        assert!(length.note(length.seen(0)));
+    }
+
+    /// A thread that had looked at the empty file and noted its look only after the first
+    /// transaction made every later call fail.
+    #[test]
+    fn look_from_before_the_file_has_grown_is_not_a_loss() {
+        let length = FileLength::default();
+        let log = log([0; 8]);
+        let (empty, short) = (length.seen(0), length.seen(PAGE));
+        assert!(!length.note(length.seen(9 * PAGE)));
+        assert!(!length.note(empty));
+        assert!(!length.lacks_pages(short, state(0), || log.reopen()));
+        assert!(length.note(length.seen(0)));
     }
 
     #[test]
@@ -197,7 +234,7 @@ mod tests {
         let log = log([1, 2, 3, 4, 5, 6, 7, 8]);
         let lock_page = 1 << 18;
         let present = u64::from(lock_page) * PAGE;
-        assert!(!length.lacks_pages(present, state(lock_page + 7), || log.reopen()));
-        assert!(length.lacks_pages(present, state(lock_page + 8), || log.reopen()));
+        assert!(!length.lacks_pages(length.seen(present), state(lock_page + 7), || log.reopen()));
+        assert!(length.lacks_pages(length.seen(present), state(lock_page + 8), || log.reopen()));
     }
 }

@@ -1,4 +1,4 @@
-//! Whether the first page of a file is there to stay.
+//! The length of a file whose first page is there to stay.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,16 +8,18 @@ use crate::connection::connections::file_length::PAGE_BYTES_MIN;
 use crate::connection::identity::Identity;
 use crate::io::names::beside;
 
-/// Whether the first page of the file at `path`, which a look has found, is one of a transaction
-/// that can't be undone any more.
+/// The length of the file at `path`, whose first page a look has found, if that page is one of a
+/// transaction that can't be undone any more.
 ///
 /// The transaction that creates a database has a rollback journal. SQLite writes the journal before
 /// the first page. If it undoes the transaction, it cuts the file before it deletes the journal. So
 /// if there is no journal, and the page is still there afterwards, the transaction is committed.
-pub(super) fn is_permanent(path: &Path) -> bool {
-    let is_there =
-        || Identity::and_length(path).is_some_and(|(_, length)| length >= PAGE_BYTES_MIN);
-    !has_journal(path) && is_there()
+pub(super) fn permanent_length(path: &Path) -> Option<u64> {
+    if has_journal(path) {
+        return None;
+    }
+    let (_, length) = Identity::and_length(path)?;
+    (length >= PAGE_BYTES_MIN).then_some(length)
 }
 
 /// Whether a transaction has a journal. One that begins with a zero belongs to none.
