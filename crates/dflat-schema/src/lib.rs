@@ -40,6 +40,7 @@ mod parser;
 mod resolve;
 mod schema;
 mod source;
+mod suggest;
 mod text;
 
 pub use describe::{describe, describe_types};

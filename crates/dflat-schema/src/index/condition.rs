@@ -7,8 +7,8 @@ use super::path::{Paths, Target};
 use super::syntax::{ConditionText, Literal, LiteralKind};
 use crate::ast::Name;
 use crate::diagnostic::{Diagnostic, Sink, code};
-use crate::resolve::suggest::closest;
 use crate::schema::{DefinitionKind, Element};
+use crate::suggest::closest;
 
 /// Converts the conditions of one table to descriptors.
 #[derive(Clone, Copy)]

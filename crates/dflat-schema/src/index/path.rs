@@ -7,11 +7,12 @@ use dflat_model::{Field, FieldKind, Scalar, Step};
 use super::{STEPS_MAX, value, zero};
 use crate::ast::Name;
 use crate::diagnostic::{Diagnostic, Sink, code};
-use crate::resolve::{Draft, suggest::closest};
+use crate::resolve::Draft;
 use crate::schema::{
     self, Default, DefinitionId, DefinitionKind, Element, FieldType, StructField, UnionMember,
     UnionTarget,
 };
+use crate::suggest::closest;
 
 /// Resolves the paths of one table.
 #[derive(Clone, Copy)]

@@ -114,7 +114,7 @@ impl Parser {
             format!("expected a declaration, found `{keyword}`"),
         )
         .at(&span, "");
-        if let Some(similar) = crate::resolve::suggest::closest(keyword, KEYWORDS) {
+        if let Some(similar) = crate::suggest::closest(keyword, KEYWORDS) {
             diagnostic = diagnostic.help(format!("did you mean `{similar}`?"));
         }
         self.diagnostics.push(diagnostic);

@@ -247,7 +247,7 @@ impl Draft<'_> {
         let definition = &self.definitions[id.0 as usize];
         let message = format!("`{shown}` is not a value of enum `{}`", definition.name);
         let names = found.values.iter().map(|value| value.name.as_str());
-        let help = match crate::resolve::suggest::closest(shown, names.clone()) {
+        let help = match crate::suggest::closest(shown, names.clone()) {
             Some(similar) => format!("did you mean `{similar}`?"),
             None => {
                 let some: Vec<String> = names.take(6).map(|name| format!("`{name}`")).collect();

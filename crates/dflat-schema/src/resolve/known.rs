@@ -1,8 +1,8 @@
 //! The known attributes, the kinds of items that may have them, and the values they take.
 
 use super::Scope;
-use super::suggest::closest;
 use crate::ast::Attribute;
+use crate::suggest::closest;
 
 /// The kind of item that an attribute is on.
 #[derive(Clone, Copy, Debug, PartialEq)]

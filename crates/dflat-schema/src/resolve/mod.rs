@@ -12,7 +12,6 @@ mod field;
 mod include;
 pub(crate) mod known;
 mod scope;
-pub(crate) mod suggest;
 mod union;
 mod visibility;
 

@@ -6,9 +6,9 @@ use dflat_model::Scalar;
 
 use crate::ast::{Declaration, DeclarationKind, Name};
 use crate::diagnostic::{Diagnostic, Sink, code};
-use crate::resolve::suggest::closest;
 use crate::resolve::visibility::Visibility;
 use crate::schema::{DefinitionId, Element, FileId, Span};
+use crate::suggest::closest;
 
 /// The type with this built-in name.
 pub(crate) fn builtin(name: &str) -> Option<Element> {

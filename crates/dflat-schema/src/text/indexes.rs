@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use dflat_model::{IndexDescriptor, Step, TableDescriptor};
 
 use super::condition;
-use super::definition::quoted;
 use super::path::{Stop, follow};
+use super::string::quoted;
 
 /// A way to declare indexes. The first one that gives the same descriptors is used.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,7 @@ mod condition;
 mod definition;
 mod indexes;
 mod path;
+mod string;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
