@@ -1,5 +1,6 @@
 //! An open file, or a schema of a server, and its types.
 
+mod file_type;
 mod schemas;
 mod server;
 mod types;
@@ -20,8 +21,9 @@ use tempfile::TempDir;
 
 use crate::arguments::FileArguments;
 use crate::failure::{Failure, note};
+pub(crate) use file_type::{FileType, Origin};
 pub(crate) use server::{address_of, exists, is_same_file, shown};
-pub(crate) use types::{FileType, Origin, Types};
+pub(crate) use types::Types;
 pub(crate) use unknown::slots;
 
 /// How long a completion waits for a server.
@@ -99,7 +101,7 @@ impl OpenFile {
         }
         let mut options = FileOptions::default();
         options.follow_processes(false);
-        // The changes of versioned types are kept, whoever makes them.
+        // The changes of versioned types are kept, as in every program of the library.
         options.history(Arc::new(Keeper::default()));
         if !is_dry {
             return Self::open(arguments, &options);

@@ -8,7 +8,7 @@ use dflat_model::Table;
 use dflat_schema::{DefinitionId, DefinitionKind, Options, Severity, Style, compile, describe};
 use dflat_sqlite::ObjectTable;
 
-use super::types::{FileType, Origin};
+use super::file_type::{FileType, Origin};
 use crate::failure::Failure;
 
 /// The number of schemas beside a file that are tried.

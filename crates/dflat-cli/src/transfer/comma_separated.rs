@@ -10,7 +10,7 @@ use dflat_workspace::JsonType;
 use serde::de::DeserializeSeed;
 use serde_json::{Map, Value};
 
-use super::lines::{Line, explained};
+use super::line::{Line, explained};
 use super::quotes::{Quotes, Watched};
 use crate::failure::Failure;
 use crate::object::root_fields;

@@ -8,7 +8,8 @@ use indicatif::ProgressBar;
 
 use super::batch::{Importer, Item};
 use super::comma_separated::{self, CommaSeparated};
-use super::lines::{Input, Line};
+use super::line::Line;
+use super::lines::Input;
 use super::position::{Position, Stored, cannot_read};
 use super::rejects::Rejects;
 use crate::arguments::{Format, ImportArguments, MoveFormat, OnConflict};

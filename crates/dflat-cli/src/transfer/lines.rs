@@ -9,20 +9,9 @@ use serde::de::DeserializeSeed;
 use serde_json::value::RawValue;
 
 use super::comma_separated::CommaSeparated;
+use super::line::{LINE_MAX, Line, explained};
 use crate::failure::Failure;
 use crate::file::Types;
-use crate::mistake::nearest;
-
-/// The longest line. A longer one is refused, so that it does not fill the memory.
-pub(super) const LINE_MAX: u64 = 64 << 20;
-
-/// A line that holds an object, or the reason why it does not.
-pub(super) struct Line {
-    /// The number, from 1.
-    pub(super) number: u64,
-    pub(super) text: String,
-    pub(super) object: Result<(Table, Vec<u8>), String>,
-}
 
 /// The input of an import.
 pub(super) enum Input {
@@ -109,15 +98,6 @@ fn object(text: &str, table: Option<&Table>, types: &Types) -> Result<(Table, Ve
         Failure::OutputClosed | Failure::Interrupted => format!("the file has no type `{name}`"),
     })?;
     Ok((known.table.clone(), payload(object.get(), &known.table)?))
-}
-
-/// An error on one line, with the nearest known name.
-pub(super) fn explained(table: &Table, error: &serde_json::Error) -> String {
-    let error = error.to_string();
-    match nearest(table, &error) {
-        Some(help) => format!("{error}; help: {help}"),
-        None => error,
-    }
 }
 
 fn payload(text: &str, table: &Table) -> Result<Vec<u8>, String> {

@@ -7,6 +7,7 @@ mod diff;
 mod difference;
 mod export;
 mod import;
+mod line;
 mod lines;
 mod position;
 mod quotes;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-use super::lines::LINE_MAX;
+use super::line::LINE_MAX;
 
 /// The place in a line, as the reader of CSV sees it.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
