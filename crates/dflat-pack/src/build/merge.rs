@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use dflat_engine::Result;
 
+use super::records::Records;
 use super::scratch::Scratch;
-use super::sorter::Records;
 use crate::file::read_exact_at;
 
 /// The bytes of a run that are read at once.

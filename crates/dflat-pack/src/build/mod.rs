@@ -9,6 +9,7 @@ mod new_file;
 mod options;
 mod output;
 mod pack_writer;
+mod records;
 mod run_writer;
 mod scratch;
 mod sorter;

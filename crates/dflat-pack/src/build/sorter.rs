@@ -8,56 +8,11 @@ use std::sync::Arc;
 use dflat_engine::Result;
 
 use super::merge::Merge;
+use super::records::Records;
 use super::scratch::Scratch;
 
 /// The number of runs that are merged at once.
 const RUNS_MAX: usize = 256;
-
-/// The bytes that a record takes in memory beside its key and value.
-const ENTRY_BYTES: usize = size_of::<Entry>();
-
-/// A record in memory: its start, and the lengths of its key and its value behind.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    start: usize,
-    key: u32,
-    value: u32,
-}
-
-/// Records in memory.
-#[derive(Debug, Default)]
-pub(super) struct Records {
-    bytes: Vec<u8>,
-    entries: Vec<Entry>,
-}
-
-impl Records {
-    fn key(&self, entry: Entry) -> &[u8] {
-        let end = entry.start + entry.key as usize;
-        self.bytes.get(entry.start..end).unwrap_or_default()
-    }
-
-    /// The record at a position.
-    pub(super) fn get(&self, at: usize) -> Option<(&[u8], &[u8])> {
-        let entry = *self.entries.get(at)?;
-        let start = entry.start + entry.key as usize;
-        let value = self.bytes.get(start..start + entry.value as usize)?;
-        Some((self.key(entry), value))
-    }
-
-    fn size(&self) -> usize {
-        self.bytes.len() + self.entries.len() * ENTRY_BYTES
-    }
-
-    fn sort(&mut self) {
-        let mut entries = std::mem::take(&mut self.entries);
-        entries.sort_unstable_by(|a, b| {
-            let order = self.key(*a).cmp(self.key(*b));
-            order.then(a.start.cmp(&b.start))
-        });
-        self.entries = entries;
-    }
-}
 
 /// Takes records in any order, and gives them back by their keys.
 #[derive(Debug)]
@@ -84,17 +39,10 @@ impl Sorter {
 
     /// Adds a record. Its key and its value have less than 4 GiB each.
     pub(super) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let size = key.len() + value.len() + ENTRY_BYTES;
-        if !self.records.entries.is_empty() && self.records.size() + size > self.limit {
+        if !self.records.is_empty() && self.records.size_with(key, value) > self.limit {
             self.spill()?;
         }
-        self.records.entries.push(Entry {
-            start: self.records.bytes.len(),
-            key: key.len() as u32,
-            value: value.len() as u32,
-        });
-        self.records.bytes.extend_from_slice(key);
-        self.records.bytes.extend_from_slice(value);
+        self.records.push(key, value);
         Ok(())
     }
 

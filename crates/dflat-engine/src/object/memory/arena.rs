@@ -3,7 +3,8 @@
 use dflat_model::{RowId, Table};
 
 use super::chunk::{CHUNK_MAX_BYTES, Header, OpenChunk, Piece};
-use super::handle::{Object, Origin};
+use super::handle::Object;
+use super::origin::Origin;
 
 /// The number of objects that an arena allocates one by one before objects share a chunk: most
 /// transactions write fewer, and an object that is allocated alone keeps no other object's bytes in

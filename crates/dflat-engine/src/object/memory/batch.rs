@@ -4,7 +4,8 @@ use dflat_model::{RowId, Table};
 
 use super::super::{Malformed, verify, verify_incomplete};
 use super::chunk::{CHUNK_MAX_BYTES, FRONT_MAX_BYTES, Header, Piece, PieceSpan, collect};
-use super::handle::{Object, Origin};
+use super::handle::Object;
+use super::origin::Origin;
 
 /// The bytes and payloads that a batch reserves space for at first. The usual allocators serve
 /// requests below 1 KiB from a cache of each thread, and many results need no more.

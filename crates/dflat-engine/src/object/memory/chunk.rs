@@ -16,7 +16,7 @@ use dflat_model::RowId;
 use triomphe::{Arc, HeaderWithLength, ThinArc, UniqueArc};
 
 use super::super::ScalarType;
-use super::handle::Origin;
+use super::origin::Origin;
 
 /// The alignment of payloads in a chunk, in bytes: 16 bits then hold a start within 256 KiB.
 const ALIGNMENT: usize = 4;

@@ -8,9 +8,11 @@ mod arena;
 mod batch;
 mod chunk;
 mod handle;
+mod origin;
 mod raw;
 
 pub(crate) use arena::ObjectArenas;
 pub use batch::ObjectBatch;
-pub use handle::{Object, Origin};
+pub use handle::Object;
+pub use origin::Origin;
 pub use raw::{LentObject, RawObject};

@@ -102,7 +102,7 @@ impl Object {
 mod tests {
     use dflat_model::{CommitSeq, RowId};
 
-    use super::super::handle::Origin;
+    use super::super::origin::Origin;
     use super::*;
 
     #[test]
