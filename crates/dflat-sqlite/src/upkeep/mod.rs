@@ -7,6 +7,7 @@ pub(crate) mod kept_reads;
 pub(crate) mod log_file;
 pub(crate) mod log_limit;
 mod maintain;
+mod marked;
 pub(crate) mod owner;
 mod prune;
 pub(crate) mod queue;

@@ -15,10 +15,10 @@ use crate::upkeep::free_pages::{PagesToReclaim, reclaim_step};
 use crate::upkeep::kept_reads::{KEPT_MAX, KeptReads};
 use crate::upkeep::log_file::{CutOutcome, cut_step};
 use crate::upkeep::log_limit::{LogLimit, PAUSE, Urgency};
+use crate::upkeep::marked::Strangers;
 use crate::upkeep::prune::{PruneLimits, Pruned, prune_step};
 use crate::upkeep::queue::{Queue, Step};
 use crate::upkeep::reclaim::{NextReclaim, Reclaiming};
-use crate::upkeep::strangers::Strangers;
 
 /// The pause between two steps that cut the log's file, in which transactions write.
 const CUT_PAUSE: Duration = Duration::from_millis(5);

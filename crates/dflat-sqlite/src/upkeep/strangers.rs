@@ -6,15 +6,15 @@
 //! was under way when this process took the lock. Only one commit can be under way at a time.
 
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
 
 use dflat_engine::Result;
 use dflat_engine::storage::{Records, StateId};
 
-use crate::change_log::{LogMark, Span};
+use crate::change_log::Span;
 use crate::connection::commits::CommitCount;
 use crate::connection::file_connection::FileConnection;
 use crate::ffi::SqliteError;
+use crate::upkeep::marked::Marked;
 use crate::upkeep::owner::Upkeep;
 
 /// A state that a reader or a writer sees.
@@ -23,31 +23,6 @@ pub(crate) struct SeenState {
     pub(crate) count: CommitCount,
     /// The standing of the presence before the state was read.
     pub(crate) standing: Option<u64>,
-}
-
-/// The latest state with which change records were read, while this process has held the lock of
-/// the presence file.
-#[derive(Clone, Copy)]
-struct Marked {
-    standing: u64,
-    state: StateId,
-    mark: LogMark,
-    /// Whether a commit has been made since this process took the lock.
-    is_settled: bool,
-}
-
-/// The state up to which the commits of other programs are known.
-#[derive(Default)]
-pub(crate) struct Strangers(Mutex<Option<Marked>>);
-
-impl Strangers {
-    fn get(&self) -> Option<Marked> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set(&self, marked: Option<Marked>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = marked;
-    }
 }
 
 impl Upkeep {
