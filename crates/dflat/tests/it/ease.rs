@@ -1,6 +1,12 @@
-//! Optional values in conditions, lists of conditions, and the names of enums and bit flags.
+//! Optional values in conditions, lists of conditions, the names of enums and bit flags, and the
+//! forms of handlers.
 
-use dflat::{ErrorKind, Predicate, Result, Workspace};
+use std::error::Error;
+use std::num::ParseIntError;
+
+use dflat::{
+    ErrorKind, Performer, Predicate, Result, TransactionContext, TransactionHandle, Workspace,
+};
 
 use crate::flags::Rights;
 use crate::post::{Color, Post, PostChangeRequest, PostData};
@@ -116,4 +122,84 @@ fn bit_flags_are_written_and_read_by_name() {
         let error = text.parse::<Rights>().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{text}");
     }
+}
+
+fn create(tx: &TransactionContext) -> Result<()> {
+    tx.submit(PostChangeRequest::upsert(PostData::default()))?;
+    Ok(())
+}
+
+#[test]
+fn handlers_that_name_no_error_type_have_that_of_the_library() -> Result<()> {
+    struct App {
+        pending: Vec<TransactionHandle<()>>,
+    }
+    let workspace = Workspace::in_memory();
+    let mut app = App {
+        pending: Vec::new(),
+    };
+    app.pending
+        .push(workspace.perform_changes([Post::TABLE], create));
+    app.pending
+        .push(workspace.perform_changes([Post::TABLE], |_| Ok(())));
+    workspace
+        .perform_changes([Post::TABLE], |tx| tx.fetch::<Post>().count())
+        .detach();
+    workspace
+        .perform_changes_retrying([Post::TABLE], |tx| tx.get::<Post>(""))
+        .wait()?;
+    workspace.perform_changes_blocking([Post::TABLE], |tx| {
+        create(tx)?;
+        tx.nested(create)?;
+        Ok(())
+    })?;
+    workspace.perform_changes_blocking_retrying([Post::TABLE], |_| Ok(()))?;
+    let performer: Performer<'_> = workspace.write_first();
+    performer
+        .perform_changes([Post::TABLE], create)
+        .on_completion(|outcome| outcome.unwrap());
+    app.pending.into_iter().try_for_each(|handle| handle.wait())
+}
+
+#[derive(Debug)]
+enum MyError {
+    Parse(ParseIntError),
+    Database(dflat::Error),
+}
+
+impl From<dflat::Error> for MyError {
+    fn from(error: dflat::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<ParseIntError> for MyError {
+    fn from(error: ParseIntError) -> Self {
+        Self::Parse(error)
+    }
+}
+
+#[test]
+fn handlers_may_have_errors_that_are_made_of_those_of_the_library() {
+    type BoxError = Box<dyn Error + Send + Sync>;
+    let workspace = Workspace::in_memory();
+    let performer = workspace.write_first().with_error::<MyError>();
+    let handle: TransactionHandle<i32, MyError> =
+        performer.perform_changes([Post::TABLE], |_| Ok("x".parse()?));
+    let parsed = handle.wait().unwrap_err();
+    assert!(matches!(parsed, MyError::Parse(error) if error.to_string().contains("invalid digit")));
+    let refused = performer.perform_changes_blocking([Post::TABLE], |tx| {
+        tx.submit(PostChangeRequest::creation(PostData::default()))?;
+        Ok(tx.submit(PostChangeRequest::creation(PostData::default()))?)
+    });
+    let refused = refused.map(drop).unwrap_err();
+    assert!(
+        matches!(&refused, MyError::Database(error) if error.kind() == ErrorKind::AlreadyExists)
+    );
+    let boxed = workspace.with_error::<BoxError>();
+    let count = boxed.perform_changes_blocking([Post::TABLE], |tx| {
+        let count: usize = "0".parse()?;
+        Ok(count + tx.fetch::<Post>().count()?)
+    });
+    assert_eq!(count.unwrap(), 0);
 }

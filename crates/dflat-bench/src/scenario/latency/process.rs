@@ -19,8 +19,11 @@ const SIDE: &str = "DFLAT_BENCH_SIDE";
 /// Where a child process finds its file.
 const PATH: &str = "DFLAT_BENCH_PATH";
 
-/// The number of commits of a run.
-const COMMITS: usize = 200;
+/// The most commits of a run.
+const COMMITS_MAX: usize = 200;
+
+/// The objects of the table for each commit.
+const OBJECTS_A_COMMIT: usize = 50;
 
 /// The maximum number of runs, because each run gives the times of many commits.
 const RUNS_MAX: usize = 3;
@@ -47,6 +50,7 @@ pub(in super::super) fn latency(name: &'static str, settings: &Settings) -> Resu
     let first = first.ok_or("there is no object")?;
     let mut owned = floor.floor.fetch_owned::<BenchDoc>(0, |_| true)?;
     owned.sort_by_key(|(_, data)| Reverse(data.priority));
+    let commits = (settings.objects / OBJECTS_A_COMMIT).clamp(1, COMMITS_MAX);
     let report = settings.with_runs_max(RUNS_MAX).compare_each(
         name,
         || {
@@ -63,7 +67,7 @@ pub(in super::super) fn latency(name: &'static str, settings: &Settings) -> Resu
                     });
                 check("an update", &changed.wait()?, &true)
             };
-            of_ours.times_of(change)
+            of_ours.times_of(commits, change)
         },
         || {
             let raise = |data: &mut _| *BenchDoc::priority_of(data) += 1;
@@ -71,7 +75,7 @@ pub(in super::super) fn latency(name: &'static str, settings: &Settings) -> Resu
                 let floor = &mut floor.floor;
                 floor.update_each::<BenchDoc>(0, &mut owned[..1], raise)
             };
-            of_floor.times_of(change)
+            of_floor.times_of(commits, change)
         },
     );
     of_ours.end()?;
@@ -112,14 +116,18 @@ impl Reader {
     }
 
     /// The times from before each change until the child has it.
-    fn times_of(&mut self, mut change: impl FnMut() -> Result<()>) -> Result<Vec<Duration>> {
+    fn times_of(
+        &mut self,
+        commits: usize,
+        mut change: impl FnMut() -> Result<()>,
+    ) -> Result<Vec<Duration>> {
         let time = |_| {
             std::thread::sleep(PAUSE);
             let start = now()?;
             change()?;
             Ok(self.next()?.saturating_sub(start))
         };
-        (0..COMMITS).map(time).collect()
+        (0..commits).map(time).collect()
     }
 
     fn end(mut self) -> Result<()> {
