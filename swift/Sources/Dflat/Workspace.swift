@@ -20,7 +20,7 @@ public enum SubscribedObject<Element: Atom> {
   case deleted
 }
 
-/// What a shutdown does with the file.
+/// The changes that a shutdown makes to the file.
 public struct WorkspaceShutdownFlag: OptionSet, Sendable {
   public let rawValue: Int
   public init(rawValue: Int) {

@@ -23,7 +23,7 @@ public struct SQLiteObjectRepository {
   }
 }
 
-/// What a handler's requests write with.
+/// The objects with which the change requests of a handler write.
 public final class SQLitePersistenceToolbox: PersistenceToolbox {
   public let connection: SQLiteConnection
   public var flatBufferBuilder = FlatBufferBuilder()

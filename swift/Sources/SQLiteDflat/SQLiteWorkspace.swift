@@ -32,7 +32,7 @@ public final class SQLiteWorkspace: Workspace, @unchecked Sendable {
     case serial
   }
 
-  /// What a commit survives: the end of the process, or a loss of power.
+  /// Whether a commit survives the end of the process alone, or also a loss of power.
   public enum Synchronous: Sendable {
     case normal
     case full

@@ -93,13 +93,13 @@ struct Looks {
     look: Look,
     /// The state on which the last look was made, and when; `None` if it has failed.
     looked: Option<(Seen, Instant)>,
-    /// The time until the next question, while nobody tells of commits.
+    /// The time until the next question, while no session sends notices of commits.
     interval: Duration,
 }
 
 impl Looks {
     fn run(&mut self, incoming: &Receiver<News>) {
-        // The state that was told last, while somebody tells.
+        // The state of the last notice, while the session sends notices.
         let mut told: Option<Seen> = None;
         loop {
             // Order: the state comes before the look, so that a commit in between is found again.

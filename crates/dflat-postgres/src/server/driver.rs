@@ -180,7 +180,7 @@ impl Driver {
         if let Some(moving) = &mut self.moving
             && moving.as_mut().poll(context).is_ready()
         {
-            // Whoever waits for an answer learns of the end.
+            // The callers that wait for an answer learn of the end.
             self.moving = None;
             context.waker().wake_by_ref();
         }

@@ -10,8 +10,8 @@ use mio::event::Source;
 use mio::{Interest, Registry, Token};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A socket that never waits. It keeps no waker: whoever polls it waits for [events](Source), and
-/// polls it again.
+/// A socket that never waits. The socket keeps no waker: the code that polls it waits for
+/// [events](Source), and polls it again.
 pub(super) struct Socket {
     stream: Stream,
     signs: Arc<Signs>,

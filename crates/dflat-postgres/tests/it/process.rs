@@ -21,7 +21,7 @@ const VERSIONS: &str = "/usr/lib/postgresql";
 const SUPERVISE: &str = "directory=$1; shift; \"$@\" & server=$!; read -r signal; \
      kill -${signal:-INT} $server; wait $server; test \"$signal\" || rm -rf \"$directory\"";
 
-/// The user of the server if the tests run as root, as whom a server refuses to run.
+/// The user of the server if the tests run as root: a server refuses to run as root.
 pub(crate) const UNPRIVILEGED: u32 = 65_534;
 
 /// A server, or another program, that runs.

@@ -60,8 +60,8 @@ impl SqliteBackend {
         Ok(found)
     }
 
-    /// The tables with a key and a payload, in order of name, whoever made them. Tables of the
-    /// library itself, whose names begin with `dflat__`, are left out.
+    /// The tables with a key and a payload, in order of name, also those of other programs.
+    /// Tables of the library itself, whose names begin with `dflat__`, are left out.
     ///
     /// # Errors
     /// The errors of reading.

@@ -64,8 +64,9 @@ impl Workspace {
         })
     }
 
-    /// The tables of the file that have the columns of objects, in order of name, whoever wrote
-    /// them and whether the file describes them or not. In memory there are none.
+    /// The tables of the file that have the columns of objects, in order of name, also those
+    /// that other programs wrote and those that the file does not describe. In memory there are
+    /// none.
     ///
     /// # Errors
     /// The errors of reading, and [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a

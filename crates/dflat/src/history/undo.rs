@@ -78,7 +78,7 @@ impl History<'_> {
         self.perform(target, Mode::Rest)
     }
 
-    /// Undoes one step, whoever made it. `None` if its objects have the states from before
+    /// Undoes one step of any author. `None` if its objects have the states from before
     /// already.
     ///
     /// # Errors
