@@ -371,10 +371,18 @@ impl Transaction {
     /// # Errors
     /// The errors of starting to write.
     pub fn write_first(&self) -> Result<()> {
-        self.start_writing();
-        self.groups
-            .exclude_other_writers()
-            .inspect_err(|error| self.lose(error))
+        if self.is_writing() {
+            return Ok(());
+        }
+        let (basis, durability) = (self.basis.get(), self.durability.get());
+        // Order: as in `take_write_access`.
+        *self.stage.borrow_mut() = Stage::Fresh;
+        let taken = self
+            .groups
+            .take_write_access_alone(&self.tables, basis, durability);
+        *self.stage.borrow_mut() = Stage::Writing;
+        self.mark_savepoints();
+        taken.inspect_err(|error| self.lose(error))
     }
 
     /// Ends the transaction without a completion: its changes are undone.

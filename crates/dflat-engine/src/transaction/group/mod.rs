@@ -39,7 +39,7 @@ use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::telemetry::Telemetry;
 
 use commit::Shared;
-use member::{Member, WritingMember};
+use member::Member;
 
 pub(super) use open::{GroupOutcome, OpenGroup, ReadBase, SizeLimit, WriteAccess};
 pub use outlet::Outlet;
@@ -127,20 +127,38 @@ impl Groups {
         durability: Durability,
         seen: &mut Option<GroupOutcome>,
     ) {
+        let mut open = self.wait_for_access();
+        self.shared.strengthen(&mut open, durability);
+        open.write_next(tables, basis, durability);
+        open.follow(tables, seen);
+    }
+
+    /// As [`take_write_access`](Self::take_write_access), and starts a transaction of the backend
+    /// for this transaction alone, so that no other program commits before it ends.
+    pub(super) fn take_write_access_alone(
+        &self,
+        tables: &Tables,
+        basis: Option<StateId>,
+        durability: Durability,
+    ) -> Result<()> {
+        let mut open = self.wait_for_access();
+        // Order: committed first. The transaction has seen nothing of the members, so it neither
+        // fails with them nor because another program commits right after them.
+        self.shared.commit_finished(&mut open);
+        open.write_next(tables, basis, durability);
+        drop(open);
+        self.check_written()
+    }
+
+    /// Waits until no transaction has the write access.
+    fn wait_for_access(&self) -> MutexGuard<'_, OpenGroup> {
         let mut open = self.lock();
         open.waiting += 1;
         let taken = |open: &mut OpenGroup| open.writing.is_some();
         let waited = self.shared.access_released.wait_while(open, taken);
         open = waited.unwrap_or_else(PoisonError::into_inner);
         open.waiting -= 1;
-        self.shared.strengthen(&mut open, durability);
-        let mut writing = WritingMember::new(tables, basis, durability);
-        if let Some(writer) = &mut open.writer {
-            writing.lost = writing.set_base(writer.as_mut()).err();
-        }
-        writing.must_be_replayed = open.writer.is_none();
-        open.writing = Some(writing);
-        open.follow(tables, seen);
+        open
     }
 
     /// Changes the durability that the writing transaction asks for.
@@ -155,13 +173,6 @@ impl Groups {
     /// Fails if the writes of the writing transaction can't be committed any more.
     pub(super) fn check_written(&self) -> Result<()> {
         self.resume().changes().map(drop)
-    }
-
-    /// Starts a transaction of the backend for the writing transaction alone, so that no other
-    /// program commits before it ends.
-    pub(super) fn exclude_other_writers(&self) -> Result<()> {
-        self.shared.commit_finished(&mut self.lock());
-        self.check_written()
     }
 
     /// Commits the finished members without the writing transaction, which goes on alone.

@@ -9,6 +9,7 @@ use super::super::newest::NewestSchemas;
 use super::super::recording::Recording;
 use super::super::replay::replay;
 use super::super::row::{IndexCoverage, Prepared};
+use super::super::tables::Tables;
 use super::super::write_set::{Mark, WriteSet};
 use super::member::{Member, WritingMember};
 use super::recent::RecentChanges;
@@ -172,6 +173,21 @@ impl OpenGroup {
 
     pub(super) fn group_outcome(&self) -> GroupOutcome {
         self.group_outcome.clone()
+    }
+
+    /// Gives the write access to a transaction, which no other one has.
+    pub(super) fn write_next(
+        &mut self,
+        tables: &Tables,
+        basis: Option<StateId>,
+        durability: Durability,
+    ) {
+        let mut writing = WritingMember::new(tables, basis, durability);
+        if let Some(writer) = &mut self.writer {
+            writing.lost = writing.set_base(writer.as_mut()).err();
+        }
+        writing.must_be_replayed = self.writer.is_none();
+        self.writing = Some(writing);
     }
 
     /// The error with which changes to one of these tables were not committed, if a transaction has

@@ -25,6 +25,7 @@ const TRANSACTIONS: usize = 40;
 on_each_backend! {
     a_blocking_retrying_handler_runs_until_it_is_not_overtaken
     a_handler_that_has_write_access_first_is_not_overtaken
+    commit_after_the_finished_ones_does_not_overtake_a_handler_with_write_access
     an_overtaken_handler_that_runs_once_names_the_forms_that_help
 }
 
@@ -75,6 +76,23 @@ fn a_handler_that_has_write_access_first_is_not_overtaken(rig: &Rig) {
     assert_eq!(handle.wait().unwrap(), (2, 1));
     let handle = view.perform_changes_retrying(types(), work("d"));
     assert_eq!(handle.wait().unwrap(), (3, 1));
+}
+
+/// The library commits the transactions that have finished before it begins one of the storage for
+/// a handler with write access; another process may commit in between.
+// Promise: concurrency#C77
+fn commit_after_the_finished_ones_does_not_overtake_a_handler_with_write_access(rig: &Rig) {
+    rig.script.commit_elsewhere_before_each();
+    let hold = rig.hold();
+    let finished = rig.insert("a");
+    let first = rig
+        .workspace
+        .write_first()
+        .perform_changes([Item::TABLE], |tx| insert(tx, "b"));
+    drop(hold);
+    finished.wait().unwrap();
+    first.wait().unwrap();
+    assert_eq!(rig.ids(), ["a", "b"]);
 }
 
 // Promise: concurrency#C5

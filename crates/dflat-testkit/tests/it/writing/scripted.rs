@@ -42,6 +42,8 @@ struct State {
     writes: usize,
     /// The number of foreign commits.
     elsewhere: u64,
+    /// Whether another program commits before each transaction.
+    is_contended: bool,
     /// Whether the state of the file is unknown.
     hides_states: bool,
     dropped: Option<Sender<()>>,
@@ -70,6 +72,19 @@ impl Script {
     /// Pretends that another program has committed.
     pub(crate) fn commit_elsewhere(&self) {
         self.lock().elsewhere += 1;
+    }
+
+    /// Pretends that another program commits before each transaction from now on.
+    pub(crate) fn commit_elsewhere_before_each(&self) {
+        self.lock().is_contended = true;
+    }
+
+    /// The state of the file at the start of a transaction.
+    fn begin(&self) -> StateId {
+        let mut state = self.lock();
+        state.elsewhere += u64::from(state.is_contended);
+        drop(state);
+        self.state()
     }
 
     /// Makes the state of the file unknown from now on.
@@ -173,7 +188,7 @@ impl Backend for Scripted {
         Ok(Box::new(ScriptedTransaction {
             inner: Some(inner),
             lost: None,
-            base: self.script.state(),
+            base: self.script.begin(),
             script: Arc::clone(&self.script),
         }))
     }
