@@ -35,7 +35,8 @@ impl Batch {
         transaction: &Transaction,
         leave: &dyn Fn(&Key),
     ) -> Result<()> {
-        // Writing first, without a read before, cannot fail because another process has committed.
+        // Writing first, without a read before, does not fail because another process has
+        // committed before.
         transaction.write_first()?;
         let noticed = engine.renewals();
         let mut writer = Writer::new();

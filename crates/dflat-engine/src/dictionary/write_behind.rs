@@ -4,7 +4,10 @@
 //! takes all queued keys and writes the value that each has at that time. So the values of a key
 //! are written in order, and some may be skipped. One such transaction runs at a time.
 //!
-//! If the transaction fails, its keys return to the queue. The next change, `synchronize` and the
+//! If the transaction fails because another process has committed meanwhile, its keys are written
+//! again at once, up to the busy timeout.
+//!
+//! If it fails otherwise, its keys return to the queue. The next change, `synchronize` and the
 //! shutdown try again, and so does a thread after some time. If the transaction fails because of a
 //! single key, such as one whose row is damaged, the library does not write that key again until
 //! `synchronize` is called, and writes the other keys at once.
@@ -12,7 +15,7 @@
 //! A key that a transaction of the caller uses is left to that transaction; when it ends, the key
 //! is either written or queued.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::batch::Batch;
 use super::foreign::{self, Overwrite};
@@ -65,6 +68,8 @@ struct QueueState {
     failures: u64,
     /// The number of failures since a transaction last wrote something.
     fruitless: u32,
+    /// When a transaction was overtaken by another process, if all later ones were, too.
+    overtaken_since: Option<Instant>,
     /// Whether a thread waits to retry.
     is_retrying: bool,
     /// The number of calls that demanded writing at once.
@@ -98,6 +103,32 @@ impl QueueState {
             self.started
         } else {
             self.next()
+        }
+    }
+
+    /// Whether the transaction that has just ended runs again, because it failed only because of
+    /// another process.
+    fn runs_again(&mut self, outcome: &Result<()>) -> bool {
+        let since = self.overtaken_since.take().unwrap_or_else(Instant::now);
+        let again = match (outcome, &self.engine) {
+            (Err(error), Some(engine)) => engine.runs_again(error, since),
+            _ => false,
+        };
+        self.overtaken_since = again.then_some(since);
+        again
+    }
+
+    /// Notes the error of the transaction that has just ended, and the key that it could not write.
+    fn note_failure(&mut self, error: &Error, failed_key: Option<Key>) {
+        self.failures += 1;
+        let failed = Some((self.finished, error.clone()));
+        match failed_key {
+            Some(key) => {
+                self.refused = failed;
+                self.postponed.retain(|other| !other.is(&key));
+                self.postponed.push(key);
+            }
+            None => self.failed = failed,
         }
     }
 }
@@ -182,32 +213,27 @@ impl WriteBehind {
     /// another process has changed meanwhile.
     fn finish(self: &Arc<Self>, mut batch: Batch, outcome: Result<()>) -> Vec<(Key, Overtaken)> {
         let failed_key = batch.failed_key.take().filter(|_| outcome.is_err());
-        let (written, again) = match outcome {
-            Ok(()) => (Some(batch), Vec::new()),
-            Err(_) => (None, batch.put_back()),
+        let was_undone = outcome.is_err();
+        let (written, again) = if was_undone {
+            (None, batch.put_back())
+        } else {
+            (Some(batch), Vec::new())
         };
         let mut state = self.lock();
         // A transaction that ended before it took its keys counts as well.
         state.finished += 1;
         state.taken = state.taken.max(state.finished);
         state.waiting.splice(0..0, again);
-        let failed = outcome.err();
+        let runs_again = failed_key.is_none() && state.runs_again(&outcome);
+        let failed = outcome.err().filter(|_| !runs_again);
         let goes_on = failed.is_none() || failed_key.is_some();
         state.fruitless = if goes_on { 0 } else { state.fruitless + 1 };
         if let Some(error) = &failed {
-            state.failures += 1;
-            let failed = Some((state.finished, error.clone()));
-            match failed_key {
-                Some(key) => {
-                    state.refused = failed;
-                    state.postponed.retain(|other| !other.is(&key));
-                    state.postponed.push(key);
-                    if !state.waiting.is_empty() {
-                        state.again = state.next();
-                    }
-                }
-                None => state.failed = failed,
-            }
+            state.note_failure(error, failed_key);
+        }
+        // Keys that this transaction should have written are among those in the queue.
+        if was_undone && goes_on && !state.waiting.is_empty() {
+            state.again = state.next();
         }
         // Otherwise the queued transaction takes all keys.
         let is_last = state.started == state.finished;

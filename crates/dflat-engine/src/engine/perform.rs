@@ -11,14 +11,14 @@ use crate::callback;
 use crate::change_set::{Complete, Completion};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::Arc;
-use crate::transaction::{Job, Tables, Transaction};
+use crate::transaction::{Job, Tables, Transaction, is_overtaken};
 
 /// How a transaction begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PerformOptions {
     /// Whether the transaction takes write access before its handler runs. No other process can
     /// commit from then on until the transaction ends, so the handler may read and then write. The
-    /// transaction clients its commit with no earlier transaction, and waits for the write access
+    /// transaction shares its commit with no earlier transaction, and waits for the write access
     /// even if its handler changes nothing.
     pub write_first: bool,
 }
@@ -117,6 +117,17 @@ impl Engine {
         } else {
             self.queue(tables, options, handler, completion, Work::run_retrying);
         }
+    }
+
+    /// Whether work that began at `began`, and that has failed with this error, runs again as in
+    /// [`perform_retrying`](Self::perform_retrying); a run again is counted.
+    #[must_use]
+    pub fn runs_again(&self, error: &Error, began: Instant) -> bool {
+        let again = is_overtaken(error) && began.elapsed() < self.inner.busy_timeout;
+        if again {
+            self.inner.telemetry.note_retry();
+        }
+        again
     }
 
     fn queue<H, C>(

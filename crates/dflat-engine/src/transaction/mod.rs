@@ -27,6 +27,7 @@ pub use context::{Change, Outcome, Transaction, TransactionObject, current};
 pub use group::{Groups, Outlet};
 pub use indexer::{BuildState, Duplicate, IndexProgress, Indexer, NotedTables, Ready};
 pub use recording::Recording;
+pub(crate) use replay::is_overtaken;
 pub use row::{Derived, derive, missing_value};
 pub use scheduler::{AfterJob, Concurrency, Scheduler, ThreadRequests};
 pub use tables::Tables;

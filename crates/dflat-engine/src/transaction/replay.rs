@@ -116,7 +116,7 @@ pub(super) fn overtaken(tables: &[Table]) -> Error {
 
 /// Whether the transaction may succeed if its handler is run again, because another process has
 /// committed since its first read, or the backend has ended the transaction because of another one.
-pub(super) fn is_overtaken(error: &Error) -> bool {
+pub(crate) fn is_overtaken(error: &Error) -> bool {
     error.cause_as::<Overtaken>().is_some() || is_aborted(error)
 }
 

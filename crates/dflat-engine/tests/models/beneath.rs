@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Instant;
 
 use dflat_engine::change_set::ChangedKeys;
 use dflat_engine::engine::HeldSubscription;
@@ -28,6 +29,8 @@ struct Store {
     acknowledging: Mutex<()>,
     /// The number of the next transactions that fail.
     failures: AtomicUsize,
+    /// The number of the next transactions that another process overtakes.
+    overtakings: AtomicUsize,
     /// Whether the handler of a transaction has run.
     has_run: Mutex<bool>,
     ran: Condvar,
@@ -45,6 +48,15 @@ pub(crate) struct PerformOptions(());
 impl Engine {
     pub(crate) fn fail_next(&self) {
         self.0.failures.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn overtake_next(&self) {
+        self.0.overtakings.fetch_add(1, Ordering::SeqCst);
+    }
+
+    #[allow(clippy::unused_self, reason = "the engine has this form")]
+    pub(crate) fn runs_again(&self, error: &Error, _: Instant) -> bool {
+        error.kind() == ErrorKind::Busy
     }
 
     /// Waits until the handler of a transaction has run.
@@ -121,8 +133,14 @@ impl Engine {
             store.ran.notify_all();
             let fails = |n: usize| n.checked_sub(1);
             let order = Ordering::SeqCst;
-            if store.failures.fetch_update(order, order, fails).is_ok() {
-                outcome = outcome.and(Err(Error::new(ErrorKind::Io, "as the model wants")));
+            let causes = [
+                (&store.failures, ErrorKind::Io),
+                (&store.overtakings, ErrorKind::Busy),
+            ];
+            for (count, kind) in causes {
+                if count.fetch_update(order, order, fails).is_ok() {
+                    outcome = outcome.and(Err(Error::new(kind, "as the model wants")));
+                }
             }
             if outcome.is_ok() {
                 *store.rows.lock().unwrap() = transaction.rows.borrow().clone();

@@ -114,6 +114,22 @@ fn failure_of_a_write_that_began_before_synchronize_is_not_its_error() {
     });
 }
 
+/// `synchronize` failed with `Busy`, although only commits of other processes kept the values from
+/// being written.
+#[test]
+fn writes_that_other_processes_overtake_are_no_failures() {
+    explore(|| {
+        let rig = Rig::new();
+        rig.engine.overtake_next();
+        rig.engine.overtake_next();
+        let waiter = rig.dictionary.clone();
+        let waiter = thread::spawn(move || waiter.synchronize().unwrap());
+        join([rig.set("k", 1), rig.set("other", 2), waiter]);
+        assert_eq!((rig.settled("k"), rig.settled("other")), (Some(1), Some(2)));
+        assert_eq!(rig.dictionary.failures(), 0);
+    });
+}
+
 #[test]
 fn direct_changes_and_transactions_of_a_key_are_serialized() {
     explore(|| {

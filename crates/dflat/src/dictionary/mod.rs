@@ -35,6 +35,8 @@ pub use watch::{DictionaryDeliveries, DictionarySubscription, SubscribedValue};
 ///   [`on_failure`](Self::on_failure) reports them. If a write fails because of one key, such as a
 ///   key whose row in the file is damaged, the other keys are written all the same; that key is
 ///   tried again when it is changed, by `synchronize` and by the end of the workspace.
+/// - If another process commits meanwhile, so that a write can't be committed, the write is tried
+///   again at once, up to the busy timeout; this is no failure.
 /// - Inside a transaction that declares [`Dictionary::TABLE`],
 ///   [`TransactionContext::dictionary`](crate::TransactionContext::dictionary) changes values
 ///   together with objects.

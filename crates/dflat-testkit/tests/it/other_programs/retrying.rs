@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use dflat::{ErrorKind, Result, TransactionContext, Workspace};
+use dflat::{Dictionary, ErrorKind, Result, TransactionContext, Workspace};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 
-use crate::writing::groups::{Rig, insert, on_each_backend};
+use crate::writing::groups::{Rig, insert, kind, on_each_backend};
 
 /// The variable with the path of a child process's file.
 const PATH: &str = "DFLAT_RETRYING_PATH";
@@ -26,6 +26,7 @@ on_each_backend! {
     a_blocking_retrying_handler_runs_until_it_is_not_overtaken
     a_handler_that_has_write_access_first_is_not_overtaken
     commit_after_the_finished_ones_does_not_overtake_a_handler_with_write_access
+    values_of_the_dictionary_that_are_overtaken_in_their_group_are_no_failures
     an_overtaken_handler_that_runs_once_names_the_forms_that_help
 }
 
@@ -93,6 +94,35 @@ fn commit_after_the_finished_ones_does_not_overtake_a_handler_with_write_access(
     finished.wait().unwrap();
     first.wait().unwrap();
     assert_eq!(rig.ids(), ["a", "b"]);
+}
+
+/// The values share a commit with a transaction that fails after it has created the storage of its
+/// type, so that they are written again; another process commits in between.
+// Promise: concurrency#C86
+fn values_of_the_dictionary_that_are_overtaken_in_their_group_are_no_failures(rig: &Rig) {
+    let dictionary = rig.workspace.dictionary();
+    rig.script.commit_elsewhere_before_each();
+    let (go, goes) = std::sync::mpsc::channel::<()>();
+    let hold = rig
+        .workspace
+        .perform_changes([Dictionary::TABLE], move |_| {
+            let _ = goes.recv();
+            Ok(())
+        });
+    dictionary.set("key", 1_i64).unwrap();
+    let failing = rig
+        .workspace
+        .perform_changes([Dictionary::TABLE, Item::TABLE], |tx| {
+            insert(tx, "a")?;
+            Err::<(), _>(dflat::Error::new(ErrorKind::User, "as the test wants"))
+        });
+    drop(go);
+    hold.wait().unwrap();
+    assert_eq!(kind(failing), Some(ErrorKind::User));
+    dictionary.synchronize().unwrap();
+    assert_eq!(dictionary.failures(), 0);
+    let stored = rig.beside().dictionary().get("key");
+    assert_eq!(stored.unwrap(), Some(1_i64));
 }
 
 // Promise: concurrency#C5
