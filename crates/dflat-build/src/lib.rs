@@ -2,13 +2,13 @@
 //!
 //! ```no_run
 //! // build.rs
-//! dflat_build::compile(&["schemas/post.fbs"]);
+//! dflat_build::compile(["schemas/post.fbs"]);
 //! ```
 //!
 //! ```text
 //! // src/lib.rs
 //! pub mod schema {
-//!     include!(concat!(env!("OUT_DIR"), "/post.rs"));
+//!     dflat::include_schema!("post");
 //! }
 //! ```
 //!

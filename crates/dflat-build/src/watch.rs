@@ -33,6 +33,10 @@ impl WatchedPaths {
                 _ => watch.every_time(missing),
             }
         }
+        if outcome.has_errors() {
+            // The build fails, and its error says which file is missing.
+            watch.warnings.clear();
+        }
         watch
     }
 
@@ -44,5 +48,33 @@ impl WatchedPaths {
             missing.display()
         ));
         self.paths.insert(missing.to_owned());
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::{Request, run};
+
+    #[test]
+    fn folders_of_missing_files_that_builds_write_to_are_warned_of_if_the_build_succeeds() {
+        let base = tempfile::tempdir().unwrap();
+        let folder = base.path().join("shared");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("part.fbs"), "table Part { a: int; }").unwrap();
+        fs::write(base.path().join("whole.fbs"), "include \"part.fbs\";").unwrap();
+        for (file, count) in [("whole.fbs", 1), ("schema/whole.fbs", 0)] {
+            let outcome = run(&Request {
+                files: vec![file.to_owned()],
+                base: base.path().to_owned(),
+                include_dirs: vec![folder.clone()],
+                ..Request::default()
+            });
+            let watched = WatchedPaths::of(&outcome, &[base.path()]);
+            assert_eq!(watched.warnings.len(), count, "{file}");
+        }
     }
 }

@@ -207,7 +207,7 @@ pub(crate) enum DictCommand {
         #[command(flatten)]
         write: WriteArguments,
     },
-    /// Prints the values of a key, and then each change of them. Ctrl-C ends the command.
+    /// Prints the value of a key, and then each new value of it. Ctrl-C ends the command.
     #[command(before_help = DICT_WATCH_EXAMPLES)]
     Watch {
         #[command(flatten)]
@@ -240,7 +240,7 @@ pub(crate) enum DictCommand {
 /// A namespace of the dictionary of a file.
 #[derive(Debug, Args)]
 pub(crate) struct DictPlace {
-    /// The database file.
+    /// The database file, or the address of a PostgreSQL server.
     #[arg(value_name = "FILE")]
     pub(crate) path: PathBuf,
     /// The namespace of the keys.

@@ -12,7 +12,7 @@ mod upkeep;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use change::{
     DeleteArguments, DictArguments, DictCommand, DictPlace, InputArguments, InsertArguments,
@@ -45,12 +45,14 @@ Examples:
   dflat query tasks.db Task 'done == false' --order 'title desc' --limit 20
 ";
 
-/// Looks into files of the Dflat object database, moves data, and mends.
+/// Looks into files of the Dflat object database, changes and moves objects, and mends files.
 ///
 /// `dflat FILE` is short for `dflat info FILE`; write `./get` for a file named `get`.
 ///
 /// Exit codes: 0 done; 1 there is no object or value for a key, `query --exit-status` found none,
-/// or `diff` found differences; 2 wrong usage; 3 the file cannot be read or written; 4 a conflict.
+/// `diff` found differences, `undo` found no change, or `merge` or `sync` found conflicts; 2 wrong
+/// usage; 3 the file is damaged, or cannot be read or written; 4 a key or a unique value exists
+/// already, no key is left to assign, or an object has changed since the step to undo.
 #[derive(Debug, Parser)]
 #[command(name = "dflat", version, before_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -126,6 +128,14 @@ impl FileArguments {
             schemas: Vec::new(),
             on: None,
         }
+    }
+}
+
+/// Changes the help of FILE, for a command that takes no server and no pack.
+fn file_alone(argument: Arg) -> Arg {
+    match argument.get_id() == "path" {
+        true => argument.help("The database file"),
+        false => argument,
     }
 }
 

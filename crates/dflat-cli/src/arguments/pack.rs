@@ -40,7 +40,7 @@ pub(crate) struct PackArguments {
     /// The types; all types of the file if there is none.
     #[arg(value_name = "TYPE")]
     pub(crate) types: Vec<String>,
-    /// Compress the pack. Its name stays the same: it is that of the objects.
+    /// Compresses the pack. Its name stays the same, because it depends on the objects alone.
     #[arg(long, value_name = "HOW")]
     pub(crate) compress: Option<Compress>,
     #[command(flatten)]

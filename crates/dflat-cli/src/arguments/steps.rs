@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{FileArguments, FormatArguments, WriteArguments};
+use super::{FileArguments, FormatArguments, WriteArguments, file_alone};
 
 const LOG_EXAMPLES: &str = "\
 Examples:
@@ -68,7 +68,7 @@ Examples:
 /// inserted, updated and deleted objects. Changes that other programs have made since the last
 /// step, without a history, are not among them.
 #[derive(Debug, Args)]
-#[command(before_help = LOG_EXAMPLES)]
+#[command(before_help = LOG_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct LogArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
@@ -81,8 +81,8 @@ pub(crate) struct LogArguments {
     /// Prints the commits of the current branch in place of the steps.
     #[arg(long, conflicts_with_all = ["type_name", "label"])]
     pub(crate) commits: bool,
-    /// The most steps or commits to print.
-    #[arg(long, value_name = "STEPS")]
+    /// The largest number of steps or commits.
+    #[arg(long, value_name = "COUNT")]
     pub(crate) limit: Option<usize>,
     #[command(flatten)]
     pub(crate) format: FormatArguments,
@@ -92,7 +92,7 @@ pub(crate) struct LogArguments {
 ///
 /// The changes of a commit are those since its first parent.
 #[derive(Debug, Args)]
-#[command(before_help = SHOW_EXAMPLES)]
+#[command(before_help = SHOW_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct ShowArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
@@ -105,9 +105,9 @@ pub(crate) struct ShowArguments {
 
 /// Writes: commits the present state of all versioned types, and prints the commit.
 ///
-/// Without a change since the last commit, that one is printed.
+/// Without a change since the last commit, makes no commit and prints the last one.
 #[derive(Debug, Args)]
-#[command(before_help = COMMIT_EXAMPLES)]
+#[command(before_help = COMMIT_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct CommitArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
@@ -123,14 +123,14 @@ pub(crate) struct CommitArguments {
 /// A new branch has the present state of all versioned types. Changes since the last commit are
 /// committed first.
 #[derive(Debug, Args)]
-#[command(before_help = BRANCH_EXAMPLES)]
+#[command(before_help = BRANCH_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct BranchArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
     /// The name of the branch to create.
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Gives the tables the objects of the branch, in place of creating it.
+    /// Makes the branch the current one: the file gets the objects of the branch.
     #[arg(long, requires = "name", conflicts_with = "delete")]
     pub(crate) checkout: bool,
     /// Deletes the branch in place of creating it. Its commits stay.
@@ -154,7 +154,7 @@ pub(crate) enum Keep {
 /// If both have changed the same fields of an object to different values, nothing is changed: the
 /// objects are printed, and the exit code is 1.
 #[derive(Debug, Args)]
-#[command(before_help = MERGE_EXAMPLES)]
+#[command(before_help = MERGE_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct MergeArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
@@ -171,11 +171,11 @@ pub(crate) struct MergeArguments {
 /// Writes: exchanges the commits of a branch with another file, and merges them.
 ///
 /// Receives the commits that the other file has, merges them into the current branch, and sends the
-/// result. Both files then have one last commit. If both have changed the same fields of an object
-/// to different values, nothing is merged or sent: the objects are printed, and the exit code is 1.
-/// A file without types gets those that the other one has versioned.
+/// result. Both files then have the same last commit. If both have changed the same fields of an
+/// object to different values, nothing is merged or sent: the objects are printed, and the exit
+/// code is 1. A file without types gets those that the other one has versioned.
 #[derive(Debug, Args)]
-#[command(before_help = SYNC_EXAMPLES)]
+#[command(before_help = SYNC_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct SyncArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
@@ -224,7 +224,7 @@ impl SyncArguments {
 /// A user who can run the command can read the objects of the file's versioned types, and change
 /// them if `--accept-pushes` is given.
 #[derive(Debug, Args)]
-#[command(before_help = SERVE_EXAMPLES)]
+#[command(before_help = SERVE_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
@@ -245,7 +245,7 @@ pub(crate) struct ServeArguments {
 /// The undo is a step, too. If an object was changed since, nothing is undone; the message names
 /// the objects and the later steps. Exits with 1 if there is nothing to undo.
 #[derive(Debug, Args)]
-#[command(before_help = UNDO_EXAMPLES)]
+#[command(before_help = UNDO_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct UndoArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
@@ -264,10 +264,9 @@ pub(crate) struct UndoArguments {
 /// The objects themselves must be deleted before. Steps and commits stay, with their ids, but the
 /// roots of commits that had the objects can no longer be checked. A mark stays, so that no `sync`
 /// brings the objects back. The deleted bytes stay in unused pages until `purge`. Prints how many
-/// changes and commits had the objects. Asks before it
-/// deletes.
+/// changes and commits had the objects. Asks before it deletes.
 #[derive(Debug, Args)]
-#[command(before_help = FORGET_EXAMPLES)]
+#[command(before_help = FORGET_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct ForgetArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,

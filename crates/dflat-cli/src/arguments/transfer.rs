@@ -150,10 +150,10 @@ pub(crate) struct CopyArguments {
 }
 
 /// Prints the objects in which two files differ, or with `--from` two states of one file. Exits
-/// with 1 if there is one.
+/// with 1 if they differ.
 ///
-/// A state is that after a step, given as its number, that of a commit, given as `@` and its first
-/// digits, or that of a branch, given as its name.
+/// A state of a history is given by the number of the step that led to it, by `@` and the first
+/// digits of its commit, or by the name of its branch.
 ///
 /// `-` marks an object of the first file alone, `+` one of the second, and `~` one with other
 /// values, with the fields that differ. A field that only one of the schemas has counts as absent

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{FileArguments, FormatArguments, WriteArguments};
+use super::{FileArguments, FormatArguments, WriteArguments, file_alone};
 
 const BACKUP_EXAMPLES: &str = "\
 Examples:
@@ -46,7 +46,7 @@ Examples:
 ///
 /// The file itself is only read.
 #[derive(Debug, Args)]
-#[command(before_help = BACKUP_EXAMPLES)]
+#[command(before_help = BACKUP_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct BackupArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
@@ -71,7 +71,7 @@ pub(crate) struct CopyOnlyArguments {
 ///
 /// Asks before it begins, because a deleted object can be recovered from the old bytes alone.
 #[derive(Debug, Args)]
-#[command(before_help = COMPACT_EXAMPLES)]
+#[command(before_help = COMPACT_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct CompactArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
@@ -86,7 +86,7 @@ pub(crate) struct CompactArguments {
 ///
 /// Asks before it begins, because nothing brings these bytes back.
 #[derive(Debug, Args)]
-#[command(before_help = PURGE_EXAMPLES)]
+#[command(before_help = PURGE_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct PurgeArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
@@ -99,7 +99,7 @@ pub(crate) struct PurgeArguments {
 
 /// Checks every page, object and index entry. Exits with 3 if the file is damaged.
 #[derive(Debug, Args)]
-#[command(before_help = CHECK_EXAMPLES)]
+#[command(before_help = CHECK_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
@@ -111,7 +111,7 @@ pub(crate) struct CheckArguments {
 ///
 /// No readable object is lost. Exits with 3 if problems remain.
 #[derive(Debug, Args)]
-#[command(before_help = REPAIR_EXAMPLES)]
+#[command(before_help = REPAIR_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct RepairArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
@@ -123,7 +123,7 @@ pub(crate) struct RepairArguments {
 ///
 /// The damaged file itself is only read.
 #[derive(Debug, Args)]
-#[command(before_help = SALVAGE_EXAMPLES)]
+#[command(before_help = SALVAGE_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct SalvageArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,

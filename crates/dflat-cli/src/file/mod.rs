@@ -237,7 +237,7 @@ impl OpenFile {
         let shown = shown(path);
         Err(Failure::usage(format!(
             "cannot {verb} {shown}: it is a server\nhelp: `dflat copy` copies its objects into a \
-             file; docs/postgres.md says how a server is cared for"
+             file; docs/postgres.md has the upkeep of a server"
         )))
     }
 

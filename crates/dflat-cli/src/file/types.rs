@@ -142,7 +142,7 @@ impl Types {
         let names: Vec<&str> = self.0.iter().map(short).collect();
         let help = suggestion(name, "the types are", &names);
         let help = help.map_or_else(
-            || "\nhelp: the file has no types".to_owned(),
+            || "\nhelp: the file describes no types; pass their schema with --schema".to_owned(),
             |help| format!("\nhelp: {help}"),
         );
         Err(Failure::usage(format!(

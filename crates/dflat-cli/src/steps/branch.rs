@@ -7,7 +7,7 @@ use dflat_history::commits::{branches, head, remotes};
 use dflat_history::steps::notice;
 
 use super::version::shown;
-use super::{refuse_server, versioned};
+use super::{history, refuse_server};
 use crate::arguments::BranchArguments;
 use crate::display::Alignment;
 use crate::failure::{Found, Outcome};
@@ -21,7 +21,7 @@ pub(crate) fn branch(arguments: &BranchArguments, session: &Session) -> Outcome 
         return list(arguments, session);
     };
     let file = OpenFile::write(&arguments.file, arguments.write.dry_run)?;
-    let tables = versioned(&file)?;
+    let tables = history(&file)?;
     let engine = file.workspace.engine();
     let counts = if arguments.delete {
         delete(engine, &tables, name)?;

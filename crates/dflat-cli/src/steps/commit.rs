@@ -6,8 +6,8 @@ use dflat_history::commits::commit as make;
 use dflat_history::steps::notice;
 use serde_json::json;
 
+use super::history;
 use super::version::shown;
-use super::versioned;
 use crate::arguments::{CommitArguments, Format};
 use crate::failure::{Found, Outcome};
 use crate::file::OpenFile;
@@ -16,7 +16,7 @@ use crate::session::Session;
 /// Commits the present state.
 pub(crate) fn commit(arguments: &CommitArguments, session: &Session) -> Outcome {
     let file = OpenFile::write(&arguments.file, arguments.write.dry_run)?;
-    let tables = versioned(&file)?;
+    let tables = history(&file)?;
     let engine = file.workspace.engine();
     notice(engine, &tables)?;
     let id = make(engine, &tables, arguments.label.as_deref())?;

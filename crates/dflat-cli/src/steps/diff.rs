@@ -4,21 +4,18 @@ use dflat_history::compare::{ObjectDiff, Version};
 use dflat_history::steps::Backwards;
 use dflat_model::Table;
 
+use super::history;
 use super::show::print;
 use super::version::version;
-use super::versioned;
 use crate::arguments::DiffArguments;
-use crate::failure::{Failure, Found, Outcome};
+use crate::failure::{Found, Outcome};
 use crate::session::Session;
 use crate::transfer::Printer;
 
 /// Prints the objects in which two states differ.
 pub(crate) fn diff(arguments: &DiffArguments, session: &Session) -> Outcome {
     let file = session.read(&arguments.file)?;
-    let tables = versioned(&file)?;
-    if tables.is_empty() {
-        return Err(Failure::usage("the file has no versioned types"));
-    }
+    let tables = history(&file)?;
     let engine = file.workspace.engine();
     let from = version(&file, arguments.from.as_deref().unwrap_or_default())?;
     let to = match &arguments.to {

@@ -6,10 +6,10 @@ use dflat_history::commits::{self, Commit, CommitLog};
 use dflat_history::steps::{Author, Backwards, Note, Scope, Step, StepId, TableStep};
 use serde_json::json;
 
-use super::{refuse_server, version};
+use super::{refuse_server, version, versioned, without_history};
 use crate::arguments::{Format, LogArguments};
 use crate::display::{Alignment, time};
-use crate::failure::{Found, Outcome};
+use crate::failure::{Found, Outcome, note};
 use crate::file::OpenFile;
 use crate::record::{Cell, RecordWriter};
 use crate::session::{Reading, Session};
@@ -56,6 +56,9 @@ pub(crate) fn log(arguments: &LogArguments, session: &Session) -> Outcome {
     }
     writer.end()?;
     out.flush()?;
+    if count == 0 && versioned(&file)?.is_empty() {
+        note(&without_history(&file));
+    }
     file.close()?;
     Ok(Found::Yes)
 }

@@ -7,8 +7,8 @@ use dflat_history::branches::{Merge, Merged, ObjectConflict};
 use dflat_history::steps::notice;
 use dflat_model::Table;
 
+use super::history;
 use super::version::shown;
-use super::versioned;
 use crate::arguments::{Format, Keep, MergeArguments};
 use crate::display::Alignment;
 use crate::failure::{Failure, Found, Outcome, note};
@@ -19,7 +19,7 @@ use crate::session::Session;
 /// Merges a branch into the current one.
 pub(crate) fn merge(arguments: &MergeArguments, session: &Session) -> Outcome {
     let file = OpenFile::write(&arguments.file, arguments.write.dry_run)?;
-    let tables = versioned(&file)?;
+    let tables = history(&file)?;
     let engine = file.workspace.engine();
     notice(engine, &tables)?;
     let merged = merge_keeping(engine, &tables, (&arguments.branch, arguments.keep))?;

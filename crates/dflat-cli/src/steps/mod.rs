@@ -40,6 +40,28 @@ fn refuse_server(file: &OpenFile) -> Result<(), Failure> {
     }
 }
 
+/// The versioned types of a file. Without any, the command fails: it needs a history.
+fn history(file: &OpenFile) -> Result<Vec<Table>, Failure> {
+    let tables = versioned(file)?;
+    match tables.is_empty() {
+        true => Err(no_history(file)),
+        false => Ok(tables),
+    }
+}
+
+/// The failure of a command on a file without versioned types.
+fn no_history(file: &OpenFile) -> Failure {
+    Failure::usage(format!(
+        "{}\nhelp: a program makes a type versioned; docs/history.md shows how",
+        without_history(file)
+    ))
+}
+
+fn without_history(file: &OpenFile) -> String {
+    let shown = file.shown();
+    format!("{shown} keeps no history: it has no versioned types")
+}
+
 /// The versioned types of a file. A pack has none.
 fn versioned(file: &OpenFile) -> Result<Vec<Table>, Failure> {
     refuse_server(file)?;

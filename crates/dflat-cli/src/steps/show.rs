@@ -8,7 +8,7 @@ use dflat_history::steps::changes;
 use dflat_model::{RowId, Table};
 
 use super::version::version;
-use super::versioned;
+use super::{no_history, versioned};
 use crate::arguments::ShowArguments;
 use crate::failure::{Failure, Found, Outcome, note};
 use crate::object::{Column, columns, row};
@@ -21,7 +21,7 @@ pub(crate) fn show(arguments: &ShowArguments, session: &Session) -> Outcome {
     let file = session.read(&arguments.file)?;
     let tables = versioned(&file)?;
     let Some(first) = tables.first() else {
-        return Err(Failure::usage("the file has no versioned types"));
+        return Err(no_history(&file));
     };
     let engine = file.workspace.engine();
     let mut printer = Printer::new(arguments.format.get(), session.out())?;

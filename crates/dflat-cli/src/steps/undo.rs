@@ -2,7 +2,7 @@
 
 use dflat_history::steps::{Author, Mode, Scope, StepId, Target, Undo, notice};
 
-use super::versioned;
+use super::{versioned, without_history};
 use crate::arguments::UndoArguments;
 use crate::failure::{Found, Outcome, note};
 use crate::file::OpenFile;
@@ -27,9 +27,10 @@ pub(crate) fn undo(arguments: &UndoArguments) -> Outcome {
     let engine = file.workspace.engine();
     let undone =
         notice(engine, &tables).and_then(|()| Undo { target, mode }.perform(engine, &tables))?;
+    let shown = tables.is_empty().then(|| without_history(&file));
     file.close()?;
     let Some(undone) = undone else {
-        note("there is nothing to undo");
+        note(shown.as_deref().unwrap_or("there is nothing to undo"));
         return Ok(Found::No);
     };
     for conflict in &undone.conflicts {

@@ -119,11 +119,15 @@ impl Reader<'_> {
                     code::FILE_NOT_FOUND,
                     format!("schema file {path:?} not found"),
                 );
-                if includer.is_some() {
-                    diagnostic = diagnostic.help(
-                        "the path is relative to this file, or to one of the include directories",
-                    );
-                }
+                diagnostic = diagnostic.help(match includer {
+                    Some(_) => {
+                        "the path is relative to this file, or to one of the include directories"
+                    }
+                    None => {
+                        "the path is relative to the working directory, or to the folder of \
+                         `Cargo.toml` in a build script"
+                    }
+                });
                 self.sink.push(report(diagnostic));
                 return None;
             }

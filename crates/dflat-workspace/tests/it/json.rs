@@ -59,7 +59,7 @@ fn json_of_an_invalid_value_is_refused_with_its_path() {
     let text = "table Part { name: string (required); weight: int; }
          struct Place { x: int; y: int; }
          table Whole { id: string (primary); first: Part; parts: [Part]; place: Place;
-                       near: float; far: double; }
+                       near: float; far: double; done: bool; }
          root_type Whole;";
     let loader = MemoryLoader::new().with_file("whole.fbs", text);
     let compiled = compile(&["whole.fbs".to_owned()], &loader, &Default::default());
@@ -91,6 +91,7 @@ fn json_of_an_invalid_value_is_refused_with_its_path() {
             r#"{"id":"a","place":{"x":1,"y":2,"x":3}}"#,
             "place: the field `x` occurs twice",
         ),
+        (r#"{"id":"a","done":"yes"}"#, "done: expected true or false"),
         (
             r#"{"id":"a","near":1e300}"#,
             "near: expected a number of type f32",
