@@ -35,7 +35,7 @@ pub enum ErrorKind {
     /// of your own, below the largest.
     KeysExhausted,
     /// The object to change does not exist any more; the transaction stays usable. Or the file to
-    /// open for reading only does not exist.
+    /// open for reading only, the pack, the step, the commit or the earlier state does not exist.
     NotFound,
     /// The object has changed since the caller read it. The transaction stays usable: fetch the
     /// object again and decide anew.
@@ -53,7 +53,7 @@ pub enum ErrorKind {
     /// wait for an event that can happen only after that handler or callback has returned. Do not
     /// wait there.
     WouldDeadlock,
-    /// The workspace is shut down.
+    /// The workspace is shut down, or belongs to the parent of this process, which was forked.
     ShutDown,
     /// The file or a row is damaged.
     Corrupt,
@@ -68,13 +68,16 @@ pub enum ErrorKind {
     /// `perform_changes_blocking_retrying` do so. With `write_first`, no other process can commit
     /// while the handler runs.
     Busy,
-    /// The file or its directory can't be written.
+    /// The file or its directory can't be written, or the workspace is only read: it was opened so,
+    /// or is an earlier state, a pack, or a replica.
     ReadOnly,
-    /// The file can't be opened, read or written, for the reason that the source gives.
+    /// The file can't be opened, read or written, or the server does not answer, for the reason
+    /// that the message gives.
     Io,
-    /// The caller cancelled the read.
+    /// The caller cancelled the read or the upkeep of a file.
     Cancelled,
-    /// The read took longer than the caller's deadline allows.
+    /// The read took longer than the caller's deadline allows, or its snapshot was held for longer
+    /// than the workspace allows.
     DeadlineExceeded,
     /// A closure of the caller panicked. Its transaction is rolled back.
     Panicked,
@@ -84,8 +87,9 @@ pub enum ErrorKind {
     WrongType,
     /// An argument is invalid, for the reason that the message gives.
     InvalidArgument,
-    /// The file has a property that this build of the program cannot read, for the reason that the
-    /// message gives: a pack is compressed, and the feature for this is off.
+    /// The file or the server has a property that this build of the program cannot work with, for
+    /// the reason that the message gives: a pack is compressed, and the feature for this is off; or
+    /// a pool in front of a server does not give each connection a session of its own.
     Unsupported,
     /// The outcome of a commit is not known: the connection to a server was lost, and the server
     /// does not say whether the commit was made. Nothing is done again by itself. Read the objects,

@@ -44,7 +44,7 @@ pub struct EngineOptions {
 impl Default for EngineOptions {
     /// Several writers, 64 threads, the default thresholds, no limit on the age of snapshots, a
     /// patience of one second, a busy timeout of 30 seconds, 8 MiB of change records, no executor,
-    /// no building of indexes by reads, change records that name nobody, and no history.
+    /// no building of indexes by reads, change records without an author, and no history.
     fn default() -> Self {
         Self {
             concurrency: Concurrency::MultiWriter,

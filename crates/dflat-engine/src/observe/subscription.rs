@@ -8,6 +8,9 @@ use crate::callback;
 use crate::error::Error;
 
 /// A subscription; dropping it cancels it, without waiting for a call of its callback.
+///
+/// The subscription also ends when its object is deleted, when its callback panics, and when the
+/// workspace is shut down. Any thread may cancel it.
 #[must_use = "a subscription ends when it is dropped"]
 pub struct Subscription(pub(super) Arc<Subscriber>);
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// The failures that a commit survives, in ascending order.
+/// The failures that a commit survives, in ascending order. The default is
+/// [`Normal`](Self::Normal).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
     /// The end of the process. After a loss of power the last commits may be lost: each of them

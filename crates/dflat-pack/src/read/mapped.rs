@@ -19,8 +19,8 @@ impl Pack {
     /// again.
     ///
     /// # Safety
-    /// Nobody changes the file or cuts it off while the pack, or a clone of it, is open: no other
-    /// process, and nothing in this one. A file that is replaced by name or deleted is not changed.
+    /// No program changes the file or cuts it off while the pack, or a clone of it, is open, this
+    /// program included. A file that is replaced by name or deleted is not changed.
     /// The library itself never changes a pack.
     ///
     /// If the file changes all the same, reads are undefined behaviour; in practice they give other

@@ -154,7 +154,7 @@ options! {
     change_log_keys_only: bool => engine.recording.keys_only;
     /// Identifies the workspace in change records. Defaults to nothing.
     workspace_id: Option<u128> => engine.recording.workspace_id;
-    /// The author of all changes, in change records. Defaults to nobody.
+    /// The author of all changes, in change records. Defaults to no author.
     author: Option<String> => engine.recording.author;
     /// Reads that take at least this long are reported to `tracing`. Defaults to 100 ms.
     slow_query: Duration => engine.thresholds.slow_query;

@@ -16,6 +16,30 @@ use crate::object::{Objects, Stored};
 ///
 /// The objects' bytes are kept together in blocks of up to 64 KiB, so that a result takes the
 /// memory of its payloads and 16 to 23 bytes for each object.
+///
+/// The objects stay as they are when the workspace changes, and outlive it.
+///
+/// # Examples
+/// ```
+/// # mod post {
+/// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+/// # }
+/// use dflat::Workspace;
+/// use post::{Post, PostChangeRequest, PostData};
+/// # fn main() -> dflat::Result<()> {
+/// let workspace = Workspace::in_memory();
+/// workspace.perform_changes_blocking([Post::TABLE], |tx| {
+///     tx.submit(PostChangeRequest::creation(PostData { priority: 7, ..PostData::default() }))
+/// })?;
+/// let posts = workspace.fetch::<Post>().all()?;
+/// workspace.shutdown()?;
+/// assert_eq!(posts.len(), 1);
+/// for post in &posts {
+///     println!("{} {}", post.title(), post.priority());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct FetchedResult<T> {
     objects: Objects<T>,
     query: ShapedQuery,

@@ -12,6 +12,26 @@ use crate::{FetchedResult, Object};
 /// values of each object. An update dereferences to its result.
 ///
 /// Objects that did not change are shared with the previous result.
+///
+/// # Examples
+/// ```
+/// # mod post {
+/// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+/// # }
+/// use dflat::{FetchedResult, Step, Update};
+/// use post::Post;
+///
+/// /// Makes the changes of a delivery in a list on a screen.
+/// fn show(update: &Update<FetchedResult<Post>>, rows: &mut Vec<String>) {
+///     for step in update.difference().steps() {
+///         match step {
+///             Step::Remove(at) => drop(rows.remove(at)),
+///             Step::Insert(at) => rows.insert(at, update[at].title().to_owned()),
+///             Step::Update(at) => rows[at] = update[at].title().to_owned(),
+///         }
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Update<R> {
     pub(super) result: R,

@@ -16,6 +16,18 @@ use crate::{Error, ErrorKind, Object, Result};
 ///
 /// Conditions may nest 256 deep; `&` and `|` of many conditions do not nest. A query with a deeper
 /// condition fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+///
+/// # Examples
+/// ```
+/// # mod post {
+/// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+/// # }
+/// use dflat::Predicate;
+/// use post::{Color, Post};
+/// let urgent: Predicate<Post> = Post::PRIORITY.gt(100) & !Post::COLOR.eq(Color::Blue);
+/// let shown = urgent | Post::TAG.is_null();
+/// assert_eq!(shown.to_string(), "((priority > 100 && !(color == 2)) || tag is null)");
+/// ```
 pub struct Predicate<R> {
     data: Nested<Data>,
     object: PhantomData<fn() -> R>,

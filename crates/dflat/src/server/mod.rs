@@ -180,7 +180,7 @@ impl ServerBuilder {
         self
     }
 
-    /// The author of all changes of this workspace, in change records. Defaults to nobody.
+    /// The author of all changes of this workspace, in change records. Defaults to no author.
     pub fn author(mut self, author: impl Into<String>) -> Self {
         self.engine.recording.author = Some(author.into());
         self

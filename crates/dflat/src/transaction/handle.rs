@@ -21,6 +21,35 @@ use crate::{Error, ErrorKind, Result};
 ///
 /// `E` is the type of the error: that of the library, or one of the caller's own, given by
 /// [`with_error`](crate::Workspace::with_error).
+///
+/// # Examples
+/// ```
+/// # mod post {
+/// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+/// # }
+/// use dflat::Workspace;
+/// use futures::executor::block_on;
+/// use post::{Post, PostChangeRequest, PostData};
+/// # fn main() -> dflat::Result<()> {
+/// let workspace = Workspace::in_memory();
+/// let store = |title: &str| {
+///     let data = PostData { title: title.into(), ..PostData::default() };
+///     workspace.perform_changes([Post::TABLE], move |tx| {
+///         tx.submit(PostChangeRequest::creation(data))
+///     })
+/// };
+/// store("a").wait()?;
+/// block_on(store("b"))?; // In asynchronous code: store("b").await?
+/// store("c").on_completion(|outcome| {
+///     if let Err(error) = outcome {
+///         eprintln!("{error}");
+///     }
+/// });
+/// workspace.settle()?; // Waits for the third one, too.
+/// assert_eq!(workspace.fetch::<Post>().count()?, 3);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a transaction's error is lost unless its handle is awaited, waited for or detached"]
 pub struct TransactionHandle<R, E = Error> {
     shared: Arc<Shared>,
@@ -278,6 +307,8 @@ impl<R, E: From<Error>> TransactionHandle<R, E> {
     ///   second does not happen with a form that retries, such as
     ///   [`perform_changes_retrying`](crate::Workspace::perform_changes_retrying), or with
     ///   [`write_first`](crate::Workspace::write_first).
+    /// - [`InDoubt`](crate::ErrorKind::InDoubt), on a server only, if it is not known whether the
+    ///   commit was made.
     /// - The error that lost the transaction, or the error of its commit: none of its changes is
     ///   kept then.
     pub fn wait(self) -> Result<R, E> {

@@ -11,6 +11,22 @@ use dflat_workspace::FileOptions;
 use crate::{Durability, Result, Workspace};
 
 /// Options of a workspace on a file; [`Workspace::builder`] makes one with the defaults.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+///
+/// use dflat::{Durability, Workspace};
+/// # fn main() -> dflat::Result<()> {
+/// # let directory = tempfile::tempdir().expect("a directory");
+/// # let path = directory.path().join("posts.db");
+/// let workspace = Workspace::builder(path)
+///     .durability(Durability::Full)
+///     .busy_timeout(Duration::from_secs(5))
+///     .open()?;
+/// # workspace.shutdown()
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `open` is called"]
 pub struct WorkspaceBuilder {
@@ -239,7 +255,7 @@ impl WorkspaceBuilder {
     }
 
     /// The author of all changes of this workspace, in change records: for instance a user's name.
-    /// Defaults to nobody. Each record has the whole text, so keep it short.
+    /// Defaults to no author. Each record has the whole text, so keep it short.
     pub fn author(mut self, author: impl Into<String>) -> Self {
         self.options.author(Some(author.into()));
         self
@@ -313,9 +329,9 @@ impl Workspace {
     /// Each call makes a workspace that is shut down on its own. All workspaces of one process on
     /// one file, whatever path they were opened by, share types, turns and commits, and a
     /// subscription of one is notified of the commits of all. Commits of other processes are seen
-    /// by the next fetch; subscriptions are notified of them by the next write of this process, or
-    /// by [`refresh`](Self::refresh). If the file is deleted or replaced while it is open,
-    /// transactions and reads of workspaces that have used it fail with
+    /// by the next fetch, and are delivered to subscriptions without a call, unless
+    /// [`follow_processes`](WorkspaceBuilder::follow_processes) is off. If the file is deleted or
+    /// replaced while it is open, transactions and reads of workspaces that have used it fail with
     /// [`Io`](crate::ErrorKind::Io), and with [`Corrupt`](crate::ErrorKind::Corrupt) if it is
     /// truncated; opening the path again works.
     ///

@@ -36,11 +36,44 @@ pub use table_copy::TableCopy;
 /// A database of typed objects: reads on any thread, transactions in the background, and
 /// subscribers that are notified of changes.
 ///
-/// A child process that was forked must not use the workspaces of its parent; `docs/concurrency.md`
-/// has the rules.
+/// # Guarantees
+/// - A workspace is `Send + Sync`; clones are cheap and share it. Reads run on the caller's thread
+///   and wait for no transaction.
+/// - Transactions are atomic and strictly serializable, also across processes on one file.
+/// - Dropping the last clone finishes the transactions queued so far and releases all resources, as
+///   [`shutdown`](Self::shutdown) does; it blocks the thread meanwhile.
+/// - A child process that was forked must not use the workspaces of its parent;
+///   `docs/concurrency.md` has the rules.
 ///
-/// Clones share one workspace. Dropping the last clone finishes the transactions queued so far and
-/// releases all resources, as [`shutdown`](Self::shutdown) does.
+/// # Durability
+/// By default, a commit survives the end of the process, but a loss of power may undo the last
+/// commits: see [`Durability`](crate::Durability). In memory, nothing survives.
+///
+/// # Errors
+/// All calls return the one type [`Error`](crate::Error), whose [`kind`](crate::Error::kind) says
+/// how the caller can react.
+///
+/// # Examples
+/// ```
+/// # mod post {
+/// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+/// # }
+/// use dflat::{ErrorKind, Workspace};
+/// use post::{Post, PostChangeRequest, PostData};
+/// # fn main() -> dflat::Result<()> {
+/// let workspace = Workspace::in_memory(); // or Workspace::open("posts.db")?
+/// let create = || workspace.perform_changes_blocking([Post::TABLE], |tx| {
+///     let data = PostData { title: "first post".into(), ..PostData::default() };
+///     tx.submit(PostChangeRequest::creation(data))
+/// });
+/// create()?;
+/// match create() {
+///     Err(error) if error.kind() == ErrorKind::AlreadyExists => println!("{error}"),
+///     other => drop(other?),
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Workspace {
     untyped: dflat_workspace::Workspace,
@@ -48,6 +81,7 @@ pub struct Workspace {
 
 impl Workspace {
     /// A workspace that keeps its objects in memory. They are lost when the last clone is dropped.
+    /// All else is as on a file, so tests can use it in place of one.
     #[must_use]
     pub fn in_memory() -> Self {
         Self::new(dflat_workspace::Workspace::in_memory())
@@ -98,13 +132,29 @@ impl Workspace {
         Fetch::new(self.source())
     }
 
-    /// Fetches the object with a primary key. NaN is no object's key.
+    /// Fetches the object with a primary key, of the latest committed state; `None` if there is
+    /// none. NaN is no object's key. A key of several fields is a tuple.
     ///
     /// # Errors
     /// As [`Fetch::all`].
     ///
     /// # Cost
     /// One look-up and one allocation.
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::Post;
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let post: Option<Post> = workspace.get("first post")?;
+    /// assert!(post.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn get<T: Object>(&self, key: T::Key<'_>) -> Result<Option<T>> {
         fetch::get(self.source(), key)
     }

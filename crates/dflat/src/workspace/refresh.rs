@@ -5,9 +5,10 @@ use dflat_engine::storage::Staleness;
 use crate::{Result, Workspace};
 
 impl Workspace {
-    /// Checks whether another program has committed to the file since the last call. If so, all
-    /// subscribed objects, results, counts and projections are read again, and those that changed
-    /// are delivered, after all commits of this process. In memory there are none.
+    /// Looks for commits of other programs, and delivers them after all commits of this process. If
+    /// the commits have [change records](crate::WorkspaceBuilder::change_log), only the changed
+    /// objects are read; otherwise subscribed objects and results are read again, and those that
+    /// changed are delivered. In memory there are no such commits.
     ///
     /// The library makes such checks by itself while it
     /// [follows other processes](crate::WorkspaceBuilder::follow_processes). This call makes one at

@@ -12,6 +12,28 @@ use crate::{AsyncCall, Fetch, Object, Result};
 /// transactions commit meanwhile. It does not block writers. While it is held, the write-ahead log
 /// can't start again: see [`old_snapshot`](crate::WorkspaceBuilder::old_snapshot) and
 /// [`snapshot_age_max`](crate::WorkspaceBuilder::snapshot_age_max). Any number may be held.
+///
+/// A snapshot may be used by several threads; their reads take turns.
+///
+/// # Examples
+/// ```
+/// # mod post {
+/// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+/// # }
+/// use dflat::Workspace;
+/// use post::{Post, PostChangeRequest, PostData};
+/// # fn main() -> dflat::Result<()> {
+/// let workspace = Workspace::in_memory();
+/// let before = workspace.snapshot()?;
+/// workspace.perform_changes_blocking([Post::TABLE], |tx| {
+///     tx.submit(PostChangeRequest::creation(PostData::default()))
+/// })?;
+/// let thread = std::thread::scope(|scope| scope.spawn(|| before.fetch::<Post>().count()).join());
+/// assert_eq!(thread.expect("it ends")?, 0);
+/// assert_eq!(workspace.fetch::<Post>().count()?, 1);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Snapshot {
     inner: EngineSnapshot,
 }
