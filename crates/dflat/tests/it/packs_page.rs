@@ -72,7 +72,7 @@ fn read(pack: &Pack, other: &Pack) -> Result<()> {
 #[cfg(feature = "pack-map")]
 #[allow(unsafe_code, reason = "the file stays as it is")]
 fn mapped(pack: &Pack) -> Result<Pack> {
-    // SAFETY: Nobody changes the file or cuts it off while the pack is open.
+    // SAFETY: No program changes the file or cuts it off while the pack is open.
     let mapped = unsafe { Pack::open_mapped(pack.path(), OpenOptions::default())? };
     Ok(mapped)
 }
