@@ -206,7 +206,8 @@ enum {
     /* The protection of new files on Apple's systems: 0, the default, that of the directory; 1
      * none; 2 until the first unlock; 3 unless open; 4 complete. */
     DFLAT_OPTION_FILE_PROTECTION = 11,
-    /* 0: commits of other processes are delivered by dflat_workspace_refresh only. Default: 1. */
+    /* 0: commits of other processes are delivered with the next write of this process, or by
+     * dflat_workspace_refresh. Default: 1. */
     DFLAT_OPTION_FOLLOW_PROCESSES = 12,
     /* The most bytes of change records that are read to deliver such commits. Default: 8 MiB. */
     DFLAT_OPTION_FOLLOW_BYTES_MAX = 13,
