@@ -153,7 +153,7 @@ pub(crate) struct CopyArguments {
 /// with 1 if they differ.
 ///
 /// A state of a history is given by the number of the step that led to it, by `@` and the first
-/// digits of its commit, or by the name of its branch.
+/// digits of its commit, or by the name of a branch, which means its last commit.
 ///
 /// `-` marks an object of the first file alone, `+` one of the second, and `~` one with other
 /// values, with the fields that differ. A field that only one of the schemas has counts as absent
@@ -172,7 +172,7 @@ pub(crate) struct DiffArguments {
     /// Compares a state of the file's history with a later one.
     #[arg(long, value_name = "VERSION")]
     pub(crate) from: Option<String>,
-    /// The state to compare with; that after the last step if it is not given.
+    /// The state to compare with; the present one if it is not given.
     #[arg(long, value_name = "VERSION", requires = "from")]
     pub(crate) to: Option<String>,
     #[command(flatten)]

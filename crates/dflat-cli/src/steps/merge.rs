@@ -62,7 +62,7 @@ pub(super) fn merge_keeping(
     Ok(merge.perform(engine, tables)?)
 }
 
-/// Prints objects in conflict.
+/// Prints objects in conflict, and says how to decide.
 pub(super) fn print(
     format: Format,
     session: &Session,
@@ -83,5 +83,6 @@ pub(super) fn print(
     }
     writer.end()?;
     out.flush()?;
+    note("nothing was merged; --keep ours or --keep theirs decides about these objects");
     Ok(())
 }

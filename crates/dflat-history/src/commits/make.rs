@@ -60,8 +60,8 @@ impl Base {
 /// - Otherwise those of [`Engine::perform_here`].
 pub fn commit(engine: &Engine, tables: &[Table], label: Option<&str>) -> Result<CommitId> {
     let Some(first) = tables.first() else {
-        let message = "cannot commit: no type is versioned yet; a type is versioned from its first \
-                       write on";
+        let message = "cannot commit: no type is versioned; a type that `versioned` names is \
+                       versioned from its first write on";
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     };
     for _ in 0..TRIES {

@@ -25,7 +25,7 @@ impl History<'_> {
     /// commit reads the objects that have changed, in a transaction over all versioned types.
     ///
     /// # Errors
-    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if no type is versioned yet, or if
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if no type is versioned, or if
     ///   the key of an object takes more than 16,384 bytes.
     /// - [`Corrupt`](crate::ErrorKind::Corrupt) if the steps do not fit the objects, or an object
     ///   is damaged.
