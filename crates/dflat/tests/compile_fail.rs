@@ -7,11 +7,3 @@ fn mistakes_do_not_compile() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/*.rs");
 }
-
-/// A build of the whole workspace has the feature, because another package needs it.
-#[cfg(not(feature = "uuid"))]
-#[test]
-fn keys_that_are_uuids_name_the_feature_that_they_need() {
-    let cases = trybuild::TestCases::new();
-    cases.compile_fail("tests/ui/without_uuid/*.rs");
-}

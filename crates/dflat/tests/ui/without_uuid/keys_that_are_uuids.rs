@@ -1,6 +1,0 @@
-#![allow(dead_code)]
-
-#[path = "../../../../dflat-codegen/tests/data/diary/rust.rs"]
-mod diary;
-
-fn main() {}
