@@ -23,13 +23,13 @@ Examples:
 
 const COMPILE_EXAMPLES: &str = "\
 Examples:
-  Write src/generated/post.rs, for `include!`:
+  Write src/generated/post.rs, for `mod generated { pub mod post; }`:
     dflatc compile -o src/generated schemas/post.fbs
 
-Compile two schemas, with the files they include, to src/schema.rs:
+  Compile two schemas, with the files they include, to src/schema.rs:
     dflatc compile -o src --name schema -I schemas/shared schemas/post.fbs schemas/user.fbs
 
-Fail if src/generated/post.rs is not the output for the current schema:
+  Fail if src/generated/post.rs is not the output for the current schema:
     dflatc compile --check -o src/generated schemas/post.fbs
 
   Write the descriptor of each stored type, such as out/Post.descriptor, for other languages:
@@ -47,7 +47,7 @@ const CHECK_EXAMPLES: &str = "\
 Examples:
   dflatc check schemas/*.fbs
 
-Fail if the schema cannot read the objects that a release stored:
+  Fail if the schema cannot read the objects that a release stored:
     dflatc check --against v1.0 schemas/post.fbs";
 
 const DIFF_EXAMPLES: &str = "\
