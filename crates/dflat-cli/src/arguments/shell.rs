@@ -12,7 +12,7 @@ Examples:
 
 /// Reads commands on one file, one after the other, without `dflat` and without FILE.
 ///
-/// Commands that write do so here, too. `.help` lists the commands, Tab completes, and Ctrl-C ends
+/// Commands that write work here, too. `.help` lists the commands, Tab completes, and Ctrl-C ends
 /// a command, not the shell. Lines that were typed are kept in the file that the variable
 /// `DFLAT_HISTORY` names; long output goes to the program of `DFLAT_PAGER`, `PAGER`, or `less`. If
 /// standard input is no terminal, the shell ends at the first mistake.

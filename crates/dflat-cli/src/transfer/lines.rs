@@ -56,7 +56,10 @@ impl Input {
             *byte += read as u64;
             *line += 1;
             if read as u64 == LINE_MAX && !bytes.ends_with(b"\n") {
-                return Err(Failure::usage(format!("line {line} is too long")));
+                let most = LINE_MAX >> 20;
+                return Err(Failure::usage(format!(
+                    "line {line} is too long: at most {most} MiB are allowed"
+                )));
             }
             let Ok(text) = String::from_utf8(bytes) else {
                 return Ok(Some(Line {

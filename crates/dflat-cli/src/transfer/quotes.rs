@@ -76,7 +76,9 @@ impl Read for Watched {
                 self.line_bytes = 0;
             }
             if self.line_bytes >= LINE_MAX {
-                return Err(io::Error::other("a line is too long"));
+                let most = LINE_MAX >> 20;
+                let message = format!("a line is too long: at most {most} MiB are allowed");
+                return Err(io::Error::other(message));
             }
         }
         Ok(read)
