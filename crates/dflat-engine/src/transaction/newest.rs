@@ -24,6 +24,14 @@ pub(super) struct NewestSchemas {
     is_outdated: bool,
 }
 
+/// The outcome of reading the stored schema of a table.
+pub(super) struct Learned {
+    /// The schema of newer code that has written to the table.
+    pub(super) newest: Option<Table>,
+    /// Whether the stored schema, or the history of the table, was changed.
+    pub(super) has_written: bool,
+}
+
 struct LearnedSchema {
     table: Table,
     knowledge: Knowledge,
@@ -50,9 +58,12 @@ impl NewestSchemas {
         &mut self,
         writer: &mut dyn WriteTransaction,
         table: &Table,
-    ) -> Result<Option<Table>> {
+    ) -> Result<Learned> {
         if let Some(known) = self.find(table) {
-            return Ok(known.newest.clone());
+            return Ok(Learned {
+                newest: known.newest.clone(),
+                has_written: false,
+            });
         }
         let bytes = writer.stored_schema(table)?;
         let stored = bytes.as_deref().map(TableDescriptor::from_bytes);
@@ -81,10 +92,9 @@ impl NewestSchemas {
         let kept = stored.as_ref().and_then(|stored| stored.as_ref().ok());
         let kept = kept.filter(|kept| is_stored_alike(kept, table));
         let kept = kept.filter(|kept| kept.covers(table) || !table.covers(kept));
-        match kept {
-            Some(_) if is_versioned == was_versioned => {}
-            Some(kept) => self.store(writer, table, (kept, is_versioned))?,
-            None => self.store(writer, table, (table, is_versioned))?,
+        let stays = kept.is_some() && is_versioned == was_versioned;
+        if !stays {
+            self.store(writer, table, (kept.unwrap_or(table), is_versioned))?;
         }
         let prepared = newest.as_ref().unwrap_or(table);
         self.note_versioned(writer, prepared, (was_versioned, is_versioned))?;
@@ -93,7 +103,10 @@ impl NewestSchemas {
             knowledge: Knowledge::of(&table.types),
             newest: newest.clone(),
         });
-        Ok(newest)
+        Ok(Learned {
+            newest,
+            has_written: !stays || is_versioned,
+        })
     }
 
     /// Whether the changes of a table are kept from its next write on.
@@ -132,11 +145,6 @@ impl NewestSchemas {
     /// Whether the changes of a table that was prepared are kept.
     pub(super) fn is_versioned(&self, table: &Table) -> bool {
         self.versioned.iter().any(|name| *name == table.name)
-    }
-
-    /// Whether the schema of a table is known without a read.
-    pub(super) fn knows(&self, table: &Table) -> bool {
-        self.find(table).is_some()
     }
 
     fn find(&self, table: &Table) -> Option<&LearnedSchema> {

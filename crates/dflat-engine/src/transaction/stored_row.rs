@@ -10,12 +10,15 @@ use crate::storage::{Key, RowWrite, WriteError};
 /// Prepares a table for writing with the schema of the newest code that has written to it. Returns
 /// that schema if it is not `table`.
 pub(super) fn prepare_newest(table: &Table, access: &mut WriteAccess<'_>) -> Result<Option<Table>> {
-    // A known schema is that of a transaction that was committed, or is about to be, and that has
-    // created the storage.
-    *access.has_created |= !access.schemas.knows(table);
-    let newest = access.schemas.learn(access.writer, table)?;
+    // A failure may leave storage that is half created.
+    let had_created = std::mem::replace(access.has_created, true);
+    let learned = access.schemas.learn(access.writer, table)?;
+    let newest = learned.newest;
     let stored_as = newest.as_ref().unwrap_or(table);
     access.coverage = prepare(access.writer, access.prepared, stored_as)?;
+    // A stored schema that stays is that of a transaction that was committed, or is about to be,
+    // and that has created the storage.
+    *access.has_created = had_created || learned.has_written;
     if newest.is_none() {
         Prepared::note_newest(access.prepared, table);
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use dflat::{Dictionary, ErrorKind, Result, TransactionContext, Workspace};
 use dflat_testkit::fixture::bounded;
-use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
+use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData, Other};
 
-use crate::writing::groups::{Rig, insert, kind, on_each_backend};
+use crate::writing::groups::{Rig, insert, insert_other, kind, on_each_backend};
 
 /// The variable with the path of a child process's file.
 const PATH: &str = "DFLAT_RETRYING_PATH";
@@ -27,6 +27,7 @@ on_each_backend! {
     a_handler_that_has_write_access_first_is_not_overtaken
     commit_after_the_finished_ones_does_not_overtake_a_handler_with_write_access
     values_of_the_dictionary_that_are_overtaken_in_their_group_are_no_failures
+    failed_write_to_a_known_type_has_no_other_transaction_written_again
     an_overtaken_handler_that_runs_once_names_the_forms_that_help
 }
 
@@ -123,6 +124,37 @@ fn values_of_the_dictionary_that_are_overtaken_in_their_group_are_no_failures(ri
     assert_eq!(dictionary.failures(), 0);
     let stored = rig.beside().dictionary().get("key");
     assert_eq!(stored.unwrap(), Some(1_i64));
+}
+
+/// After a commit of another process, the first write to a type reads its stored schema again. If
+/// the transaction then fails, its rows alone are undone: another process has no moment to commit
+/// before the other transactions of the commit.
+// Promise: concurrency#C9
+fn failed_write_to_a_known_type_has_no_other_transaction_written_again(rig: &Rig) {
+    rig.insert("known").wait().unwrap();
+    rig.insert_other(1).wait().unwrap();
+    rig.script.commit_elsewhere_before_each();
+    let writes = rig.script.writes();
+    let hold = rig.hold();
+    let finished = rig.workspace.perform_changes_retrying([Item::TABLE], |tx| {
+        assert!(tx.get::<Item>("known")?.is_some());
+        insert(tx, "a")
+    });
+    let failing = rig
+        .workspace
+        .perform_changes([Item::TABLE, Other::TABLE], |tx| {
+            insert_other(tx, 2)?;
+            Err::<(), _>(dflat::Error::new(ErrorKind::User, "as the test wants"))
+        });
+    drop(hold);
+    finished.wait().unwrap();
+    assert_eq!(kind(failing), Some(ErrorKind::User));
+    assert_eq!(
+        (rig.ids(), rig.others()),
+        (vec!["known".to_owned(), "a".to_owned()], vec![1])
+    );
+    // Both rows, and the deletion of one.
+    assert_eq!(rig.script.writes() - writes, 3);
 }
 
 // Promise: concurrency#C5
