@@ -16,9 +16,9 @@
 //! [`StandingBackend`] lets a file stand on a pack: unchanged objects are read from the pack, and
 //! changed ones from the file.
 //!
-//! The rooms, top down: `edit` and `standing`; `backend`, `build`, `diff` and `garbage`; `read`;
-//! `layer` and `content`; `file` and `hold`; `layout` and `map`; `codec`;
-//! `digest`; `failure`.
+//! The private modules, top down: `edit` and `standing`; `backend`, `build`, `diff` and `garbage`;
+//! `read`; `layer` and `content`; `file` and `hold`; `layout` and `map`; `codec`; `digest`;
+//! `failure`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

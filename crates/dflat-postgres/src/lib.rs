@@ -1,7 +1,7 @@
 //! The PostgreSQL backend of Dflat: the same objects on a server.
 //!
-//! Programs use it through the crate `dflat`, feature `postgres`. This crate has the backend behind
-//! the engine's storage seam.
+//! Programs use it through the crate `dflat`, feature `postgres`. This crate implements the
+//! engine's trait of storage, [`Backend`](dflat_engine::storage::Backend).
 //!
 //! A schema of the server's database has one table for each type, one for each secondary index, and
 //! the library's own tables: the state, the descriptors and the change records. One transaction

@@ -52,7 +52,17 @@
 //! - **Look after** a file: `Workspace::backup`, `check`, `repair` and `salvage`;
 //!   [`Workspace::index_progress`] and [`Stats`].
 //!
-//! Reading never hides an error.
+//! # Errors
+//!
+//! Every call that can fail returns an [`Error`], whose [`ErrorKind`] says how the program can
+//! react; no call hides one. Most programs handle four kinds by themselves:
+//!
+//! - [`AlreadyExists`](ErrorKind::AlreadyExists): choose another key or unique value, or use an
+//!   upsert.
+//! - [`Busy`](ErrorKind::Busy): use a form that retries, such as
+//!   [`Workspace::perform_changes_retrying`].
+//! - [`StorageFull`](ErrorKind::StorageFull): tell the user. Nothing of the transaction is kept.
+//! - [`ShutDown`](ErrorKind::ShutDown): end, because the workspace is closed.
 //!
 //! # Examples
 //!
@@ -83,7 +93,8 @@
 //! - `system-sqlite`: the SQLite backend, linked to the system's library.
 //! - Neither: the memory backend alone, without C code.
 //! - `history`: the history of versioned types, with undo and redo (the module `history`).
-//! - `pack`: packs, immutable collections of objects in one file (the module `pack`).
+//! - `pack`: packs, immutable collections of objects in one file (the module `pack`); `pack-map`
+//!   reads them in memory maps, and `pack-lz4` and `pack-zstd` compress them.
 //! - `postgres`: workspaces on a PostgreSQL server (`Workspace::connect`).
 //! - `jiff`: the dates and times of a schema, such as [`Milliseconds`], convert from and to
 //!   `jiff::Timestamp`, and queries compare them with it.
