@@ -13,6 +13,21 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// causes, such as SQLite's text and code or the reason of the operating system. Because the causes
 /// are shown, [`StdError::source`] does not return them again; [`Error::cause_as`] finds one by its
 /// type. Cloning is cheap: clones share one error.
+///
+/// # Examples
+/// ```
+/// # use dflat_engine as dflat;
+/// use dflat::{Error, ErrorKind};
+///
+/// /// A handler's own error, and how a caller finds it again.
+/// fn parsed(text: &str) -> dflat::Result<i32> {
+///     text.parse().map_err(Error::user)
+/// }
+/// let error = parsed("seven").unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::User);
+/// assert!(error.downcast_ref::<std::num::ParseIntError>().is_some());
+/// println!("{error}"); // invalid digit found in string
+/// ```
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
 
