@@ -17,7 +17,7 @@ use crate::connection::encoding;
 use crate::connection::file_connection::FileConnection;
 use crate::connection::polled_file::FileStamps;
 use crate::connection::read_only;
-use crate::ffi::{Access, Connection, SqliteError};
+use crate::ffi::{Access, Connection, SqliteError, is_pipe};
 use crate::io::Monitor;
 use crate::io::names::beside;
 use crate::options::SqliteOptions;
@@ -33,6 +33,11 @@ pub(crate) fn check(path: &Path, options: &SqliteOptions) -> Result<()> {
         return Ok(());
     }
     let what = || format!("cannot open {}", path.display());
+    // To open a named pipe would wait for another process that writes to it.
+    if is_pipe(path) {
+        let message = format!("{}: it is a named pipe", what());
+        return Err(Error::new(ErrorKind::NotADatabase, message));
+    }
     // Reading by SQL would leave a log and its index beside the file.
     let connection =
         open(path, Access::ReadOnly, options).map_err(|error| error.into_read_error(what()))?;

@@ -20,8 +20,8 @@ pub(crate) use connection::{Access, Connection, StatementId, Switch, is_keyword}
 pub(crate) use log_index::{LogCount, LogExtent, LogStamp, LogState};
 pub use platform::FileProtection;
 pub(crate) use platform::{
-    FileNumber, create_private, file_number, file_number_and_length, linked_length, may_write,
-    open_unread, path_of, sync_directory,
+    FileNumber, create_private, file_number, file_number_and_length, is_pipe, linked_length,
+    may_write, open_unread, path_of, sync_directory,
 };
 pub(crate) use sqlite_error::SqliteError;
 pub(crate) use statement::{Columns, Param};

@@ -64,6 +64,20 @@ pub(crate) fn file_number_and_length(path: &Path) -> Option<(FileNumber, u64)> {
     Some(((metadata.dev(), metadata.ino()), metadata.len()))
 }
 
+/// Whether a path names a pipe.
+pub(crate) fn is_pipe(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 /// Opens a file without the right to read or write it: closing such a handle drops no locks. `None`
 /// if that fails, or if the system has no such handles.
 pub(crate) fn open_unread(path: &Path) -> Option<File> {

@@ -1,6 +1,6 @@
 //! The file and its directory: opening, creating, closing.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -88,6 +88,22 @@ fn file_that_is_not_a_database_is_refused_by_name() {
     assert_eq!(error.kind(), ErrorKind::Io);
     assert!(error.to_string().contains("no/such/a.db"), "{error}");
     assert_eq!(open_error(directory.path()).kind(), ErrorKind::Io);
+}
+
+/// The system lets a process that opens a pipe wait for another one that writes to it. All other
+/// files that the process opens waited as well.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[test]
+fn named_pipe_is_refused_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pipe.db");
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    // With a writer, this test would fail and not wait.
+    let writer = File::options().read(true).write(true).open(&path);
+    let error = open_error(&path);
+    assert_eq!(error.kind(), ErrorKind::NotADatabase);
+    assert!(error.to_string().contains("named pipe"), "{error}");
+    drop(writer.unwrap());
 }
 
 // Promise: durability#D28, storage-format#S4
