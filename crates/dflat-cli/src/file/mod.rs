@@ -246,9 +246,10 @@ impl OpenFile {
         Self::log_of(&self.path)
     }
 
-    /// The path of the write-ahead log of a file.
+    /// The path of the write-ahead log of a file: beside the file to which a symbolic link leads.
     pub(crate) fn log_of(path: &Path) -> PathBuf {
-        beside(path, "-wal")
+        let file = path.canonicalize();
+        beside(file.as_deref().unwrap_or(path), "-wal")
     }
 }
 

@@ -19,7 +19,7 @@ use crate::connection::open;
 use crate::connection::pool::Pool;
 use crate::connection::readers::ShardId;
 use crate::ffi::{LogExtent, Switch};
-use crate::io::names::{beside, resolve};
+use crate::io::names::{beside, resolve_links};
 use crate::io::{Monitor, Space, WrittenRecords, monitor_of};
 use crate::options::SqliteOptions;
 
@@ -65,7 +65,7 @@ enum Look {
 impl Connections {
     /// The connections to the file at `path`, of which none is open yet.
     pub(crate) fn new(path: &Path, options: SqliteOptions) -> Result<Self> {
-        let path = resolve(path)?;
+        let path = resolve_links(path)?;
         let monitor = options.io_stats.then(|| monitor_of(&path));
         let span = tracing::debug_span!(target: TARGET, "open", path = %path.display());
         span.in_scope(|| open::check(&path, &options))?;
@@ -88,7 +88,7 @@ impl Connections {
 
     /// Whether `path` names the file, also by another name, and also while the file does not exist.
     pub(crate) fn is_on(&self, path: &Path) -> bool {
-        let Ok(path) = resolve(path) else {
+        let Ok(path) = resolve_links(path) else {
             return false;
         };
         let other = Identity::of(&path);

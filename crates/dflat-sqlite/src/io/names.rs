@@ -17,7 +17,24 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The file's absolute path, whose directory must exist.
+/// The absolute path of the file itself, to which symbolic links lead: its log is beside it.
+///
+/// A link whose file is missing is an error. If a program created the file later, this path would
+/// lead to the file, but not to its log.
+pub(crate) fn resolve_links(path: &Path) -> Result<PathBuf> {
+    let named = resolve(path)?;
+    match fs::canonicalize(&named) {
+        Ok(file) => Ok(file),
+        Err(error) if named.is_symlink() => {
+            let what = format!("cannot open {}: the link leads to no file", path.display());
+            Err(io_error(error, what))
+        }
+        // There is no file yet, or the attempt to open it tells why it can't be used.
+        Err(_) => Ok(named),
+    }
+}
+
+/// The file's absolute path, whose directory must exist. Its last part may be a link.
 pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
     let fail = |error: io::Error| io_error(error, format!("cannot open {}", path.display()));
     let Some(name) = path.file_name() else {

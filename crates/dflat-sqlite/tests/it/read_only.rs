@@ -49,6 +49,29 @@ fn scan_of_a_read_only_file_shows_one_state() {
     }
 }
 
+// Promise: durability#D84
+/// SQLite keeps the log beside the file to which a link leads. The library looked for it beside the
+/// link, found none, and read the file without the commits in its log.
+#[cfg(unix)]
+#[test]
+fn commits_in_the_log_are_read_by_a_symbolic_link() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    fs::create_dir(at("links")).unwrap();
+    let writer = three_posts(&at("a.db"));
+    for (link, target) in [("links/a.db", "../a.db"), ("b.db", "links/a.db")] {
+        std::os::unix::fs::symlink(target, at(link)).unwrap();
+        let reader = open_read_only(&at(link));
+        let before = latest_ids(&writer, &post());
+        assert_eq!(latest_ids(&reader, &post()), before);
+        let mut tx = begin(&writer);
+        insert_post(&mut *tx, (link, 0, None)).unwrap();
+        tx.commit().unwrap();
+        let after = latest_ids(&reader, &post());
+        assert_eq!(after.len(), before.len() + 1);
+    }
+}
+
 #[test]
 fn a_rollback_journal_does_not_end_a_pinned_snapshot() {
     let directory = tempfile::tempdir().unwrap();

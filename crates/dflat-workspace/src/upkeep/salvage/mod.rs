@@ -117,7 +117,9 @@ fn remove(to: &Path) {
 /// The damaged file is opened for reading only, unless a rollback journal shows an unfinished
 /// transaction: rolling it back takes writing.
 fn source_options(from: &Path) -> SqliteOptions {
-    let mut journal = from.as_os_str().to_owned();
+    // The journal is beside the file to which a symbolic link leads.
+    let file = fs::canonicalize(from).unwrap_or_else(|_| from.to_owned());
+    let mut journal = file.into_os_string();
     journal.push("-journal");
     SqliteOptions {
         read_only: !fs::metadata(journal).is_ok_and(|journal| journal.len() > 0),
