@@ -1,12 +1,10 @@
 //! Copies of files, and their space.
 
 use super::target::Target;
-use super::{refuse_others, with_spinner};
-use crate::arguments::{
-    BackupArguments, CompactArguments, FileArguments, PurgeArguments, WriteArguments,
-};
+use super::{open, refuse_others, with_spinner};
+use crate::arguments::{BackupArguments, CompactArguments, PurgeArguments, WriteArguments};
 use crate::confirm::confirm;
-use crate::failure::{Failure, Found, Outcome, note};
+use crate::failure::{Found, Outcome, note};
 use crate::file::OpenFile;
 use crate::record::report;
 use crate::session::Session;
@@ -61,17 +59,6 @@ pub(crate) fn purge(arguments: &PurgeArguments, session: &Session) -> Outcome {
         ));
     }
     end(file, before, &arguments.write)
-}
-
-/// Opens a file that exists.
-fn open(arguments: &FileArguments, write: &WriteArguments) -> Result<OpenFile, Failure> {
-    if !arguments.path.exists() {
-        let path = arguments.path.display();
-        return Err(Failure::file(format!(
-            "cannot open {path}: there is no such file"
-        )));
-    }
-    OpenFile::write(arguments, write.dry_run)
 }
 
 /// Reports the pages before and after.
