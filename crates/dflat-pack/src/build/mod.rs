@@ -185,9 +185,11 @@ impl PackBuilder {
         let path = digest.path_in(scratch.directory());
         // A file of this name is not deleted as garbage while the new one takes its place.
         let held = hold(&path);
-        scratch.named(file.publish(&path))?;
+        let published = scratch.named(file.publish(&path))?;
         drop(held);
-        Pack::open(path)
+        let pack = Pack::open(path);
+        drop(published);
+        pack
     }
 
     /// Merges the objects that were written as they came with those that were sorted.

@@ -51,15 +51,26 @@ impl NewFile {
     }
 
     /// Writes all bytes to the device, then gives the file its name, in place of another file with
-    /// this name.
-    pub(crate) fn publish(self, path: &Path) -> io::Result<()> {
+    /// this name. The file is not deleted as garbage until the handle is dropped, so that the
+    /// caller can open it.
+    pub(crate) fn publish(self, path: &Path) -> io::Result<File> {
         self.file().sync_all()?;
-        match self {
+        let file = match self {
             #[cfg(target_os = "linux")]
-            Self::Unnamed(file) => linux::name(&file, path)?,
-            Self::Named(file) => drop(file.persist(path)?),
-        }
-        sync_directory(path)
+            Self::Unnamed(file) => {
+                // Order: before the file has a name, because no lock is held for a moment.
+                let _ = file.lock_shared();
+                linux::name(&file, path)?;
+                file
+            }
+            Self::Named(file) => {
+                let file = file.persist(path)?;
+                let _ = file.lock_shared();
+                file
+            }
+        };
+        sync_directory(path)?;
+        Ok(file)
     }
 }
 
@@ -175,6 +186,26 @@ mod tests {
             new.publish(&path).expect("it gets its name");
             assert_eq!(names(directory.path()), ["a"]);
             assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
+        }
+    }
+
+    /// A collection of garbage deleted the file before its builder had opened it.
+    #[test]
+    fn published_file_is_no_garbage_until_its_handle_is_dropped() {
+        let directory = tempfile::tempdir().expect("it is made");
+        let path = directory.path().join("a");
+        for new in [
+            NewFile::create(directory.path()).ok(),
+            Some(named(directory.path())),
+        ] {
+            let published = new.expect("it is made").publish(&path);
+            let published = published.expect("it gets its name");
+            let other = File::open(&path).expect("it is there");
+            assert!(other.try_lock().is_err());
+            other.try_lock_shared().expect("it can be opened as a pack");
+            other.unlock().expect("it is locked");
+            drop(published);
+            other.try_lock().expect("no other handle has the lock");
         }
     }
 

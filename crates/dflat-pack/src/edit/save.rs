@@ -85,10 +85,12 @@ fn saved(layer: &Arc<Layer>, directory: &Path) -> Result<Arc<Layer>> {
         let file = NewFile::create(directory)?;
         layer.write(file.file())?;
         let held = hold(&path);
-        file.publish(&path)?;
+        let published = file.publish(&path)?;
         drop(held);
-        Ok(())
+        Ok(published)
     };
-    write().map_err(|error| write_failed(directory, error))?;
-    Layer::saved(layer, &path).map(Arc::new)
+    let published = write().map_err(|error| write_failed(directory, error))?;
+    let saved = Layer::saved(layer, &path).map(Arc::new);
+    drop(published);
+    saved
 }
