@@ -4,6 +4,7 @@
 //! does not, this file becomes the first of several sorted runs, the others are sorted in temporary
 //! files, and all are merged into another file at the end.
 
+mod kept;
 mod merge;
 mod new_file;
 mod options;
@@ -169,7 +170,8 @@ impl PackBuilder {
     }
 
     /// Writes what is left, and gives the file its name: that of its content. A file of the same
-    /// name has the same content, and is replaced. Only the owner may read the file.
+    /// name has the same content; it stays if it has the same bytes, and is replaced otherwise.
+    /// Only the owner may read the file.
     ///
     /// # Errors
     /// - [`AlreadyExists`](ErrorKind::AlreadyExists) if two objects of a type have the same key.

@@ -10,6 +10,8 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
+use super::kept::kept;
+
 /// The beginning and the end of a temporary name.
 const PREFIX: &str = ".dflat-";
 const SUFFIX: &str = ".partial";
@@ -51,9 +53,13 @@ impl NewFile {
     }
 
     /// Writes all bytes to the device, then gives the file its name, in place of another file with
-    /// this name. The file is not deleted as garbage until the handle is dropped, so that the
-    /// caller can open it.
+    /// this name. If that file has the same bytes, it stays. The file is not deleted as garbage
+    /// until the handle is dropped, so that the caller can open it.
     pub(crate) fn publish(self, path: &Path) -> io::Result<File> {
+        if let Some(kept) = kept(self.file(), path) {
+            sync_directory(path)?;
+            return Ok(kept);
+        }
         self.file().sync_all()?;
         let file = match self {
             #[cfg(target_os = "linux")]

@@ -165,6 +165,36 @@ fn open_packs_and_their_bases_stay() {
     assert_eq!(deleted[1..], [digest, root_digest]);
 }
 
+/// The file of the second build took the place of the one that was open, and had no lock once that
+/// build had ended.
+#[test]
+fn open_pack_stays_although_the_same_is_built_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let base = pack_of(directory, "a");
+    let layer = layer_over(&base, directory, "b");
+    let path = layer.path().to_owned();
+    let probe = File::open(&path).unwrap();
+    if probe.try_lock().is_ok() {
+        eprintln!("skipped: the file system has no locks");
+        return;
+    }
+    drop(probe);
+    drop(layer_over(&base, directory, "b"));
+    drop(pack_of(directory, "a"));
+    let before = names(directory);
+    let collected = collect_garbage_older_than(directory, [], Duration::ZERO).unwrap();
+    assert_eq!(collected.deleted, []);
+    assert_eq!(names(directory), before);
+    // A damaged file is replaced.
+    drop((base, layer));
+    fs::write(&path, "damaged").unwrap();
+    let base = pack_of(directory, "a");
+    let layer = layer_over(&base, directory, "b");
+    assert_eq!(layer.path(), path);
+    assert!(Pack::open(&path).is_ok());
+}
+
 #[test]
 fn pack_that_is_opened_during_a_collection_is_locked() {
     let directory = tempfile::tempdir().unwrap();
