@@ -60,7 +60,7 @@ enum {
     DFLAT_UNDECLARED_TYPE = 7,
     /* The call would wait for what can only happen after this handler or callback has returned. */
     DFLAT_WOULD_DEADLOCK = 8,
-    /* The workspace is shut down. */
+    /* The workspace is shut down, or belongs to the parent of this process, which was forked. */
     DFLAT_SHUT_DOWN = 9,
     /* The file or a row is damaged. */
     DFLAT_CORRUPT = 10,
@@ -419,7 +419,8 @@ typedef struct dflat_handler {
 enum {
     /* Takes write access before the handler runs, so that no other process can commit meanwhile. */
     DFLAT_PERFORM_WRITE_FIRST = 1,
-    /* Runs the handler again if another process has committed since its first read. */
+    /* Runs the handler again if another process has committed between its first read and its first
+     * change. */
     DFLAT_PERFORM_RETRY = 2
 };
 
