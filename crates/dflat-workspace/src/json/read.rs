@@ -297,7 +297,7 @@ fn number(scalar: Scalar, json: &Json, out: &mut [u8]) -> Read<()> {
     match number {
         Some(number) if number.write(scalar, out) => Ok(()),
         _ if scalar == Scalar::Bool => Err("expected true or false".to_owned()),
-        _ => Err(format!("expected a number of type {scalar:?}").to_lowercase()),
+        _ => Err(format!("expected a number of type `{}`", scalar.name())),
     }
 }
 

@@ -46,7 +46,7 @@ fn json_of_another_type_is_refused_with_the_field_that_is_wrong() {
         ),
         (
             r#"{"title":"a","priority":"b"}"#,
-            "priority: expected a number of type i32",
+            "priority: expected a number of type `int`",
         ),
     ] {
         let error = read(&table, json).unwrap_err().to_string();
@@ -81,7 +81,7 @@ fn json_of_an_invalid_value_is_refused_with_its_path() {
         ),
         (
             r#"{"id":"a","parts":[{"name":"b","weight":"c"}]}"#,
-            "parts: [0]: weight: expected a number of type i32",
+            "parts: [0]: weight: expected a number of type `int`",
         ),
         (
             r#"{"id":"a","first":{"name":"b","name":"c"}}"#,
@@ -94,11 +94,11 @@ fn json_of_an_invalid_value_is_refused_with_its_path() {
         (r#"{"id":"a","done":"yes"}"#, "done: expected true or false"),
         (
             r#"{"id":"a","near":1e300}"#,
-            "near: expected a number of type f32",
+            "near: expected a number of type `float`",
         ),
         (
             r#"{"id":"a","far":"1e400"}"#,
-            "far: expected a number of type f64",
+            "far: expected a number of type `double`",
         ),
     ] {
         let error = read(&table, json).unwrap_err().to_string();

@@ -333,12 +333,15 @@ fn json_of_another_type_is_refused_with_its_field() {
     for (value, error) in [
         (json!([]), "expected an object for a Bag"),
         (json!({ "what": 1 }), "Bag has no field `what`"),
-        (json!({ "id": 1.5 }), "id: expected a number of type i32"),
+        (json!({ "id": 1.5 }), "id: expected a number of type `int`"),
         (
             json!({ "id": 3_000_000_000_u64 }),
-            "id: expected a number of type i32",
+            "id: expected a number of type `int`",
         ),
-        (json!({ "id": "text" }), "id: expected a number of type i32"),
+        (
+            json!({ "id": "text" }),
+            "id: expected a number of type `int`",
+        ),
         (
             json!({ "levels": ["Lowest"] }),
             "levels: [0]: Level has no value `Lowest`",
@@ -359,7 +362,7 @@ fn json_of_another_type_is_refused_with_its_field() {
         ),
         (
             json!({ "notes": [{ "stars": [] }] }),
-            "notes: [0]: stars: expected a number of type i32",
+            "notes: [0]: stars: expected a number of type `int`",
         ),
     ] {
         let found = serde_json::from_value::<BagData>(value.clone()).unwrap_err();
