@@ -1,22 +1,22 @@
-//! Building a tree from all its entries.
+//! The levels of a tree that is being built.
 
 use dflat_engine::Result;
 
-use super::nodes::{Output, Root, Trees, check_key, unsorted};
-use super::splitter::Splitter;
 use crate::chunk::Address;
-use crate::node::{Node, NodeWriter, beginning};
+use crate::node::{Node, NodeWriter};
+use crate::tree::nodes::{Output, Root};
+use crate::tree::splitter::Splitter;
 
 /// A child, as an entry of its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Child {
-    pub(super) key: Box<[u8]>,
-    pub(super) address: Address,
-    pub(super) count: u64,
+pub(crate) struct Child {
+    pub(crate) key: Box<[u8]>,
+    pub(crate) address: Address,
+    pub(crate) count: u64,
 }
 
 impl Child {
-    pub(super) fn of(node: &Node) -> Self {
+    pub(crate) fn of(node: &Node) -> Self {
         let view = node.view();
         Self {
             key: view.key(view.len().saturating_sub(1)).into(),
@@ -27,13 +27,13 @@ impl Child {
 }
 
 /// Entries of one level in, nodes out.
-pub(super) struct LevelWriter {
-    pub(super) splitter: Splitter,
-    pub(super) nodes: NodeWriter,
+pub(crate) struct LevelWriter {
+    pub(crate) splitter: Splitter,
+    pub(crate) nodes: NodeWriter,
 }
 
 impl LevelWriter {
-    pub(super) fn new(level: u8) -> Self {
+    pub(crate) fn new(level: u8) -> Self {
         Self {
             splitter: Splitter::new(level),
             nodes: NodeWriter::new(level),
@@ -42,13 +42,13 @@ impl LevelWriter {
 
     /// Appends an entry, and returns the node if it ends after the entry.
     #[inline]
-    pub(super) fn push(&mut self, key: &[u8], address: &Address, count: u64) -> Option<Node> {
+    pub(crate) fn push(&mut self, key: &[u8], address: &Address, count: u64) -> Option<Node> {
         self.nodes.push(key, address, count);
         self.splitter.ends_after(key).then(|| self.nodes.finish())
     }
 
     /// The node of the entries after the last boundary, if there are any.
-    pub(super) fn finish(&mut self) -> Option<Node> {
+    pub(crate) fn finish(&mut self) -> Option<Node> {
         self.splitter.reset();
         (!self.nodes.is_empty()).then(|| self.nodes.finish())
     }
@@ -63,7 +63,7 @@ struct Level {
 }
 
 /// The levels of a tree that is being built, from the level of the entries up.
-pub(super) struct Builder {
+pub(crate) struct Builder {
     base: u8,
     levels: Vec<Level>,
     soon: bool,
@@ -71,7 +71,7 @@ pub(super) struct Builder {
 
 impl Builder {
     /// A builder whose entries are those of this level. With `soon`, the nodes stay in memory.
-    pub(super) fn new(base: u8, soon: bool) -> Self {
+    pub(crate) fn new(base: u8, soon: bool) -> Self {
         Self {
             base,
             levels: Vec::new(),
@@ -94,7 +94,7 @@ impl Builder {
 
     /// Appends an entry, whose key is above the last one.
     #[inline]
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         output: &mut Output<'_>,
         key: &[u8],
@@ -128,7 +128,7 @@ impl Builder {
     }
 
     /// The root of the tree. The lowest level of one node has it.
-    pub(super) fn finish(mut self, output: &mut Output<'_>) -> Result<Root> {
+    pub(crate) fn finish(mut self, output: &mut Output<'_>) -> Result<Root> {
         for depth in 0.. {
             let level = self.level(depth);
             match (level.writer.finish(), level.ended, level.last) {
@@ -144,88 +144,5 @@ impl Builder {
             }
         }
         Ok(Root::EMPTY)
-    }
-}
-
-/// Builds a tree from entries that come one by one.
-pub struct TreeBuilder<'t> {
-    builder: Builder,
-    output: Output<'t>,
-    last: Vec<u8>,
-    /// The first bytes of the last key, which decide most comparisons.
-    last_beginning: u64,
-    count: u64,
-}
-
-impl TreeBuilder<'_> {
-    /// Appends an entry, whose key is above the one before.
-    ///
-    /// # Errors
-    /// As [`Trees::build`].
-    pub fn push(&mut self, key: &[u8], payload: &Address) -> Result<()> {
-        check_key("build", key)?;
-        let beginning = beginning(key, key.len());
-        let is_above = beginning > self.last_beginning
-            || beginning == self.last_beginning && *key > *self.last;
-        if self.count > 0 && !is_above {
-            return Err(unsorted("build", self.count));
-        }
-        self.builder.push(&mut self.output, key, payload, 1)?;
-        self.last.clear();
-        self.last.extend_from_slice(key);
-        self.last_beginning = beginning;
-        self.count += 1;
-        Ok(())
-    }
-
-    /// Ends the tree.
-    ///
-    /// # Errors
-    /// An error of the store.
-    pub fn finish(mut self) -> Result<Root> {
-        let root = self.builder.finish(&mut self.output)?;
-        self.output.flush()?;
-        Ok(root)
-    }
-}
-
-impl std::fmt::Debug for TreeBuilder<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TreeBuilder")
-            .field("count", &self.count)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Trees {
-    /// Begins a tree. The memory is that of some nodes for each level.
-    #[must_use]
-    pub fn builder(&self) -> TreeBuilder<'_> {
-        TreeBuilder {
-            builder: Builder::new(0, false),
-            output: self.output(),
-            last: Vec::new(),
-            last_beginning: 0,
-            count: 0,
-        }
-    }
-
-    /// Builds the tree of these entries, whose keys ascend.
-    ///
-    /// The memory is that of some nodes for each level. The time is in proportion to the entries.
-    ///
-    /// # Errors
-    /// [`ErrorKind::InvalidArgument`](dflat_engine::ErrorKind::InvalidArgument) if a key is not
-    /// above the one before, or is longer than [`KEY_BYTES_MAX`](crate::node::KEY_BYTES_MAX); an
-    /// error of the store. The store may then have nodes that belong to no tree.
-    pub fn build<K: AsRef<[u8]>>(
-        &self,
-        entries: impl IntoIterator<Item = (K, Address)>,
-    ) -> Result<Root> {
-        let mut builder = self.builder();
-        for (key, payload) in entries {
-            builder.push(key.as_ref(), &payload)?;
-        }
-        builder.finish()
     }
 }
