@@ -16,6 +16,8 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::chunk::{Address, Chunk};
@@ -61,6 +63,23 @@ pub const IDENTIFIER: [u8; 4] = *b"DFTN";
 pub struct Node {
     chunk: Chunk,
     layout: Layout,
+}
+
+/// A node whose bytes are not hashed yet.
+#[derive(Debug)]
+pub(crate) struct UnhashedNode {
+    bytes: Arc<[u8]>,
+    layout: Layout,
+}
+
+impl UnhashedNode {
+    /// The node. This computes its hash.
+    pub(crate) fn hash(self) -> Node {
+        Node {
+            chunk: Chunk::new(self.bytes),
+            layout: self.layout,
+        }
+    }
 }
 
 impl Node {

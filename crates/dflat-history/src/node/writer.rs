@@ -1,10 +1,11 @@
 //! Writing nodes.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::layout::{Layout, common_length};
-use super::{Node, NodeView};
-use crate::chunk::{Address, Chunk};
+use super::{Node, NodeView, UnhashedNode};
+use crate::chunk::Address;
 
 /// Writes nodes of one level, one after the other. Its memory is used again for each node.
 #[derive(Debug)]
@@ -91,6 +92,11 @@ impl NodeWriter {
     /// Ends the node, and begins the next.
     #[must_use]
     pub fn finish(&mut self) -> Node {
+        self.finish_unhashed().hash()
+    }
+
+    /// The same, without the hash of the node.
+    pub(crate) fn finish_unhashed(&mut self) -> UnhashedNode {
         let len = self.addresses.len() / Address::BYTES;
         let layout = Layout::new(self.level, len, self.keys.len());
         let message = &mut self.message;
@@ -111,14 +117,14 @@ impl NodeWriter {
                 .iter()
                 .for_each(|part| message.extend_from_slice(part));
         }
-        let chunk = Chunk::new(&**message);
+        let bytes = Arc::from(&**message);
         let key_offsets = layout.key_offsets..layout.keys - 4;
         let offsets = message.get(key_offsets).unwrap_or_default();
         let offsets = offsets.as_chunks().0.get(..=len).unwrap_or_default();
         let key_len = common_length(offsets);
         self.clear();
-        Node {
-            chunk,
+        UnhashedNode {
+            bytes,
             layout: Layout { key_len, ..layout },
         }
     }

@@ -177,7 +177,12 @@ pub(super) struct Output<'t> {
     pending: Vec<Chunk>,
 }
 
-impl Output<'_> {
+impl<'t> Output<'t> {
+    /// The trees whose nodes these are.
+    pub(super) const fn trees(&self) -> &'t Trees {
+        self.trees
+    }
+
     /// Keeps a new node. With `soon`, it also stays in memory, because it is about to be read.
     pub(super) fn put(&mut self, node: Node, soon: bool) -> Result<()> {
         let bytes = node.chunk().bytes().len();

@@ -5,6 +5,7 @@
     reason = "a failing test panics"
 )]
 
+mod builds;
 mod chunk_reads;
 mod differences;
 mod hostile;

@@ -40,11 +40,17 @@ impl LevelWriter {
         }
     }
 
+    /// Appends an entry, and returns whether the node ends after the entry.
+    #[inline]
+    pub(super) fn add(&mut self, key: &[u8], address: &Address, count: u64) -> bool {
+        self.nodes.push(key, address, count);
+        self.splitter.ends_after(key)
+    }
+
     /// Appends an entry, and returns the node if it ends after the entry.
     #[inline]
     pub(crate) fn push(&mut self, key: &[u8], address: &Address, count: u64) -> Option<Node> {
-        self.nodes.push(key, address, count);
-        self.splitter.ends_after(key).then(|| self.nodes.finish())
+        self.add(key, address, count).then(|| self.nodes.finish())
     }
 
     /// The node of the entries after the last boundary, if there are any.
@@ -109,6 +115,11 @@ impl Builder {
             Some(node) => self.ended(output, 0, node),
             None => Ok(()),
         }
+    }
+
+    /// Appends a whole node of the level of the entries, in place of its entries.
+    pub(super) fn push_node(&mut self, output: &mut Output<'_>, node: Node) -> Result<()> {
+        self.ended(output, 0, node)
     }
 
     /// Keeps a node that has ended, and enters it into its parent, which may end in turn.

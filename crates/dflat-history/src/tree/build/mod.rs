@@ -2,6 +2,7 @@
 
 mod builder;
 mod levels;
+mod thread;
 
 pub use builder::TreeBuilder;
 pub(super) use levels::{Builder, Child, LevelWriter};
