@@ -129,7 +129,7 @@ fn values_of_the_dictionary_that_are_overtaken_in_their_group_are_no_failures(ri
 /// After a commit of another process, the first write to a type reads its stored schema again. If
 /// the transaction then fails, its rows alone are undone: another process has no moment to commit
 /// before the other transactions of the commit.
-// Promise: concurrency#C9
+// Promise: concurrency#C9, concurrency#C77
 fn failed_write_to_a_known_type_has_no_other_transaction_written_again(rig: &Rig) {
     rig.insert("known").wait().unwrap();
     rig.insert_other(1).wait().unwrap();
