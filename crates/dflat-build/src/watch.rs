@@ -60,7 +60,7 @@ mod tests {
     use crate::{Request, run};
 
     #[test]
-    fn folders_of_missing_files_that_builds_write_to_are_warned_of_if_the_build_succeeds() {
+    fn only_a_build_that_succeeds_warns_of_a_folder_that_cannot_be_watched() {
         let base = tempfile::tempdir().unwrap();
         let folder = base.path().join("shared");
         fs::create_dir(&folder).unwrap();

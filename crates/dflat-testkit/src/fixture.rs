@@ -10,11 +10,11 @@ use std::time::Duration;
 use dflat::{Object, Result, Table, TransactionContext, Workspace};
 use tempfile::TempDir;
 
-/// The time after which a test counts as hung: 120 s, or the number of seconds in
+/// The time after which a test counts as hung: 30 s, or the number of seconds in
 /// `DFLAT_PATIENCE_SECONDS`, for machines where programs are slow.
 pub(crate) fn patience() -> Duration {
     let seconds = std::env::var("DFLAT_PATIENCE_SECONDS").ok();
-    Duration::from_secs(seconds.and_then(|text| text.parse().ok()).unwrap_or(120))
+    Duration::from_secs(seconds.and_then(|text| text.parse().ok()).unwrap_or(30))
 }
 
 /// A new, empty workspace, with the directory of its file.

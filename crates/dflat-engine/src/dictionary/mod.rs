@@ -13,6 +13,7 @@ mod reading;
 mod space;
 mod transactional;
 mod write_behind;
+mod write_queue;
 
 use std::collections::HashMap;
 use std::sync::Weak;

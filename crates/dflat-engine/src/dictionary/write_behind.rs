@@ -15,12 +15,13 @@
 //! A key that a transaction of the caller uses is left to that transaction; when it ends, the key
 //! is either written or queued.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::batch::Batch;
 use super::foreign::{self, Overwrite};
 use super::item;
 use super::space::{Key, Overtaken};
+use super::write_queue::QueueState;
 use crate::callback;
 use crate::engine::{Engine, PerformOptions};
 use crate::error::{Error, ErrorKind, Result};
@@ -53,84 +54,6 @@ pub(super) struct WriteBehind {
     on_failure: Mutex<Option<FailureCallback>>,
     overwrites: AtomicU64,
     on_overwrite: Mutex<Option<OverwriteCallback>>,
-}
-
-#[derive(Default)]
-struct QueueState {
-    waiting: Vec<Key>,
-    /// The engine that runs the latest transaction, until the transaction has ended.
-    engine: Option<Engine>,
-    /// The numbers of transactions that were queued, have taken their keys, and have ended.
-    /// Transactions take each of these steps in the same order.
-    started: u64,
-    taken: u64,
-    finished: u64,
-    failures: u64,
-    /// The number of failures since a transaction last wrote something.
-    fruitless: u32,
-    /// When a transaction was overtaken by another process, if all later ones were, too.
-    overtaken_since: Option<Instant>,
-    /// Whether a thread waits to retry.
-    is_retrying: bool,
-    /// The number of calls that demanded writing at once.
-    hurries: u64,
-    /// The latest transaction that failed, and its error.
-    failed: Option<(u64, Error)>,
-    /// The latest transaction that failed because of a single key, and its error.
-    refused: Option<(u64, Error)>,
-    /// The keys that could not be written.
-    postponed: Vec<Key>,
-    /// The keys that are left to the transactions that use them.
-    left: Vec<Key>,
-    /// `synchronize` must wait for this transaction as well: it writes keys that an earlier one
-    /// should have written.
-    again: u64,
-}
-
-impl QueueState {
-    /// The number of the transaction that writes the keys queued now. A transaction that has not
-    /// taken its keys yet takes all of them.
-    fn next(&self) -> u64 {
-        self.started + u64::from(self.taken == self.started)
-    }
-
-    /// The number of the transaction after which all keys are written that are queued now, or could
-    /// not be written before.
-    fn last(&mut self) -> u64 {
-        let postponed = std::mem::take(&mut self.postponed);
-        self.waiting.extend(postponed);
-        if self.waiting.is_empty() {
-            self.started
-        } else {
-            self.next()
-        }
-    }
-
-    /// Whether the transaction that has just ended runs again, because it failed only because of
-    /// another process.
-    fn runs_again(&mut self, outcome: &Result<()>) -> bool {
-        let since = self.overtaken_since.take().unwrap_or_else(Instant::now);
-        let again = match (outcome, &self.engine) {
-            (Err(error), Some(engine)) => engine.runs_again(error, since),
-            _ => false,
-        };
-        self.overtaken_since = again.then_some(since);
-        again
-    }
-
-    /// Notes the error of the transaction that has just ended, and the key that it could not write.
-    fn note_failure(&mut self, error: &Error, failed_key: Option<Key>) {
-        self.failures += 1;
-        let failed = Some((self.finished, error.clone()));
-        match failed_key {
-            Some(key) => {
-                self.refused = failed;
-                self.postponed.retain(|other| !other.is(&key));
-                self.postponed.push(key);
-            }
-            None => self.failed = failed,
-        }
-    }
 }
 
 impl WriteBehind {

@@ -143,14 +143,20 @@ fn handlers_that_name_no_error_type_have_that_of_the_library() -> Result<()> {
     app.pending
         .push(workspace.perform_changes([Post::TABLE], |_| Ok(())));
     workspace
-        .perform_changes([Post::TABLE], |tx| tx.fetch::<Post>().count())
+        .perform_changes([Post::TABLE], |tx| {
+            let posts = tx.fetch::<Post>().count()?;
+            Ok(posts > 0)
+        })
         .detach();
     workspace
         .perform_changes_retrying([Post::TABLE], |tx| tx.get::<Post>(""))
         .wait()?;
     workspace.perform_changes_blocking([Post::TABLE], |tx| {
         create(tx)?;
-        tx.nested(create)?;
+        tx.nested(|tx| {
+            create(tx)?;
+            Ok(())
+        })?;
         Ok(())
     })?;
     workspace.perform_changes_blocking_retrying([Post::TABLE], |_| Ok(()))?;

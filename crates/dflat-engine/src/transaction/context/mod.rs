@@ -1,5 +1,6 @@
 //! The transaction that a handler works with.
 
+mod end;
 mod read;
 
 use std::cell::{Cell, RefCell};
@@ -14,7 +15,6 @@ use super::indexer::NotedTables;
 use super::recording::Note;
 use super::replay::is_overtaken;
 use super::tables::Tables;
-use crate::change_set::Completion;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Object;
 use crate::storage::{Backend, Durability, Snapshot, StateId};
@@ -326,31 +326,6 @@ impl Transaction {
         self.groups.lose(open, error);
     }
 
-    /// Ends the transaction. If the handler succeeded and nothing went wrong, its changes are
-    /// committed with its commit group; otherwise they are undone. `completion` is called when all
-    /// is done.
-    pub fn finish(&self, handler: Result<()>, completion: Completion) {
-        let stage = self.stage.replace(Stage::Fresh);
-        let writing = matches!(stage, Stage::Writing);
-        drop(stage);
-        let seen = self.seen.take();
-        let (look_ups, saved) = self.look_ups.get();
-        self.groups.telemetry().note_look_ups(look_ups, saved);
-        match (self.outcome(handler), writing) {
-            (Ok(()), true) => {
-                let note = self.note.take();
-                self.groups.finish(seen.as_ref(), note, completion);
-            }
-            (outcome, writing) => {
-                if writing {
-                    self.groups.undo();
-                }
-                self.groups
-                    .acknowledge(&self.tables, outcome, seen.as_ref(), completion);
-            }
-        }
-    }
-
     /// Whether another process has committed since the first read, or the backend has ended the
     /// transaction because of another one. The transaction can't be committed then, but may succeed
     /// if its handler is run again.
@@ -366,7 +341,7 @@ impl Transaction {
     }
 
     /// Starts to write before anything is read, so that no other process can commit between the
-    /// first read and the commit.
+    /// first read and the commit. Does nothing if the transaction writes already.
     ///
     /// # Errors
     /// The errors of starting to write.
@@ -383,25 +358,5 @@ impl Transaction {
         *self.stage.borrow_mut() = Stage::Writing;
         self.mark_savepoints();
         taken.inspect_err(|error| self.lose(error))
-    }
-
-    /// Ends the transaction without a completion: its changes are undone.
-    pub fn retire(&self) {
-        let stage = self.stage.replace(Stage::Fresh);
-        if matches!(stage, Stage::Writing) {
-            self.groups.undo();
-        }
-    }
-
-    /// The first error of the transaction, or the outcome of its handler.
-    fn outcome(&self, handler: Result<()>) -> Result<()> {
-        if let Some(failure) = self.failure.borrow_mut().take() {
-            return Err(failure);
-        }
-        if self.aborted.get() {
-            let message = "the transaction was aborted by its handler";
-            return Err(Error::new(ErrorKind::Aborted, message));
-        }
-        handler
     }
 }

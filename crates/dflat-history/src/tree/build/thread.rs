@@ -14,7 +14,7 @@ use super::levels::Builder;
 use crate::node::{Node, UnhashedNode};
 use crate::tree::nodes::{Root, Trees};
 
-/// The leaves that the thread gets at once. To wake it takes as long as to hash some leaves.
+/// The leaves that the thread gets at once. Waking the thread takes as long as hashing some leaves.
 const LEAVES: usize = 32;
 
 /// The number of such batches that may wait for the thread. One more is being hashed.

@@ -330,18 +330,13 @@ fn flatc_reads_and_writes_equal_values() {
 #[test]
 fn json_of_another_type_is_refused_with_its_field() {
     use conformance::BagData;
+    let no_int = "id: expected a number of type `int`";
     for (value, error) in [
         (json!([]), "expected an object for a Bag"),
         (json!({ "what": 1 }), "Bag has no field `what`"),
-        (json!({ "id": 1.5 }), "id: expected a number of type `int`"),
-        (
-            json!({ "id": 3_000_000_000_u64 }),
-            "id: expected a number of type `int`",
-        ),
-        (
-            json!({ "id": "text" }),
-            "id: expected a number of type `int`",
-        ),
+        (json!({ "id": 1.5 }), no_int),
+        (json!({ "id": 3_000_000_000_u64 }), no_int),
+        (json!({ "id": "text" }), no_int),
         (
             json!({ "levels": ["Lowest"] }),
             "levels: [0]: Level has no value `Lowest`",
