@@ -35,7 +35,7 @@ impl SqliteBackend {
     /// Opening writes nothing and leaves nothing beside the file. The first write to a file in
     /// rollback-journal mode switches it to a write-ahead log. That write waits for pinned
     /// snapshots, and fails with [`Busy`](dflat_engine::ErrorKind::Busy) if one lives longer than
-    /// the busy timeout.
+    /// the busy timeout. A snapshot of an empty file is one of no file, and delays no write.
     ///
     /// # Errors
     /// - `NotADatabase` if the file is not an SQLite database.

@@ -95,6 +95,15 @@ pub(crate) fn exists(path: &Path) -> Result<bool> {
         .map_err(|error| io_error(error, format!("cannot open {}", path.display())))
 }
 
+/// Whether there is a file that is not empty.
+pub(crate) fn has_bytes(path: &Path) -> Result<bool> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(!metadata.is_file() || metadata.len() > 0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(io_error(error, format!("cannot open {}", path.display()))),
+    }
+}
+
 /// The bytes of the write-ahead log.
 pub(crate) fn log_bytes(path: &Path) -> u64 {
     fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len())

@@ -11,7 +11,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::commits::{Commits, FileHeader, OpeningCounts};
 use crate::connection::configure::{
-    configure, create, create_error, exists, integer, open, vacuum,
+    configure, create, create_error, exists, has_bytes, integer, open, vacuum,
 };
 use crate::connection::encoding;
 use crate::connection::file_connection::FileConnection;
@@ -61,7 +61,14 @@ pub(crate) fn check(path: &Path, options: &SqliteOptions) -> Result<()> {
     Err(Error::new(ErrorKind::NotADatabase, message))
 }
 
-/// A connection that reads; `None` if there is no file.
+/// The longest time for which one attempt to switch the file to a log keeps readers from beginning.
+const SWITCH_ATTEMPT: Duration = Duration::from_millis(20);
+
+/// The longest pause between two such attempts. SQLite asks at least every 100 ms for a lock that
+/// it waits for, so each reader that waits begins within this pause.
+const SWITCH_PAUSE_MAX: Duration = Duration::from_millis(128);
+
+/// A connection that reads; `None` if there is no file, or an empty one.
 ///
 /// While other processes open and close the file, its log and the log's index come and go. If the
 /// file can't be opened for that reason, the library tries again, for up to the busy timeout.
@@ -75,7 +82,9 @@ pub(crate) fn open_reader(
     const ATTEMPTS_MIN: u32 = 3;
     let start = Instant::now();
     for attempt in 1.. {
-        if !exists(path)? {
+        // A read of an empty file would keep the process that has just created it from switching it
+        // to a log.
+        if !has_bytes(path)? {
             return Ok(None);
         }
         let look = FileStamps::of(path);
@@ -236,17 +245,25 @@ pub(crate) fn limit_log_file(
 
 /// Switches the file to a write-ahead log, if it has none. If the file system can't have a log,
 /// SQLite leaves the file as it is.
+///
+/// SQLite waits until no read transaction is open, and lets none begin meanwhile. A thread that has
+/// one open may have to begin another before it ends the first, so the library waits in short
+/// attempts, with pauses between them.
 fn set_write_ahead_log(connection: &mut Connection, timeout: Duration) -> Result<(), SqliteError> {
     let start = Instant::now();
-    loop {
-        // SQLite itself does not wait in every case in which the file is in use.
+    let mut pause = RETRY_AFTER;
+    connection.set_busy_timeout(timeout.min(SWITCH_ATTEMPT));
+    let switched = loop {
         match connection.execute("PRAGMA journal_mode = WAL") {
             Err(error) if error.is_busy() && start.elapsed() < timeout => {
-                thread::sleep(RETRY_AFTER);
+                thread::sleep(pause);
+                pause = (pause * 2).min(SWITCH_PAUSE_MAX);
             }
-            outcome => return outcome,
+            outcome => break outcome,
         }
-    }
+    };
+    connection.set_busy_timeout(timeout);
+    switched
 }
 
 #[cfg(test)]

@@ -164,6 +164,47 @@ fn first_write_gives_a_file_in_rollback_mode_a_log() {
     assert_eq!(latest_ids(&backend, &post()), [1]);
 }
 
+// Promise: storage-format#S2
+#[test]
+fn first_write_that_waits_for_a_reader_lets_the_reader_begin_another_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let mut raw = Raw::open(&path);
+    raw.execute("CREATE TABLE other (x)");
+    let reading = open(&path);
+    let mut pinned = snapshot(&reading, View::Pinned);
+    assert!(ids(&mut *pinned, &post(), Source::Rows).is_empty());
+    thread::scope(|scope| {
+        let written = scope.spawn(|| {
+            let writing = open(&path);
+            Arc::clone(&writing).begin(writing.durability())?.commit()
+        });
+        // SQLite lets no read begin while it waits for the open one.
+        while !raw.is_kept_out() {}
+        assert!(latest_ids(&reading, &post()).is_empty());
+        drop(pinned);
+        written.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn snapshot_of_an_empty_file_keeps_no_process_from_creating_the_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    fs::write(&path, b"").unwrap();
+    let (reading, writing) = (open(&path), open_impatient(&path));
+    let mut pinned = snapshot(&reading, View::Pinned);
+    let state = pinned.pin().unwrap();
+    assert!(ids(&mut *pinned, &post(), Source::Rows).is_empty());
+    let mut tx = begin(&writing);
+    tx.create(&post()).unwrap();
+    insert_post(&mut *tx, ("k", 1, None)).unwrap();
+    tx.commit().unwrap();
+    assert!(ids(&mut *pinned, &post(), Source::Rows).is_empty());
+    assert_eq!(latest_ids(&reading, &post()), [1]);
+    assert!(begin(&reading).is_overtaken(state));
+}
+
 // Promise: durability#D45
 #[test]
 fn closing_can_leave_one_small_file() {

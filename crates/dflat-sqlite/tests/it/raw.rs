@@ -30,6 +30,13 @@ impl Raw {
             .unwrap_or_else(|fault| panic!("{sql}: {fault}"));
     }
 
+    /// Whether another connection keeps this one from beginning a read.
+    pub(crate) fn is_kept_out(&mut self) -> bool {
+        self.0.set_busy_timeout(std::time::Duration::ZERO);
+        let read = self.0.execute("SELECT count(*) FROM sqlite_schema");
+        read.is_err_and(|error| error.is_busy())
+    }
+
     /// The rows of a query. Each row is a text of its columns, joined with `|`.
     pub(crate) fn rows(&mut self, columns: &[&str], rest: &str) -> Vec<String> {
         let columns: Vec<String> = columns.iter().map(|c| format!("quote({c})")).collect();
