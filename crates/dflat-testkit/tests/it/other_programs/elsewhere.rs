@@ -245,7 +245,7 @@ fn on_each_file(test: fn(&Path, &Workspace, bool)) {
     };
     for (name, prepare, excludes) in [
         ("none", nothing, false),
-        ("empty", empty, true),
+        ("empty", empty, false),
         ("log", with_log, false),
         ("no log", without_log, true),
     ] {
