@@ -50,9 +50,9 @@ const WITHOUT_UUIDS: &str = "cargo check -p dflat --no-default-features \
                              --test keys_that_are_uuids 2>&1 \
                              | grep -F 'gated behind the `uuid` feature'";
 
-/// The C programs of the tests of the C interface, which valgrind checks for invalid accesses and
-/// lost memory.
-const C_PROGRAMS: &str = "cargo test -p dflat-capi --test it programs::";
+/// The variable with which valgrind checks the C programs of the tests of the C interface for
+/// invalid accesses and lost memory.
+const C_PROGRAMS_CHECKED: (&str, &str) = ("DFLAT_CAPI_VALGRIND", "1");
 
 /// The steps for the workspace at `root`, on this machine.
 ///
@@ -111,12 +111,11 @@ pub fn steps(root: &Path) -> Result<Vec<Step>> {
         ]
         .map(|(name, command)| program(name, Invocation::new(command))),
     );
-    steps.push(under_valgrind(
-        "instructions",
-        Invocation::new(INSTRUCTIONS),
-    ));
-    let c_programs = Invocation::new(C_PROGRAMS).with("DFLAT_CAPI_VALGRIND", "1");
-    steps.push(under_valgrind("C programs", c_programs));
+    let instructions = Work::Program(Invocation::new(INSTRUCTIONS));
+    steps.push(under_valgrind("instructions", instructions));
+    let mut c_programs = selection(Kind::Tests, Some("dflat-capi"), "programs::");
+    c_programs.environment.push(C_PROGRAMS_CHECKED);
+    steps.push(under_valgrind("C programs", Work::Built(vec![c_programs])));
     steps.push(Step {
         name: "swift",
         work: Work::Task("swift", swift::run),
@@ -192,9 +191,9 @@ fn program(name: &'static str, invocation: Invocation) -> Step {
 }
 
 /// A step that needs valgrind.
-fn under_valgrind(name: &'static str, invocation: Invocation) -> Step {
+fn under_valgrind(name: &'static str, work: Work) -> Step {
     let work = if succeeds("valgrind", &["--version"]) {
-        Work::Program(invocation)
+        work
     } else {
         Work::Skip("valgrind is not installed".to_owned())
     };

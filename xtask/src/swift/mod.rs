@@ -116,10 +116,11 @@ impl Place {
         command
     }
 
-    /// Builds a program of the workspace, and returns its path.
-    fn program(&self, package: &str, name: &str) -> Result<PathBuf> {
+    /// Builds a program of the workspace, with the features of all its packages, so that the
+    /// packages of other builds can be used; and returns its path.
+    fn program(&self, name: &str) -> Result<PathBuf> {
         let mut cargo = workspace::cargo();
-        cargo.args(["build", "-p", package, "--bin", name]);
+        cargo.args(["build", "--workspace", "--bin", name]);
         run_to_end(cargo.current_dir(&self.root), name)?;
         Ok(self.target.join("debug").join(name))
     }
@@ -173,7 +174,7 @@ pub fn measure(root: &Path, quick: bool) -> Result<()> {
 
 fn test(place: &Place, length: &Length) -> Result<()> {
     let library = place.c_library(Profile::Debug)?;
-    let files = place.program("dflat-testkit", "swift_files")?;
+    let files = place.program("swift_files")?;
     let mut swift = place.command("timeout", &library);
     swift.args([length.seconds_max, "swift", "test", "--scratch-path"]);
     let kind = length.options.first().map_or("", |_| "-sanitized");

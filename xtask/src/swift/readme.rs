@@ -33,7 +33,7 @@ pub(super) fn run(place: &Place) -> Result<()> {
     }
     let expected = block_after(&page, "It prints:").ok_or("swift/README.md has no output")?;
     let library = place.c_library(Profile::Debug)?;
-    let compiler = place.program("dflatc", "dflatc")?;
+    let compiler = place.program("dflatc")?;
     let mut build = place.command("swift", &library);
     build.args(["build", "--package-path"]).arg(&package);
     run_to_end(
