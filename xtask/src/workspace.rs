@@ -1,5 +1,6 @@
 //! The repository on disk: its files, and its packages as Cargo reports them.
 
+use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ impl File {
 /// The root of the repository that Cargo runs this program for. The path is not compiled in,
 /// because checkouts that share a target directory share the program.
 pub fn root() -> PathBuf {
-    let run_in = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let run_in = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let here = run_in.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     here.parent().unwrap_or(&here).to_owned()
 }
@@ -169,9 +170,17 @@ pub fn metadata(root: &Path, options: &[&str]) -> Result<Value> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// The Cargo that runs this program.
+/// The Cargo that runs this program, without the variables of this package. Some build scripts run
+/// anew when such a variable differs from that of the build before.
 pub fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(name);
+        }
+    }
+    command
 }
 
 /// The elements of a JSON array; none if it is not one.
