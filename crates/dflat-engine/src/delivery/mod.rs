@@ -9,6 +9,7 @@ mod arrivals;
 mod call_limits;
 mod deliveries;
 mod queue;
+mod threads;
 
 pub use deliveries::Deliveries;
 pub use queue::{Calls, Deliver, Registration};

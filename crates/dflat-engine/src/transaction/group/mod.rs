@@ -13,9 +13,11 @@
 //! If the backend loses its transaction while a member writes, as SQLite does on a full disk, the
 //! finished members are written again, each in a commit of its own, because handlers run only once.
 
+mod access;
 mod commit;
 mod member;
 mod open;
+mod outcome;
 mod outlet;
 mod recent;
 mod record;
@@ -41,7 +43,9 @@ use crate::telemetry::Telemetry;
 use commit::Shared;
 use member::Member;
 
-pub(super) use open::{GroupOutcome, OpenGroup, ReadBase, SizeLimit, WriteAccess};
+pub(super) use access::WriteAccess;
+pub(super) use open::{OpenGroup, ReadBase, SizeLimit};
+pub(super) use outcome::GroupOutcome;
 pub use outlet::Outlet;
 use watchdog::{AGE_MAX, Watchdog};
 

@@ -8,10 +8,11 @@ use dflat_model::Table;
 use super::super::newest::NewestSchemas;
 use super::super::recording::Recording;
 use super::super::replay::replay;
-use super::super::row::{IndexCoverage, Prepared};
+use super::super::row::Prepared;
 use super::super::tables::Tables;
 use super::super::write_set::{Mark, WriteSet};
 use super::member::{Member, WritingMember};
+use super::outcome::GroupOutcome;
 use super::recent::RecentChanges;
 use super::record::Recorder;
 use super::used_row_ids::UsedRowIds;
@@ -20,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::history::KeepHistory;
 use crate::object::{Object, ObjectArenas, Origin};
 use crate::storage::{Durability, StateId, WriteTransaction};
-use crate::sync::{Arc, Mutex, PoisonError};
+use crate::sync::Arc;
 
 /// Once a transaction has changed this many rows, the finished members are committed without it,
 /// and it goes on alone. Undoing its rows and writing them again costs less than a large commit for
@@ -54,49 +55,19 @@ pub(in super::super) struct OpenGroup {
     /// The times when the first and the latest member finished.
     pub(super) first: Option<Instant>,
     pub(super) latest: Option<Instant>,
-    used_row_ids: UsedRowIds,
+    pub(super) used_row_ids: UsedRowIds,
     pub(super) recent: RecentChanges,
     pub(super) schemas: NewestSchemas,
     /// Writes the change records.
     pub(super) recorder: Recorder,
     /// The arenas in which the written objects are created.
-    arenas: ObjectArenas,
+    pub(super) arenas: ObjectArenas,
     /// The origin of the objects that are written: this engine, and no commit.
-    origin: Origin,
+    pub(super) origin: Origin,
     /// Whether ended transactions went to the outlet, and no thread was asked to deliver them yet.
     pub(super) undelivered: bool,
     /// Whether the watchdog watches the group, so that its members do not wait for long.
     pub(super) watched: bool,
-}
-
-/// The tables of a commit group whose changes were not committed, each with the error. A
-/// transaction that has read such changes fails too, so each transaction that reads from an open
-/// commit group keeps the outcome of that group.
-#[derive(Clone, Default)]
-pub(in super::super) struct GroupOutcome {
-    failed: Arc<Mutex<Vec<(String, Error)>>>,
-}
-
-impl GroupOutcome {
-    /// Notes that changes to these tables were not committed.
-    pub(super) fn fail<'t>(&self, tables: impl Iterator<Item = &'t Table>, error: &Error) {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.extend(tables.map(|table| (table.name.to_string(), error.clone())));
-    }
-
-    /// Whether both are outcomes of the same commit group.
-    fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.failed, &other.failed)
-    }
-
-    /// The error with which changes to one of these tables were not committed, if any.
-    pub(super) fn failure(&self, tables: &[Table]) -> Option<Error> {
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = failed
-            .iter()
-            .find(|(name, _)| tables.iter().any(|table| table.name == *name));
-        found.map(|(_, error)| error.clone())
-    }
 }
 
 /// The limit that a transaction has outgrown.
@@ -388,15 +359,6 @@ impl OpenGroup {
             .is_ok()
     }
 
-    /// The changes of the writing transaction so far.
-    #[inline]
-    pub(in super::super) fn changes(&self) -> Result<&WriteSet> {
-        match &self.writing {
-            Some(writing) => writing.lost.clone().map_or(Ok(&writing.changes), Err),
-            None => Err(no_transaction()),
-        }
-    }
-
     /// Sets a mark on the changes of the writing transaction so far.
     pub(in super::super) fn mark(&mut self) -> Option<Mark> {
         self.writing.as_mut().map(|writing| writing.changes.mark())
@@ -426,47 +388,4 @@ impl OpenGroup {
             _ => Ok(()),
         }
     }
-
-    /// The parts of the open commit group that the writing transaction uses to write.
-    #[inline]
-    pub(in super::super) fn write_access(&mut self) -> Result<WriteAccess<'_>> {
-        match (&mut self.writing, &mut self.writer) {
-            (Some(WritingMember { lost: Some(e), .. }), _) => Err(e.clone()),
-            (Some(writing), Some(writer)) => Ok(WriteAccess {
-                writer: writer.as_mut(),
-                prepared: &mut self.prepared,
-                coverage: IndexCoverage::default(),
-                changes: &mut writing.changes,
-                has_created: &mut writing.has_created,
-                has_more: &mut writing.has_more,
-                used_row_ids: &self.used_row_ids,
-                schemas: &mut self.schemas,
-                arenas: &mut self.arenas,
-                origin: self.origin,
-            }),
-            _ => Err(no_transaction()),
-        }
-    }
-}
-
-fn no_transaction() -> Error {
-    Error::new(ErrorKind::Backend, "cannot write: no transaction is open")
-}
-
-/// The parts of the open commit group that the writing transaction uses to write.
-pub(in super::super) struct WriteAccess<'o> {
-    pub(in super::super) writer: &'o mut dyn WriteTransaction,
-    pub(in super::super) prepared: &'o mut Vec<Prepared>,
-    /// How far the indexes of the written table are built.
-    pub(in super::super) coverage: IndexCoverage,
-    pub(in super::super) changes: &'o mut WriteSet,
-    /// Whether storage may have been created, or a schema stored, for the transaction.
-    pub(in super::super) has_created: &'o mut bool,
-    /// Whether more is written than the changes, which cannot be written again.
-    pub(in super::super) has_more: &'o mut bool,
-    pub(in super::super) used_row_ids: &'o UsedRowIds,
-    pub(in super::super) schemas: &'o mut NewestSchemas,
-    pub(in super::super) arenas: &'o mut ObjectArenas,
-    /// The origin of objects that are not committed yet.
-    pub(in super::super) origin: Origin,
 }
