@@ -38,9 +38,9 @@ pub use io::{
 };
 pub use options::{Durability, FileProtection, Reclaim, SqliteOptions};
 pub use presence::Following;
-pub use repair::check::{Derive, Problem, ProblemKind, Report};
 pub use repair::contents::{FilePages, ObjectTable};
 pub use repair::in_place::UnreadableRow;
+pub use repair::problem::{Derive, Problem, ProblemKind, Report};
 pub use upkeep::backup::{Progress, in_the_way};
 
 /// The examples of the README are tests.
