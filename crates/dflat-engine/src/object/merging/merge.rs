@@ -11,7 +11,6 @@ use dflat_model::{Element, FieldLayout, ROOT_TYPE, Shape, TypeDescriptor, TypeId
 
 use super::super::compare::{Comparer, Elements};
 use super::super::{Malformed, Slot, TableView, UnionView, Writer};
-use super::align::{Match, align};
 use super::copy::{Child, Copier};
 use super::knowledge::{Knowledge, Types};
 
@@ -31,7 +30,7 @@ impl From<Malformed> for Unmergeable {
     }
 }
 
-type Merged<T = ()> = Result<T, Unmergeable>;
+pub(super) type Merged<T = ()> = Result<T, Unmergeable>;
 
 /// The payload `after`, which code with the types `older` wrote, with all values of `before` that
 /// these types do not know. The types `newest` know all values of both payloads.
@@ -77,17 +76,17 @@ pub fn merge(
 /// One part of the payload in three versions: as stored, as older code saw it, and as older code
 /// wrote it.
 #[derive(Clone, Copy)]
-struct Versions<T> {
-    before: T,
-    seen: T,
-    after: T,
+pub(super) struct Versions<T> {
+    pub(super) before: T,
+    pub(super) seen: T,
+    pub(super) after: T,
 }
 
-struct Merger<'t> {
-    older: Copier<'t>,
-    newest: Copier<'t>,
-    comparer: Comparer<'t>,
-    knowledge: &'t Knowledge,
+pub(super) struct Merger<'t> {
+    pub(super) older: Copier<'t>,
+    pub(super) newest: Copier<'t>,
+    pub(super) comparer: Comparer<'t>,
+    pub(super) knowledge: &'t Knowledge,
 }
 
 /// The source of a field's value in the merged payload.
@@ -101,7 +100,7 @@ enum FieldOutcome<'t> {
 }
 
 impl<'t> Merger<'t> {
-    fn table(
+    pub(super) fn table(
         &self,
         writer: &mut Writer,
         slot: Slot,
@@ -223,7 +222,12 @@ impl<'t> Merger<'t> {
     }
 
     /// Merges an enum's value or a struct: values that older code did not change stay as stored.
-    fn inline(&self, element: Element, versions: Versions<&[u8]>, place: &mut [u8]) -> Merged {
+    pub(super) fn inline(
+        &self,
+        element: Element,
+        versions: Versions<&[u8]>,
+        place: &mut [u8],
+    ) -> Merged {
         let Versions {
             before,
             seen,
@@ -299,7 +303,7 @@ impl<'t> Merger<'t> {
         }
     }
 
-    fn union(
+    pub(super) fn union(
         &self,
         writer: &mut Writer,
         slot: Slot,
@@ -325,144 +329,6 @@ impl<'t> Merger<'t> {
             _ => Ok(self.older.union(writer, slot, older, versions.after)?),
         }
     }
-
-    fn vector(
-        &self,
-        writer: &mut Writer,
-        child: Child,
-        (older, newest): (Element, Element),
-        versions: Versions<Elements<'_>>,
-    ) -> Merged {
-        let matches = self.matches(older, versions)?;
-        match (child, older, newest) {
-            (Child::Value(slot), Element::Table(older), Element::Table(newest)) => {
-                let first = writer.slots(slot, matches.len());
-                for (to, found) in matches.iter().enumerate() {
-                    let slot = first.nth(to);
-                    match *found {
-                        Match::Same(from) => {
-                            let table = versions.before.values.table(from)?;
-                            self.newest.table(writer, slot, newest, table)?;
-                        }
-                        Match::New => {
-                            let table = versions.after.values.table(to)?;
-                            self.older.table(writer, slot, older, table)?;
-                        }
-                        Match::Changed(from) => {
-                            let tables = versions.member(from, to, |v, i| v.values.table(i))?;
-                            self.table(writer, slot, (older, newest), tables)?;
-                        }
-                    }
-                }
-                Ok(())
-            }
-            (Child::Unions(codes, values), Element::Union(older), Element::Union(newest)) => {
-                let members = with_codes(&matches, versions)?;
-                let bytes: Vec<u8> = members.iter().map(|(_, code)| *code).collect();
-                writer.byte_vector(codes, &bytes);
-                self.unions(writer, values, (older, newest), &members, versions)
-            }
-            (Child::Value(slot), element, _) => {
-                let (size, align) = self.older.types.inline(element)?;
-                let places = writer.structures(slot, matches.len(), size, align);
-                let places = places.chunks_exact_mut(size);
-                for ((to, found), place) in matches.iter().enumerate().zip(places) {
-                    match *found {
-                        Match::Same(from) => {
-                            place.copy_from_slice(versions.before.values.structure(from, size)?);
-                        }
-                        Match::New => {
-                            place.copy_from_slice(versions.after.values.structure(to, size)?);
-                        }
-                        Match::Changed(from) => {
-                            let bytes =
-                                versions.member(from, to, |v, i| v.values.structure(i, size))?;
-                            self.inline(element, bytes, place)?;
-                        }
-                    }
-                }
-                Ok(())
-            }
-            _ => Err(Unmergeable::Malformed),
-        }
-    }
-
-    fn unions(
-        &self,
-        writer: &mut Writer,
-        values: Slot,
-        (older, newest): (TypeId, TypeId),
-        members: &[(Match, u8)],
-        versions: Versions<Elements<'_>>,
-    ) -> Merged {
-        let first = writer.slots(values, members.len());
-        for (to, (found, code)) in members.iter().enumerate() {
-            let slot = first.nth(to);
-            let (before, after) = (versions.before.values, versions.after.values);
-            match *found {
-                _ if *code == 0 => {}
-                Match::Same(from) => {
-                    self.newest
-                        .union(writer, slot, newest, before.union(from, *code)?)?;
-                }
-                Match::Changed(from) if versions.before.code(from)? == *code => {
-                    let unions = versions.member(from, to, |v, i| v.values.union(i, *code))?;
-                    self.union(writer, slot, (older, newest), unions)?;
-                }
-                Match::New | Match::Changed(_) => {
-                    self.older
-                        .union(writer, slot, older, after.union(to, *code)?)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Matches the members of the written vector with those of the stored one.
-    fn matches(&self, older: Element, versions: Versions<Elements<'_>>) -> Merged<Vec<Match>> {
-        let Versions {
-            before,
-            seen,
-            after,
-        } = versions;
-        let same =
-            |from: usize, to: usize| self.comparer.element(older, seen.at(from), after.at(to));
-        let aligned = align(seen.values.len(), after.values.len(), same)?;
-        for from in aligned.unclear {
-            let checker = self.knowledge.checker(self.older.types);
-            if !checker.element(older, before.values, before.codes, from)? {
-                return Err(Unmergeable::Ambiguous);
-            }
-        }
-        Ok(aligned.matches)
-    }
-}
-
-impl<'a> Elements<'a> {
-    fn code(self, index: usize) -> Result<u8, Malformed> {
-        self.codes.ok_or(Malformed)?.scalar(index)
-    }
-
-    /// The member at an index.
-    fn at(self, index: usize) -> (Self, usize) {
-        (self, index)
-    }
-}
-
-/// The members of a written vector of unions, each with its type code.
-fn with_codes(
-    matches: &[Match],
-    versions: Versions<Elements<'_>>,
-) -> Result<Vec<(Match, u8)>, Malformed> {
-    let members = matches.iter().enumerate();
-    let members = members.map(|(to, found)| {
-        let code = match *found {
-            Match::Same(from) => versions.before.code(from)?,
-            Match::New | Match::Changed(_) => versions.after.code(to)?,
-        };
-        Ok((*found, code))
-    });
-    members.collect()
 }
 
 impl<T: Copy> Versions<T> {
@@ -475,7 +341,7 @@ impl<T: Copy> Versions<T> {
     }
 
     /// A member of a vector: at `from` in the stored versions, at `to` in the written one.
-    fn member<U>(
+    pub(super) fn member<U>(
         self,
         from: usize,
         to: usize,
