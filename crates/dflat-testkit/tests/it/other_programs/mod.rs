@@ -4,6 +4,7 @@ mod assigned_keys;
 mod auto_keys;
 mod counted_reads;
 mod elsewhere;
+mod first_openings;
 mod following;
 mod foreign;
 mod foreign_definitions;
