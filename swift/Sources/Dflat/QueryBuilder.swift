@@ -1,8 +1,10 @@
 import FlatBuffers
 
-/// The most objects of a result.
+/// The maximum number of objects of a result.
 public enum Limit {
+  /// All objects.
   case noLimit
+  /// At most so many objects, the first ones of the order. A negative number counts as 0.
   case limit(Int)
 }
 
@@ -11,14 +13,20 @@ open class QueryBuilder<Element: Atom> {
   public init() {}
 
   /// The objects that meet a condition, in an order; objects that are equal in the order come in
-  /// the order of their insertion.
+  /// the order of their insertion, and a missing value is the smallest. An object meets a condition
+  /// if its value is true, not if its value is unknown.
+  ///
+  /// If the fetch fails, the result is empty, and the workspace reports the error.
+  ///
+  ///     let urgent = workspace.fetch(for: Note.self).where(
+  ///       Note.priority > 1, limit: .limit(10), orderBy: [Note.priority.descending])
   open func `where`<T: Expr & SQLiteExpr>(
     _ query: T, limit: Limit = .noLimit, orderBy: [OrderBy<Element>] = []
   ) -> FetchedResult<Element> where T.ResultType == Bool, T.Element == Element {
     fatalError("a subclass implements this")
   }
 
-  /// All objects, in an order.
+  /// All objects, in an order, as `where` returns them.
   open func all(limit: Limit = .noLimit, orderBy: [OrderBy<Element>] = []) -> FetchedResult<Element>
   {
     fatalError("a subclass implements this")

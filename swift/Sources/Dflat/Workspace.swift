@@ -1,14 +1,16 @@
 /// A source of objects.
 public protocol Queryable {
-  /// Begins a query.
+  /// Begins a query of a type. The query is run by `where` or `all` of the builder.
   func fetch<Element: Atom>(for ofType: Element.Type) -> QueryBuilder<Element>
-  /// Calls a closure all of whose fetches on this thread see one state: that of the first fetch.
+  /// Calls a closure and returns its result. All fetches of the closure on this thread see one
+  /// state: that of the first fetch. Writers do not wait for the closure.
   func fetchWithinASnapshot<T>(_: () -> T) -> T
 }
 
 /// A subscription, which ends when it is released.
 public protocol WorkspaceSubscription {
-  /// Ends the subscription: no new call of its closure starts afterwards. Never waits.
+  /// Ends the subscription: no new call of its closure starts afterwards. Never waits, also not
+  /// for a call that runs. A second call does nothing.
   func cancel()
 }
 
@@ -35,8 +37,10 @@ public struct WorkspaceShutdownFlag: OptionSet, Sendable {
 /// A database of objects.
 public protocol Workspace: Queryable {
   typealias ShutdownFlag = WorkspaceShutdownFlag
-  /// Finishes the transactions queued so far, and closes the file. Without a completion, blocks
-  /// until that is done.
+  /// Finishes the transactions queued so far, ends all subscriptions, and closes the file. Without
+  /// a completion, blocks until that is done.
+  ///
+  /// Afterwards, fetches are empty, transactions fail, and a second shutdown ends at once.
   func shutdown(flags: ShutdownFlag, completion: (() -> Void)?)
 
   typealias ChangesHandler = (_ transactionContext: TransactionContext) -> Void
@@ -45,31 +49,45 @@ public protocol Workspace: Queryable {
   ///
   /// The handler runs on another thread. Transactions that share a type run in the order of the
   /// calls. The completion is called once: after the callbacks of subscriptions, or before this
-  /// returns if the workspace is shut down.
+  /// returns if the workspace is shut down. It gets true if the changes were committed.
+  ///
+  /// At least one type is named. The program ends if the handler submits a change of another type.
+  ///
+  ///     workspace.performChanges([Note.self]) { transactionContext in
+  ///       let note = Note(title: "milk", priority: 2)
+  ///       transactionContext.try(submit: NoteChangeRequest.upsertRequest(note))
+  ///     } completionHandler: { success in
+  ///       print(success)
+  ///     }
   func performChanges(
     _ transactionalObjectTypes: [Any.Type], changesHandler: @escaping ChangesHandler,
     completionHandler: CompletionHandler?)
 
-  /// Small values by key.
+  /// Small values by key, in the same file as the objects.
   var dictionary: WorkspaceDictionary { get set }
 
   typealias Subscription = WorkspaceSubscription
-  /// Subscribes to the query of a result. If the result has changed since, the closure is called
-  /// soon.
+  /// Subscribes to the query of a result: the closure gets the new result after each transaction
+  /// that changes the result, on the workspace's target queue, or else on a thread of the library.
+  /// If the result has changed since it was fetched, the closure gets the present one soon.
+  ///
+  /// A result that the program made has no query: its closure is never called.
   func subscribe<Element: Atom & Equatable>(
     fetchedResult: FetchedResult<Element>,
     changeHandler: @escaping (_: FetchedResult<Element>) -> Void
   ) -> Subscription
-  /// Subscribes to an object. If the object has changed since, the closure is called soon.
+  /// Subscribes to an object: the closure gets each change, and at last the deletion, on the
+  /// workspace's target queue, or else on a thread of the library. If the object has changed since
+  /// it was read, the closure is called soon.
   func subscribe<Element: Atom & Equatable>(
     object: Element, changeHandler: @escaping (_: SubscribedObject<Element>) -> Void
   ) -> Subscription
 
-  /// The new values of an object, until it is deleted.
+  /// The new values of an object. The stream ends when the object is deleted.
   func subscribe<Element: Atom & Equatable>(
     object: Element, bufferingPolicy: AsyncStream<Element>.Continuation.BufferingPolicy
   ) -> AsyncStream<Element>
-  /// The new results of a query.
+  /// The new results of a query. The stream does not end by itself.
   func subscribe<Element: Atom & Equatable>(
     fetchedResult: FetchedResult<Element>,
     bufferingPolicy: AsyncStream<FetchedResult<Element>>.Continuation.BufferingPolicy
@@ -116,7 +134,7 @@ extension Workspace {
     }
   }
 
-  /// Performs a transaction, and returns whether it was committed.
+  /// Performs a transaction, and returns after its end whether the changes were committed.
   @discardableResult
   public func performChanges(
     _ transactionalObjectTypes: [Any.Type], changesHandler: @escaping ChangesHandler

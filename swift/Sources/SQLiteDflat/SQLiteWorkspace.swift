@@ -8,7 +8,7 @@ import Foundation
 /// All methods may be called on any thread. The workspaces of one process on one file share one
 /// engine. If a workspace is released, its transactions that have not begun fail.
 public final class SQLiteWorkspace: Workspace, @unchecked Sendable {
-  /// The protection of new files on Apple's systems.
+  /// The protection of new files on Apple's systems. On other systems, it has no effect.
   public enum FileProtectionLevel: Int32, Sendable {
     case noProtection = 4
     case completeFileProtection = 1
@@ -28,13 +28,18 @@ public final class SQLiteWorkspace: Workspace, @unchecked Sendable {
 
   /// Whether transactions of different types run at the same time.
   public enum WriteConcurrency: Sendable {
+    /// Handlers of transactions without a common type run at the same time until their first
+    /// submission.
     case concurrent
+    /// All transactions run one after the other, in the order of the calls.
     case serial
   }
 
   /// Whether a commit survives the end of the process alone, or also a loss of power.
   public enum Synchronous: Sendable {
+    /// A commit survives the end of the process. A loss of power may undo the last commits.
     case normal
+    /// A commit also survives a loss of power.
     case full
   }
 
@@ -76,7 +81,8 @@ public final class SQLiteWorkspace: Workspace, @unchecked Sendable {
     reportLater = { [weak self] in self?.report($0) }
   }
 
-  /// Gets each error that a call of the original's interface hides. It is called on any thread.
+  /// Gets each error that a call of the original's interface hides, on any thread. If the property
+  /// is nil, as it is at first, these errors are hidden.
   public var onError: ((Error) -> Void)? {
     get { state.withLock { errorHandler } }
     set { state.withLock { errorHandler = newValue } }
