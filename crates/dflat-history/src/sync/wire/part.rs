@@ -103,7 +103,11 @@ impl<'a> Items<'a> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
-            number |= u64::from(byte & 0x7f).checked_shl(shift)?;
+            let bits = u64::from(byte & 0x7f);
+            if bits << shift >> shift != bits {
+                return None;
+            }
+            number |= bits << shift;
             if byte & 0x80 == 0 {
                 return usize::try_from(number).ok();
             }
@@ -181,5 +185,16 @@ mod tests {
                 .unwrap()
                 .is_err()
         );
+    }
+
+    /// Ten bytes have 70 bits, and a number has at most 64. The bits beyond were dropped once.
+    #[test]
+    fn number_of_more_than_64_bits_is_refused() {
+        let largest = [TABLE, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1];
+        let read = Items(&largest).next().unwrap();
+        assert_eq!(read.is_ok(), usize::BITS == 64);
+        let mut too_large = largest;
+        too_large[10] = 3;
+        assert!(Items(&too_large).next().unwrap().is_err());
     }
 }
