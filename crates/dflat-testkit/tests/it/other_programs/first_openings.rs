@@ -199,7 +199,6 @@ fn check(workspace: &Workspace, done: &Done, deliveries: Option<&Deliveries>) {
     }
 }
 
-// Promise: concurrency#C5
 #[test]
 fn processes_that_open_one_file_at_once_lose_nothing() {
     for state in STATES {
