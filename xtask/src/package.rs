@@ -57,7 +57,8 @@ pub fn run(root: &Path) -> Result<()> {
         check_contents(root, &check.join(&folder), &package.name)?;
         folders.push((package.name.as_str(), folder));
     }
-    fs::write(check.join("Cargo.toml"), manifest(&folders))?;
+    let profiles = profiles(&fs::read_to_string(root.join("Cargo.toml"))?);
+    fs::write(check.join("Cargo.toml"), manifest(&folders, &profiles))?;
     fs::copy(root.join("Cargo.lock"), check.join("Cargo.lock"))?;
     let mut cargo = workspace::cargo();
     // The target folder of the repository has the compiled dependencies. The packed crates are
@@ -119,8 +120,23 @@ fn pack(root: &Path, packages: &[&Package]) -> Result<()> {
     succeed(cargo.current_dir(root))
 }
 
+/// The profiles for development of the dependencies in a manifest. With the same profiles, the
+/// archives are compiled with the dependencies that the repository has compiled. The packed crates
+/// are compiled anew, and not optimised.
+fn profiles(manifest: &str) -> String {
+    let mut is_profile = false;
+    let lines = manifest.lines().filter(|line| {
+        if line.starts_with('[') {
+            let is_packed = line.contains(".package.dflat-");
+            is_profile = line.starts_with("[profile.dev") && !is_packed;
+        }
+        is_profile && !line.starts_with('#')
+    });
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
 /// A workspace of the folders, in which each crate finds the others as if they were published.
-fn manifest(folders: &[(&str, String)]) -> String {
+fn manifest(folders: &[(&str, String)], profiles: &str) -> String {
     let members: Vec<_> = folders
         .iter()
         .map(|(_, folder)| format!("{folder:?}"))
@@ -129,8 +145,8 @@ fn manifest(folders: &[(&str, String)]) -> String {
         "[workspace]\nresolver = \"3\"\nmembers = [{}]\n",
         members.join(", ")
     );
-    text.push_str("\n[profile.dev]\ndebug = \"line-tables-only\"\n");
-    text.push_str("\n[profile.dev.package.libsqlite3-sys]\nopt-level = 2\n");
+    text.push('\n');
+    text.push_str(profiles);
     text.push_str("\n[patch.crates-io]\n");
     for (name, folder) in folders {
         // Writing to a string can't fail.
@@ -153,7 +169,7 @@ fn succeed(command: &mut Command) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{has_key, manifest};
+    use super::{has_key, manifest, profiles};
 
     #[test]
     fn keys_and_tables_of_a_packed_manifest_are_found() {
@@ -163,8 +179,18 @@ mod tests {
     }
 
     #[test]
+    fn archives_are_compiled_with_the_profiles_for_development() {
+        let text = "[package]\na = 1\n# One.\n[profile.dev]\nb = 2\n\n# Two.\n\
+                    [profile.dev.package.c]\nd = 3\n[profile.dev.package.dflat-engine]\nd = 4\n[profile.release]\ne = 4\n";
+        let kept = "[profile.dev]\nb = 2\n\n[profile.dev.package.c]\nd = 3\n";
+        assert_eq!(profiles(text), kept);
+    }
+
+    #[test]
     fn packed_crates_find_one_another() {
-        let text = manifest(&[("a", "a-1.0.0".to_owned()), ("b", "b-2.0.0".to_owned())]);
+        let folders = [("a", "a-1.0.0".to_owned()), ("b", "b-2.0.0".to_owned())];
+        let text = manifest(&folders, "[profile.dev]\ndebug = 1\n");
+        assert!(text.contains("\n[profile.dev]\ndebug = 1\n"));
         assert!(text.contains("members = [\"a-1.0.0\", \"b-2.0.0\"]"));
         assert!(text.ends_with(
             "[patch.crates-io]\na = { path = \"a-1.0.0\" }\nb = { path = \"b-2.0.0\" }\n"
