@@ -181,7 +181,8 @@ mod tests {
     #[test]
     fn archives_are_compiled_with_the_profiles_for_development() {
         let text = "[package]\na = 1\n# One.\n[profile.dev]\nb = 2\n\n# Two.\n\
-                    [profile.dev.package.c]\nd = 3\n[profile.dev.package.dflat-engine]\nd = 4\n[profile.release]\ne = 4\n";
+                    [profile.dev.package.c]\nd = 3\n\
+                    [profile.dev.package.dflat-engine]\nd = 4\n[profile.release]\ne = 4\n";
         let kept = "[profile.dev]\nb = 2\n\n[profile.dev.package.c]\nd = 3\n";
         assert_eq!(profiles(text), kept);
     }
