@@ -77,6 +77,8 @@ mod notification;
 mod queue;
 #[path = "../../src/transaction/scheduler.rs"]
 mod scheduler;
+#[path = "../../src/delivery/threads.rs"]
+mod threads;
 #[path = "../../src/transaction/turns.rs"]
 mod turns;
 

@@ -61,8 +61,10 @@ pub(crate) fn check(path: &Path, options: &SqliteOptions) -> Result<()> {
     Err(Error::new(ErrorKind::NotADatabase, message))
 }
 
-/// The longest time for which one attempt to switch the file to a log keeps readers from beginning.
+/// The longest time for which an attempt to switch the file to a log keeps readers from beginning:
+/// the first attempts, and the last ones, which also end after longer reads that overlap.
 const SWITCH_ATTEMPT: Duration = Duration::from_millis(20);
+const SWITCH_ATTEMPT_MAX: Duration = Duration::from_secs(1);
 
 /// The longest pause between two such attempts. SQLite asks at least every 100 ms for a lock that
 /// it waits for, so each reader that waits begins within this pause.
@@ -247,16 +249,20 @@ pub(crate) fn limit_log_file(
 /// SQLite leaves the file as it is.
 ///
 /// SQLite waits until no read transaction is open, and lets none begin meanwhile. A thread that has
-/// one open may have to begin another before it ends the first, so the library waits in short
-/// attempts, with pauses between them.
+/// one open may have to begin another before it ends the first, so the library waits in attempts,
+/// with pauses between them.
 fn set_write_ahead_log(connection: &mut Connection, timeout: Duration) -> Result<(), SqliteError> {
     let start = Instant::now();
-    let mut pause = RETRY_AFTER;
-    connection.set_busy_timeout(timeout.min(SWITCH_ATTEMPT));
+    let (mut attempt, mut pause) = (SWITCH_ATTEMPT, RETRY_AFTER);
     let switched = loop {
+        let rest = timeout.saturating_sub(start.elapsed());
+        connection.set_busy_timeout(attempt.min(rest));
         match connection.execute("PRAGMA journal_mode = WAL") {
             Err(error) if error.is_busy() && start.elapsed() < timeout => {
                 thread::sleep(pause);
+                if pause == SWITCH_PAUSE_MAX {
+                    attempt = (attempt * 2).min(SWITCH_ATTEMPT_MAX);
+                }
                 pause = (pause * 2).min(SWITCH_PAUSE_MAX);
             }
             outcome => break outcome,

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
@@ -184,6 +185,35 @@ fn first_write_that_waits_for_a_reader_lets_the_reader_begin_another_read() {
         assert!(latest_ids(&reading, &post()).is_empty());
         drop(pinned);
         written.join().unwrap().unwrap();
+    });
+}
+
+/// Without a log, each of two readers reads for 300 ms, so that at least one always reads.
+// Promise: storage-format#S2
+#[test]
+fn first_write_ends_while_reads_of_other_processes_overlap() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    Raw::open(&path).execute("CREATE TABLE other (x)");
+    let (has_ended, offset) = (AtomicBool::new(false), Duration::from_millis(150));
+    thread::scope(|scope| {
+        for reader in 0..2 {
+            let (path, has_ended) = (&path, &has_ended);
+            scope.spawn(move || {
+                let reading = open(path);
+                thread::sleep(offset * reader);
+                while !has_ended.load(Ordering::Relaxed) {
+                    let mut pinned = snapshot(&reading, View::Pinned);
+                    assert!(ids(&mut *pinned, &post(), Source::Rows).is_empty());
+                    thread::sleep(2 * offset);
+                }
+            });
+        }
+        thread::sleep(2 * offset);
+        let writing = open(&path);
+        let begun = Arc::clone(&writing).begin(writing.durability());
+        has_ended.store(true, Ordering::Relaxed);
+        begun.unwrap().commit().unwrap();
     });
 }
 
