@@ -188,16 +188,16 @@ fn first_write_that_waits_for_a_reader_lets_the_reader_begin_another_read() {
     });
 }
 
-/// Without a log, each of two readers reads for 300 ms, so that at least one always reads.
+/// Without a log, each of six readers reads for 600 ms, so that some of them always read.
 // Promise: storage-format#S2
 #[test]
 fn first_write_ends_while_reads_of_other_processes_overlap() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     Raw::open(&path).execute("CREATE TABLE other (x)");
-    let (has_ended, offset) = (AtomicBool::new(false), Duration::from_millis(150));
+    let (has_ended, offset) = (AtomicBool::new(false), Duration::from_millis(100));
     thread::scope(|scope| {
-        for reader in 0..2 {
+        for reader in 0..6 {
             let (path, has_ended) = (&path, &has_ended);
             scope.spawn(move || {
                 let reading = open(path);
@@ -205,11 +205,11 @@ fn first_write_ends_while_reads_of_other_processes_overlap() {
                 while !has_ended.load(Ordering::Relaxed) {
                     let mut pinned = snapshot(&reading, View::Pinned);
                     assert!(ids(&mut *pinned, &post(), Source::Rows).is_empty());
-                    thread::sleep(2 * offset);
+                    thread::sleep(6 * offset);
                 }
             });
         }
-        thread::sleep(2 * offset);
+        thread::sleep(6 * offset);
         let writing = open(&path);
         let begun = Arc::clone(&writing).begin(writing.durability());
         has_ended.store(true, Ordering::Relaxed);
