@@ -13,8 +13,8 @@ open class QueryBuilder<Element: Atom> {
   public init() {}
 
   /// The objects that meet a condition, in an order; objects that are equal in the order come in
-  /// the order of their insertion, and a missing value is the smallest. An object meets a condition
-  /// if its value is true, not if its value is unknown.
+  /// the order of their insertion, and a missing value is the smallest. An object for which the
+  /// condition is unknown, such as because of a missing value, does not meet the condition.
   ///
   /// If the fetch fails, the result is empty, and the workspace reports the error.
   ///

@@ -10,11 +10,11 @@ public enum TransactionError: Error {
   case others
 }
 
-/// Makes the changes of a handler. Only the thread of the handler may use it, until the handler
-/// returns.
+/// Makes the changes of a handler. Only the thread of the handler may use the context, until the
+/// handler returns.
 public protocol TransactionContext {
-  /// Makes a change, which later requests and fetches of the handler see. A request is submitted
-  /// once. Throws a `TransactionError`.
+  /// Makes a change, which later requests and fetches of the handler see. A request can be submitted
+  /// only once. Throws a `TransactionError`.
   @discardableResult
   func submit<T: ChangeRequest>(_: T) throws -> UpdatedObject
   /// Undoes all changes of the transaction; no subscription gets them. Returns false if the

@@ -50,8 +50,8 @@ const WITHOUT_UUIDS: &str = "cargo check -p dflat --no-default-features \
                              --test keys_that_are_uuids 2>&1 \
                              | grep -F 'gated behind the `uuid` feature'";
 
-/// The variable with which valgrind checks the C programs of the tests of the C interface for
-/// invalid accesses and lost memory.
+/// The variable that has the tests of the C interface run their C programs under valgrind, which
+/// finds invalid accesses and lost memory.
 const C_PROGRAMS_CHECKED: (&str, &str) = ("DFLAT_CAPI_VALGRIND", "1");
 
 /// The steps for the workspace at `root`, on this machine.

@@ -116,8 +116,8 @@ impl Place {
         command
     }
 
-    /// Builds a program of the workspace, with the features of all its packages, so that the
-    /// packages of other builds can be used; and returns its path.
+    /// Builds a program of the workspace, and returns its path. The features are those of the whole
+    /// workspace, as in other builds, so that few packages are compiled again.
     fn program(&self, name: &str) -> Result<PathBuf> {
         let mut cargo = workspace::cargo();
         cargo.args(["build", "--workspace", "--bin", name]);

@@ -26,6 +26,18 @@ use crate::options::SqliteOptions;
 /// long as that process takes to open or close the file.
 const RETRY_AFTER: Duration = Duration::from_millis(2);
 
+/// How long the first attempts to switch the file to a log may take. An attempt keeps readers from
+/// beginning.
+const SWITCH_ATTEMPT: Duration = Duration::from_millis(20);
+
+/// How long the last attempts may take. Longer attempts also succeed if some of several readers
+/// always read.
+const SWITCH_ATTEMPT_MAX: Duration = Duration::from_secs(1);
+
+/// The longest pause between two attempts. SQLite asks at least every 100 ms for a lock that it
+/// waits for, so each reader that waits begins within this pause.
+const SWITCH_PAUSE_MAX: Duration = Duration::from_millis(128);
+
 /// Checks that the file, if there is one, is a database. Leaves no trace.
 pub(crate) fn check(path: &Path, options: &SqliteOptions) -> Result<()> {
     const MAGIC: [u8; 16] = *b"SQLite format 3\0";
@@ -60,15 +72,6 @@ pub(crate) fn check(path: &Path, options: &SqliteOptions) -> Result<()> {
     let message = format!("{}: the file is not a database", what());
     Err(Error::new(ErrorKind::NotADatabase, message))
 }
-
-/// The longest time for which an attempt to switch the file to a log keeps readers from beginning:
-/// the first attempts, and the last ones, which also end after longer reads that overlap.
-const SWITCH_ATTEMPT: Duration = Duration::from_millis(20);
-const SWITCH_ATTEMPT_MAX: Duration = Duration::from_secs(1);
-
-/// The longest pause between two such attempts. SQLite asks at least every 100 ms for a lock that
-/// it waits for, so each reader that waits begins within this pause.
-const SWITCH_PAUSE_MAX: Duration = Duration::from_millis(128);
 
 /// A connection that reads; `None` if there is no file, or an empty one.
 ///
@@ -253,13 +256,14 @@ pub(crate) fn limit_log_file(
 /// with pauses between them.
 fn set_write_ahead_log(connection: &mut Connection, timeout: Duration) -> Result<(), SqliteError> {
     let start = Instant::now();
+    let rest = || timeout.saturating_sub(start.elapsed());
     let (mut attempt, mut pause) = (SWITCH_ATTEMPT, RETRY_AFTER);
     let switched = loop {
-        let rest = timeout.saturating_sub(start.elapsed());
-        connection.set_busy_timeout(attempt.min(rest));
+        connection.set_busy_timeout(attempt.min(rest()));
+        // SQLite itself does not wait in every case in which the file is in use.
         match connection.execute("PRAGMA journal_mode = WAL") {
-            Err(error) if error.is_busy() && start.elapsed() < timeout => {
-                thread::sleep(pause);
+            Err(error) if error.is_busy() && !rest().is_zero() => {
+                thread::sleep(pause.min(rest()));
                 if pause == SWITCH_PAUSE_MAX {
                     attempt = (attempt * 2).min(SWITCH_ATTEMPT_MAX);
                 }

@@ -181,7 +181,9 @@ fn first_write_that_waits_for_a_reader_lets_the_reader_begin_another_read() {
             Arc::clone(&writing).begin(writing.durability())?.commit()
         });
         // SQLite lets no read begin while it waits for the open one.
-        while !raw.is_kept_out() {}
+        while !raw.is_kept_out() {
+            assert!(!written.is_finished());
+        }
         assert!(latest_ids(&reading, &post()).is_empty());
         drop(pinned);
         written.join().unwrap().unwrap();

@@ -4,8 +4,12 @@ use std::ffi::CStr;
 use std::fs::OpenOptions;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::ffi::{Access, Connection};
+
+/// How long it waits for a lock.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) struct Raw(Connection);
 
@@ -20,7 +24,7 @@ impl Raw {
         let mut options = OpenOptions::new();
         let _ = options.write(true).create_new(true).open(path);
         let mut connection = Connection::open(path, Access::ReadWrite, None, vfs).unwrap();
-        connection.set_busy_timeout(std::time::Duration::from_secs(10));
+        connection.set_busy_timeout(PATIENCE);
         Self(connection)
     }
 
@@ -32,8 +36,9 @@ impl Raw {
 
     /// Whether another connection keeps this one from beginning a read.
     pub(crate) fn is_kept_out(&mut self) -> bool {
-        self.0.set_busy_timeout(std::time::Duration::ZERO);
+        self.0.set_busy_timeout(Duration::ZERO);
         let read = self.0.execute("SELECT count(*) FROM sqlite_schema");
+        self.0.set_busy_timeout(PATIENCE);
         read.is_err_and(|error| error.is_busy())
     }
 

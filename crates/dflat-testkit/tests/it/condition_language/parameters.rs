@@ -2,7 +2,7 @@
 
 use dflat_condition::{Condition, ConditionErrorKind, Parameters, predicate};
 use dflat_model::Value;
-use dflat_testkit::schema::{Level, Sample};
+use dflat_testkit::schema::{Level, Sample, Scale};
 
 fn same(text: &str, parameters: &Parameters, typed: &dflat::Predicate<Sample>) {
     let read = predicate(text, &Sample::TABLE, parameters).unwrap();
@@ -52,6 +52,17 @@ fn placeholders_have_the_values_of_their_numbers_and_names() {
         &Parameters::new().with(1, Value::Int(1)),
         &Sample::FLAG.eq(true),
     );
+}
+
+#[test]
+fn number_is_rounded_to_the_type_of_the_field() {
+    let parameters = Parameters::new().with(1, Value::Int((1 << 53) + 1));
+    let rounded = Sample::MASS.eq(9_007_199_254_740_992.0);
+    same("mass == 9007199254740993", &parameters, &rounded);
+    same("mass == ?1", &parameters, &rounded);
+    let read = predicate("weight == 16777217", &Scale::TABLE, &parameters).unwrap();
+    let rounded = Scale::WEIGHT.eq(16_777_216.0);
+    assert_eq!(read.to_bytes(), rounded.to_bytes().unwrap());
 }
 
 #[test]

@@ -225,7 +225,7 @@ fn read_then_write(w: &Workspace, between: impl FnOnce() + Send + 'static) -> Op
 }
 
 /// Runs a test on a file in each state that a file can have. The argument of the test says whether
-/// a reader blocks foreign writes, as it does until the file has a log.
+/// a reader blocks foreign writes, as it does in a file with content and without a log.
 fn on_each_file(test: fn(&Path, &Workspace, bool)) {
     type Prepare = fn(&Path);
     let nothing: Prepare = |_| {};

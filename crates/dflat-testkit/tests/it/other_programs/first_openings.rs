@@ -1,5 +1,5 @@
 //! Several processes that open one file at the same moment, each for the first time: a file that is
-//! missing, empty, without a log or with one.
+//! missing, empty, without a log or with one. Each process is an engine of its own in this process.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -8,12 +8,11 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use dflat::{Dictionary, FetchedResult, Object, Result, SubscribedValue, Update, Workspace};
-use dflat_engine::engine::EngineOptions;
-use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::fixture::{bounded, until};
 use dflat_testkit::random::Random;
 use dflat_testkit::schema::{Item, Other, OtherChangeRequest, OtherData};
 
+use super::shared_dictionary::open;
 use crate::writing::groups::insert;
 
 const PROCESSES: usize = 3;
@@ -61,15 +60,10 @@ struct Done {
     stepped: AtomicI64,
 }
 
-/// The latest number of items and the latest value of a key that one process was delivered.
+/// The numbers of items and the values of a key that one process was delivered.
 struct Deliveries {
     items: Receiver<usize>,
     value: Receiver<Option<i64>>,
-}
-
-fn open(path: &Path) -> Workspace {
-    let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
-    Workspace::on_backend(backend, EngineOptions::default())
 }
 
 fn counted(workspace: &Workspace) -> Result<()> {
@@ -106,7 +100,7 @@ fn step(workspace: &Workspace, process: usize, random: &mut Random, done: &Done)
             let id = format!("{process} {}", random.number());
             let inserted = workspace.perform_changes([Item::TABLE], move |tx| insert(tx, &id));
             inserted.wait().unwrap();
-            done.inserted.fetch_add(1, Ordering::Relaxed);
+            done.inserted.fetch_add(1, Ordering::SeqCst);
         }
         3 => {
             let key = format!("of {process}");
@@ -125,8 +119,10 @@ fn step(workspace: &Workspace, process: usize, random: &mut Random, done: &Done)
             assert_eq!(snapshot.fetch::<Item>().count().unwrap(), before);
         }
         _ => {
+            // Order: the insertions that have ended before the read, which sees all of them.
+            let inserted = done.inserted.load(Ordering::SeqCst);
             let items = workspace.fetch::<Item>().count().unwrap();
-            assert!(items as i64 >= 0);
+            assert!(items >= usize::try_from(inserted).unwrap());
         }
     }
 }

@@ -13,7 +13,7 @@ use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
 use super::counted_reads::Counted;
 
 /// An engine of its own, as in another process.
-fn open(path: &Path) -> Workspace {
+pub(super) fn open(path: &Path) -> Workspace {
     let backend = SqliteBackend::open(path, SqliteOptions::default()).unwrap();
     Workspace::on_backend(backend, EngineOptions::default())
 }
