@@ -30,7 +30,9 @@ pub(crate) fn open(
     let vfs = match access {
         Access::OwnLogIndex => Some(VfsKind::OwnLogIndex),
         Access::SharedReadOnly | Access::Immutable => Some(VfsKind::ReadOnly),
-        Access::ReadOnly | Access::ReadWrite => options.io_stats.then_some(VfsKind::Shared),
+        // Its buffer for the log saves a writer much time.
+        Access::ReadWrite => Some(VfsKind::Shared),
+        Access::ReadOnly => options.io_stats.then_some(VfsKind::Shared),
     };
     let missing = || SqliteError::misuse("SQLite has no VFS to hand calls on to");
     let vfs = vfs.map(|kind| name(kind).ok_or_else(missing));

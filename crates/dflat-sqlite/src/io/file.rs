@@ -4,13 +4,18 @@
     reason = "SQLite calls these functions by pointers, and they call the real file's"
 )]
 
-use std::ffi::{c_int, c_void};
+mod shared_memory;
+
+use std::ffi::{c_char, c_int, c_void};
+use std::rc::Rc;
 use std::{ptr, slice};
 
 use libsqlite3_sys as sqlite;
 use sqlite::{sqlite3_file, sqlite3_int64, sqlite3_io_methods};
 
+use self::shared_memory::{shm_barrier, shm_lock, shm_map, shm_unmap};
 use super::call::Operation;
+use super::log_buffer::LogBuffer;
 use super::open_file::OpenFile;
 use super::request::Effect;
 
@@ -132,6 +137,18 @@ unsafe fn parts<'f>(file: *mut sqlite3_file) -> Parts<'f> {
     }
 }
 
+/// The buffer for the log of a name, which is that of its main file.
+///
+/// # Safety
+/// `name` is the name with which SQLite opens the log of a file of this VFS.
+pub(super) unsafe fn log_buffer_of(name: *const c_char) -> Option<Rc<LogBuffer>> {
+    // SAFETY: As the caller promises. The main file is open as long as its log is.
+    unsafe {
+        let main = sqlite::sqlite3_database_file_object(name);
+        parts(main).state.log_buffer.clone()
+    }
+}
+
 /// Calls a method of the real file.
 macro_rules! forward {
     ($parts:expr, $method:ident $(, $argument:expr)*) => {
@@ -140,6 +157,17 @@ macro_rules! forward {
             // part of the bytes that it passed.
             Some(method) => unsafe { method($parts.real $(, $argument)*) },
             None => sqlite::SQLITE_IOERR,
+        }
+    };
+}
+use forward;
+
+/// Writes the gathered frames of a log, and ends the calling function if that fails.
+macro_rules! flush {
+    ($parts:expr) => {
+        match flush(&$parts) {
+            sqlite::SQLITE_OK => {}
+            code => return code,
         }
     };
 }
@@ -169,6 +197,7 @@ unsafe extern "C" fn read(
 ) -> c_int {
     // SAFETY: SQLite reads from a file that this VFS opened.
     let parts = unsafe { parts(file) };
+    flush!(parts);
     let length = usize::try_from(amount).unwrap_or(0);
     parts.state.note_extent(Operation::Read, offset, length);
     parts
@@ -197,8 +226,19 @@ unsafe extern "C" fn write(
     let length = usize::try_from(amount).unwrap_or(0);
     // SAFETY: The buffer has `length` bytes and lives for the time of this call.
     let content = unsafe { slice::from_raw_parts(buffer.cast::<u8>(), length) };
-    let effect = Effect::write(offset, content);
     parts.state.note_extent(Operation::Write, offset, length);
+    match parts.state.buffer_of_log() {
+        Some(buffer) => buffer.write(offset, content, |offset, content| {
+            write_through(&parts, offset, content)
+        }),
+        None => write_through(&parts, offset, content),
+    }
+}
+
+/// Writes bytes to the real file.
+fn write_through(parts: &Parts<'_>, offset: i64, content: &[u8]) -> c_int {
+    let (buffer, length) = (content.as_ptr().cast::<c_void>(), content.len());
+    let effect = Effect::write(offset, content);
     parts
         .state
         .run(Operation::Write, length, effect, |done| match done {
@@ -207,9 +247,18 @@ unsafe extern "C" fn write(
         })
 }
 
+/// Writes the gathered frames, if this file is a log.
+fn flush(parts: &Parts<'_>) -> c_int {
+    match parts.state.buffer_of_log() {
+        Some(buffer) => buffer.flush(|offset, content| write_through(parts, offset, content)),
+        None => sqlite::SQLITE_OK,
+    }
+}
+
 unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
     // SAFETY: SQLite truncates a file that this VFS opened.
     let parts = unsafe { parts(file) };
+    flush!(parts);
     let effect = Effect::truncate(size);
     parts
         .state
@@ -222,6 +271,7 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c
 unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     // SAFETY: SQLite syncs a file that this VFS opened.
     let parts = unsafe { parts(file) };
+    flush!(parts);
     let directory = parts.state.syncs_directory.get();
     let effect = Effect::flush(directory);
     let code = parts
@@ -230,6 +280,11 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
             0 => sqlite::SQLITE_OK,
             _ => forward!(parts, xSync, flags),
         });
+    if code != sqlite::SQLITE_OK
+        && let Some(buffer) = parts.state.buffer_of_log()
+    {
+        buffer.take_back(|offset, content| write_through(&parts, offset, content));
+    }
     if directory && code == sqlite::SQLITE_OK {
         // The real file synced the directory inside its own sync: the directory sync is counted,
         // but no further call is made.
@@ -246,6 +301,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
 unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64) -> c_int {
     // SAFETY: SQLite queries a file that this VFS opened.
     let parts = unsafe { parts(file) };
+    flush!(parts);
     parts
         .state
         .run(Operation::Size, 1, Effect::NOTHING, |done| match done {
@@ -311,90 +367,6 @@ unsafe extern "C" fn device_characteristics(file: *mut sqlite3_file) -> c_int {
         Some(method) => unsafe { method(parts.real) },
         None => 0,
     }
-}
-
-unsafe extern "C" fn shm_map(
-    file: *mut sqlite3_file,
-    region: c_int,
-    size: c_int,
-    extend: c_int,
-    result: *mut *mut c_void,
-) -> c_int {
-    // SAFETY: SQLite maps shared memory of a file that this VFS opened.
-    let parts = unsafe { parts(file) };
-    if let Some(index) = &parts.state.log_index {
-        let found = index.region(region, size, extend != 0);
-        // SAFETY: SQLite passes the place for the result.
-        unsafe { *result = found };
-        return sqlite::SQLITE_OK;
-    }
-    parts
-        .state
-        .run_on_log_index(Operation::Map, |done| match done {
-            // A fault can't pretend that memory was mapped, so this call fails.
-            0 => {
-                // SAFETY: SQLite passes the place for the result.
-                unsafe { *result = ptr::null_mut() };
-                sqlite::SQLITE_IOERR_SHMMAP
-            }
-            _ => forward!(parts, xShmMap, region, size, extend, result),
-        })
-}
-
-unsafe extern "C" fn shm_lock(
-    file: *mut sqlite3_file,
-    offset: c_int,
-    count: c_int,
-    flags: c_int,
-) -> c_int {
-    // SAFETY: SQLite locks shared memory of a file that this VFS opened.
-    let parts = unsafe { parts(file) };
-    if parts.state.log_index.is_some() {
-        // No other connection uses this index.
-        return sqlite::SQLITE_OK;
-    }
-    // Each read takes a lock and releases it. The release is not counted, and the counting is in a
-    // function of its own, so that a read costs little.
-    if flags & sqlite::SQLITE_SHM_LOCK == 0 {
-        return forward!(parts, xShmLock, offset, count, flags);
-    }
-    shm_lock_counted(&parts, offset, count, flags)
-}
-
-#[inline(never)]
-fn shm_lock_counted(parts: &Parts<'_>, offset: c_int, count: c_int, flags: c_int) -> c_int {
-    if flags & sqlite::SQLITE_SHM_EXCLUSIVE != 0 {
-        // Readers have no temporary files.
-        parts.state.note_current();
-    }
-    parts
-        .state
-        .run_on_log_index(Operation::Lock, |done| match done {
-            0 => sqlite::SQLITE_OK,
-            _ => forward!(parts, xShmLock, offset, count, flags),
-        })
-}
-
-unsafe extern "C" fn shm_barrier(file: *mut sqlite3_file) {
-    // SAFETY: SQLite uses shared memory of a file that this VFS opened.
-    let parts = unsafe { parts(file) };
-    if parts.state.log_index.is_some() {
-        return;
-    }
-    if let Some(method) = parts.methods.xShmBarrier {
-        // SAFETY: The real file is open.
-        unsafe { method(parts.real) };
-    }
-}
-
-unsafe extern "C" fn shm_unmap(file: *mut sqlite3_file, delete: c_int) -> c_int {
-    // SAFETY: SQLite unmaps shared memory of a file that this VFS opened.
-    let parts = unsafe { parts(file) };
-    if let Some(index) = &parts.state.log_index {
-        index.clear();
-        return sqlite::SQLITE_OK;
-    }
-    forward!(parts, xShmUnmap, delete)
 }
 
 unsafe extern "C" fn fetch(

@@ -1,18 +1,20 @@
-//! Observes and counts every access to the files of a database. With the feature `faults`, for
-//! tests, it also records accesses and makes them fail.
+//! The access to the files of a database. It writes the pages of a transaction to the log together,
+//! and counts every call. With the feature `faults`, for tests, it also records calls and makes
+//! them fail.
 //!
-//! Input: the calls of SQLite to the operating system. Output: the same calls, forwarded to the VFS
-//! that SQLite uses by default, and an [`IoReport`] that counts them.
+//! Input: the calls of SQLite to the operating system. Output: the same calls, but fewer writes to
+//! the log, forwarded to the VFS that SQLite uses by default, and an [`IoReport`] that counts them.
 //!
-//! A connection uses this module only if its backend was asked to count I/O. Two things are not
-//! seen: pages read through a memory map, and reads and writes of the index of the write-ahead log,
-//! which is in shared memory. Only locks and mappings of these two are calls.
+//! A connection uses this module if it writes, or if its backend was asked to count I/O. Two things
+//! are not counted: pages read through a memory map, and reads and writes of the index of the
+//! write-ahead log, which is in shared memory. Only locks and mappings of these two are calls.
 
 mod call;
 mod counter;
 #[cfg(feature = "faults")]
 pub mod faults;
 mod file;
+mod log_buffer;
 mod memory_index;
 mod monitor;
 mod monitors;

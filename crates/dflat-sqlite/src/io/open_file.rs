@@ -2,10 +2,12 @@
 
 use std::cell::Cell;
 use std::ffi::c_int;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::call::{FileKind, Operation};
 use super::counter::FileCounters;
+use super::log_buffer::LogBuffer;
 use super::memory_index::MemoryIndex;
 use super::monitor::Monitor;
 use super::monitors::note_current;
@@ -16,10 +18,15 @@ pub(super) struct OpenFile {
     pub(super) kind: FileKind,
     /// `None` if no monitor counts the calls on the file's database.
     pub(super) monitor: Option<FileMonitor>,
+    /// Whether the file is a write-ahead log.
+    pub(super) is_log: bool,
     /// Whether the next sync also syncs the directory.
     pub(super) syncs_directory: Cell<bool>,
     /// The index of the log, if it is in memory.
     pub(super) log_index: Option<MemoryIndex>,
+    /// The frames of the log that are not written yet, in the data of the log and of its main file.
+    // Invariant: both files are used by the thread that uses the connection, and only by it.
+    pub(super) log_buffer: Option<Rc<LogBuffer>>,
 }
 
 /// The monitor of an open file, and the counters of its calls.
@@ -108,6 +115,11 @@ impl OpenFile {
                 .monitor
                 .note_extent(self.kind, operation, start, end);
         }
+    }
+
+    /// The frames that are not written yet, if this file is a log.
+    pub(super) fn buffer_of_log(&self) -> Option<&LogBuffer> {
+        self.log_buffer.as_deref().filter(|_| self.is_log)
     }
 
     /// Notes that this thread uses the database of the file.

@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::ptr;
+use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
 use libsqlite3_sys as sqlite;
@@ -205,11 +206,21 @@ unsafe extern "C" fn open(
             Some((monitor, kind)) => (Some(FileMonitor::new(monitor, kind)), kind),
             None => (None, FileKind::Other),
         };
+        let log_buffer = if flags & sqlite::SQLITE_OPEN_MAIN_DB != 0 {
+            Some(Rc::default())
+        } else if flags & sqlite::SQLITE_OPEN_WAL != 0 {
+            // SAFETY: SQLite opens a log with the name that it has made for it.
+            unsafe { file::log_buffer_of(name) }
+        } else {
+            None
+        };
         let state = OpenFile {
             kind,
+            is_log: flags & sqlite::SQLITE_OPEN_WAL != 0,
             monitor,
             // SQLite's VFS for Unix syncs the directory whether the file existed before or not.
             syncs_directory: Cell::new(cfg!(unix) && created),
+            log_buffer,
             log_index: (vfs_kind == VfsKind::OwnLogIndex
                 && flags & sqlite::SQLITE_OPEN_MAIN_DB != 0)
                 .then(MemoryIndex::default),

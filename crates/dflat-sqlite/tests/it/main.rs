@@ -18,6 +18,7 @@ mod io;
 mod key_scan;
 mod law;
 mod layout;
+mod log_frames;
 mod maintain;
 mod raw;
 mod read_only;

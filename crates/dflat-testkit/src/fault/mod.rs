@@ -7,7 +7,7 @@
 //! or waits for ever. A read returns an error or the right result. When the device works again, the
 //! same workspace goes on. The file, opened again, has every acknowledged commit and no other
 //! change, with one exception: if a COMMIT itself failed, nothing was committed after it, and the
-//! log could not be deleted either, then that transaction may be in the file, as a whole.
+//! log could not be changed either, then that transaction may be in the file, as a whole.
 //!
 //! *The process ends*: every acknowledged commit is in the file, with any durability.
 //!

@@ -166,6 +166,7 @@ impl Pass<'_> {
         let calls: u64 = sites(self.operations)
             .map(|site| least(&counted, site))
             .sum();
+        assert!(calls > 0, "the workload makes no such call on the device");
         // Printed first, so that a person sees how long the run will take.
         eprintln!("{} faults of {calls} calls", faults.len());
         let outcomes = each_of(&faults, |(fault, site)| {

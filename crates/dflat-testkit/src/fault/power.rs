@@ -97,6 +97,7 @@ fn run(
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("image.db");
     let end = recording.events().len();
+    assert!(end > 0, "the workload makes no call on the device");
     for case in cases.filter(|case| case.point <= end) {
         recording
             .restore(case.point, case.cut, case.seed, &path)

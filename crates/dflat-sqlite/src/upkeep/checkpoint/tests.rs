@@ -224,6 +224,17 @@ fn a_checkpoint_keeps_writers_waiting_for_few_pages() {
     assert!(outcome.held_pages <= HELD_PAGES_MAX);
 }
 
+/// Makes a writer slower than a checkpoint, which would go on otherwise. A writer writes the pages
+/// of a transaction at once, and a checkpoint writes each of them in a call of its own.
+fn delay_writer(plan: &FaultPlan) {
+    for (kind, milliseconds) in [(FileKind::Main, 1), (FileKind::Log, 8)] {
+        plan.add(Fault {
+            kind: Some(kind),
+            ..every_write(Action::Delay(Duration::from_millis(milliseconds)))
+        });
+    }
+}
+
 // Promise: durability#D76
 #[test]
 fn a_checkpoint_keeps_writers_waiting_for_the_sync_of_few_pages() {
@@ -240,13 +251,7 @@ fn a_checkpoint_keeps_writers_waiting_for_the_sync_of_few_pages() {
     };
     let backend = SqliteBackend::open(&path, options).unwrap();
     (0..60).for_each(|key| commit(&backend, key));
-    // The writer is slower than the checkpoint, which would go on otherwise.
-    for kind in [FileKind::Main, FileKind::Log] {
-        plan.add(Fault {
-            kind: Some(kind),
-            ..every_write(Action::Delay(Duration::from_millis(1)))
-        });
-    }
+    delay_writer(&plan);
     let (connections, is_over) = (backend.connections(), AtomicBool::new(false));
     let outcome = thread::scope(|scope| {
         scope.spawn(|| {
@@ -280,13 +285,7 @@ fn a_checkpoint_copies_nothing_with_write_access_unless_it_is_overdue() {
     };
     let backend = SqliteBackend::open(&path, options).unwrap();
     (0..60).for_each(|key| commit(&backend, key));
-    // The writer is slower than the checkpoint, which would go on otherwise.
-    for kind in [FileKind::Main, FileKind::Log] {
-        plan.add(Fault {
-            kind: Some(kind),
-            ..every_write(Action::Delay(Duration::from_millis(1)))
-        });
-    }
+    delay_writer(&plan);
     let (connections, is_over) = (backend.connections(), AtomicBool::new(false));
     let outcomes = thread::scope(|scope| {
         scope.spawn(|| {

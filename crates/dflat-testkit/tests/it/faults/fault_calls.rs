@@ -314,7 +314,7 @@ fn a_forgotten_write_is_noticed() {
         device.add(Fault {
             kind: Some(FileKind::Log),
             operation: Operation::Write,
-            at: 100,
+            at: 5,
             lasting: true,
             action,
         });

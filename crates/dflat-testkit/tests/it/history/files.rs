@@ -51,6 +51,8 @@ pub(crate) fn open_durable(path: &Path) -> Result<Workspace> {
         .durability(Durability::Full)
         .log_bytes_max(u64::MAX)
         .reclaim(Reclaim::Never)
+        // A device of the harness meets the calls of all connections then.
+        .io_stats(true)
         .open()
 }
 
@@ -108,12 +110,15 @@ pub(crate) fn note_others(workspace: &Workspace, ids: Range<i32>, note: &str) {
 }
 
 pub(crate) fn delete(workspace: &Workspace, id: &str) {
-    let deleted = workspace.perform_changes_blocking([Item::TABLE], |tx| {
+    try_delete(workspace, id).unwrap();
+}
+
+pub(crate) fn try_delete(workspace: &Workspace, id: &str) -> Result<()> {
+    workspace.perform_changes_blocking([Item::TABLE], |tx| {
         let item = tx.get::<Item>(id)?.unwrap();
         let request = ItemChangeRequest::deletion(tx, &item)?.unwrap();
-        tx.submit(request)
-    });
-    deleted.unwrap();
+        tx.submit(request).map(drop)
+    })
 }
 
 /// The rank of an item.

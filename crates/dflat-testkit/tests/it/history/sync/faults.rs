@@ -12,7 +12,7 @@ use dflat_testkit::fault::{self, Action, Device, Failure, Operation, Outcome};
 use dflat_testkit::schema::Item;
 use dflat_testkit::wire::{End, served};
 
-use super::super::files::{delete, file, having, open, open_durable, put};
+use super::super::files::{delete, file, having, open, open_durable, put, try_delete};
 use super::super::versions::commits::chunks;
 use super::exchange::{items, store};
 
@@ -106,7 +106,7 @@ fn to_forget(path: &Path) -> Result<(tempfile::TempDir, Workspace)> {
     let here = open_durable(path)?;
     here.history().remote("there").pull_from(&there, "main")?;
     here.history().merge("there/main")?;
-    delete(&here, KEY);
+    try_delete(&here, KEY)?;
     here.shutdown()?;
     delete(&there, KEY);
     there.history().forget_object::<Item>(KEY).unwrap();
@@ -146,6 +146,7 @@ fn pull_that_fails_while_an_object_is_forgotten_is_completed_by_the_next() {
     let failures = [Action::Fail(Failure::Io), Action::Fail(Failure::NoSpace)];
     fault::each_sampled(&operations, &failures, 24, |device| {
         let Ok((_directory, there)) = to_forget(&device.path()) else {
+            device.heal();
             return Ok(());
         };
         let _ = pull_and_forget(&device.path(), &there);
