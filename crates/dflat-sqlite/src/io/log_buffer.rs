@@ -12,7 +12,8 @@
 //!
 //! If the last frame of a transaction cannot be written or synced, the commit fails. But a process
 //! that opens the file later would find the whole transaction in the log. So the buffer overwrites
-//! the header of that frame, without which the transaction has no end.
+//! the header of that frame, without which the transaction has no end. It does so only while the
+//! connection has the lock for writing, so it never overwrites a frame of an earlier transaction.
 //!
 //! The format of frames: <https://www.sqlite.org/fileformat2.html#the_write_ahead_log>.
 
@@ -39,10 +40,12 @@ struct Pending {
     bytes: Vec<u8>,
     /// Whether the last header is that of the last frame of a transaction.
     is_last: bool,
-    /// The offset of the last header.
-    header: i64,
-    /// Whether the last frame of the present transaction was given to the operating system.
-    // Invariant: false once the lock for writing is released.
+    /// Whether the connection has the lock for writing.
+    has_lock: bool,
+    /// The offset of the first header that ends the present transaction. On some devices, SQLite
+    /// repeats the last frame.
+    end: Option<i64>,
+    /// Whether the frame of that header was given to the operating system.
     is_ended: bool,
 }
 
@@ -86,11 +89,13 @@ impl LogBuffer {
         self.0.borrow_mut().take_back(&write);
     }
 
-    /// Ends the present transaction. Drops the gathered bytes, which there are only if it is rolled
-    /// back.
-    pub(super) fn end(&self) {
+    /// Notes that the lock for writing is taken or released. Drops the gathered bytes, which there
+    /// are only if a transaction was rolled back.
+    pub(super) fn note_lock(&self, is_taken: bool) {
         let mut pending = self.0.borrow_mut();
         pending.bytes.clear();
+        pending.has_lock = is_taken;
+        pending.end = None;
         pending.is_ended = false;
     }
 }
@@ -105,9 +110,11 @@ impl Pending {
         if self.bytes.is_empty() {
             self.start = offset;
         }
-        self.header = offset;
         // The number of pages after the commit in the last frame of a transaction; otherwise 0.
         self.is_last = header[4..8] != [0; 4];
+        if self.is_last {
+            self.end.get_or_insert(offset);
+        }
         self.bytes.extend_from_slice(header);
     }
 
@@ -117,7 +124,7 @@ impl Pending {
         }
         let code = write(self.start, &self.bytes);
         self.bytes.clear();
-        self.is_ended |= self.is_last;
+        self.is_ended |= self.is_last && self.has_lock;
         if code != sqlite::SQLITE_OK {
             self.take_back(write);
         }
@@ -125,9 +132,10 @@ impl Pending {
     }
 
     fn take_back(&mut self, write: &impl Fn(i64, &[u8]) -> c_int) {
-        if std::mem::take(&mut self.is_ended) {
+        if let Some(end) = self.end.filter(|_| self.is_ended) {
+            self.is_ended = false;
             // The caller returns an error already.
-            write(self.header, &[0; HEADER_BYTES]);
+            write(end, &[0; HEADER_BYTES]);
         }
     }
 }

@@ -60,7 +60,7 @@ pub(super) unsafe extern "C" fn shm_lock(
     if offset == WRITE_LOCK && flags & sqlite::SQLITE_SHM_EXCLUSIVE != 0 {
         // Order: before the release, after which another connection may write to the same place.
         if let Some(buffer) = &parts.state.log_buffer {
-            buffer.end();
+            buffer.note_lock(flags & sqlite::SQLITE_SHM_LOCK != 0);
         }
     }
     // Each read takes a lock and releases it. The release is not counted, and the counting is in a
