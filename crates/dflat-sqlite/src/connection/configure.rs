@@ -30,9 +30,10 @@ pub(crate) fn open(
     let vfs = match access {
         Access::OwnLogIndex => Some(VfsKind::OwnLogIndex),
         Access::SharedReadOnly | Access::Immutable => Some(VfsKind::ReadOnly),
-        // Its buffer for the log saves a writer much time.
-        Access::ReadWrite => Some(VfsKind::Shared),
-        Access::ReadOnly => options.io_stats.then_some(VfsKind::Shared),
+        Access::ReadOnly | Access::ReadWrite if options.io_stats => Some(VfsKind::Shared),
+        // The buffer for the log saves a writer much time.
+        Access::ReadWrite => Some(VfsKind::Uncounted),
+        Access::ReadOnly => None,
     };
     let missing = || SqliteError::misuse("SQLite has no VFS to hand calls on to");
     let vfs = vfs.map(|kind| name(kind).ok_or_else(missing));

@@ -30,7 +30,9 @@ type Symbol = Option<unsafe extern "C" fn(*mut sqlite3_vfs, *mut c_void, *const 
 /// How the VFS opens the files of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VfsKind {
-    /// As any other VFS does.
+    /// As any other VFS does. Their calls are not counted.
+    Uncounted,
+    /// As any other VFS does. If their database has a monitor, it counts the calls.
     Shared,
     /// Logs are opened only for reading.
     ReadOnly,
@@ -47,7 +49,7 @@ struct Registration {
 /// The name under which the VFS is registered. It is registered once in a process, and never as the
 /// default. `None` if SQLite has no VFS to forward to.
 pub(crate) fn name(kind: VfsKind) -> Option<&'static CStr> {
-    static NAMES: [OnceLock<Option<&'static CStr>>; 3] = [const { OnceLock::new() }; 3];
+    static NAMES: [OnceLock<Option<&'static CStr>>; 4] = [const { OnceLock::new() }; 4];
     *NAMES[kind as usize].get_or_init(|| register(kind))
 }
 
@@ -156,6 +158,23 @@ unsafe fn path_of(name: *const c_char) -> Option<PathBuf> {
     crate::ffi::path_of(name.to_bytes())
 }
 
+/// The monitor that counts the calls on a file by name.
+///
+/// # Safety
+/// As [`kind_of`] and [`path_of`].
+unsafe fn monitor_of_name(
+    vfs: *mut sqlite3_vfs,
+    name: *const c_char,
+) -> Option<(Arc<Monitor>, FileKind)> {
+    // SAFETY: As the caller promises.
+    unsafe {
+        match kind_of(vfs) {
+            VfsKind::Uncounted => None,
+            _ => path_of(name).as_deref().and_then(monitor_of_file),
+        }
+    }
+}
+
 unsafe extern "C" fn open(
     vfs: *mut sqlite3_vfs,
     name: *const c_char,
@@ -165,7 +184,8 @@ unsafe extern "C" fn open(
 ) -> c_int {
     // SAFETY: SQLite calls this function with the VFS that has it, which `register` made.
     let vfs_kind = unsafe { kind_of(vfs) };
-    let flags = if vfs_kind != VfsKind::Shared && flags & sqlite::SQLITE_OPEN_WAL != 0 {
+    let is_log_read_only = matches!(vfs_kind, VfsKind::ReadOnly | VfsKind::OwnLogIndex);
+    let flags = if is_log_read_only && flags & sqlite::SQLITE_OPEN_WAL != 0 {
         let write = sqlite::SQLITE_OPEN_READWRITE | sqlite::SQLITE_OPEN_CREATE;
         flags & !write | sqlite::SQLITE_OPEN_READONLY
     } else {
@@ -181,6 +201,7 @@ unsafe extern "C" fn open(
         (path_of(name), real_file)
     };
     let monitored = match path.as_deref() {
+        _ if vfs_kind == VfsKind::Uncounted => None,
         Some(path) => monitor_of_file(path),
         None => monitors::current(),
     };
@@ -236,9 +257,8 @@ unsafe extern "C" fn delete(
     name: *const c_char,
     sync_directory: c_int,
 ) -> c_int {
-    // SAFETY: SQLite passes a C string.
-    let path = unsafe { path_of(name) };
-    let monitored = path.as_deref().and_then(monitor_of_file);
+    // SAFETY: SQLite passes a C string, and the VFS that has this function.
+    let monitored = unsafe { monitor_of_name(vfs, name) };
     let directory = sync_directory != 0;
     let effect = Effect::delete(directory);
     let perform = || {
@@ -270,11 +290,10 @@ unsafe extern "C" fn access(
     result: *mut c_int,
 ) -> c_int {
     // SAFETY: SQLite passes a C string and a place for the result.
-    let path = unsafe {
+    let monitored = unsafe {
         *result = 0;
-        path_of(name)
+        monitor_of_name(vfs, name)
     };
-    let monitored = path.as_deref().and_then(monitor_of_file);
     run(
         monitored.as_ref(),
         Operation::Access,

@@ -204,6 +204,7 @@ fn a_checkpoint_keeps_writers_waiting_for_few_pages() {
     let options = SqliteOptions {
         // Only the checkpoint of this test is made.
         log_bytes_max: 1 << 30,
+        io_stats: true,
         ..SqliteOptions::default()
     };
     let backend = SqliteBackend::open(&path, options).unwrap();
@@ -281,6 +282,7 @@ fn a_checkpoint_copies_nothing_with_write_access_unless_it_is_overdue() {
     let options = SqliteOptions {
         // Only the checkpoints of this test are made.
         log_bytes_max: 1 << 30,
+        io_stats: true,
         ..SqliteOptions::default()
     };
     let backend = SqliteBackend::open(&path, options).unwrap();
