@@ -28,7 +28,12 @@ pub(super) fn tables() -> [Table; 2] {
 
 /// An engine on a file, as another process has one. Its first write makes the types versioned.
 pub(super) fn engine(path: &Path) -> Result<Engine> {
-    let backend = SqliteBackend::open(path, SqliteOptions::default())?;
+    let options = SqliteOptions {
+        // A device that may fail meets the calls of all connections then.
+        io_stats: true,
+        ..SqliteOptions::default()
+    };
+    let backend = SqliteBackend::open(path, options)?;
     let keeper = Keeper::default();
     for table in tables() {
         keeper.want(&table, true);

@@ -77,6 +77,8 @@ fn open(path: &Path) -> Result<Workspace> {
         .durability(Durability::Full)
         .log_bytes_max(u64::MAX)
         .reclaim(dflat::Reclaim::Never)
+        // The device meets the calls of all connections then.
+        .io_stats(true)
         .open()
 }
 
