@@ -1,12 +1,12 @@
 //! The access to the files of a database. It writes the pages of a transaction to the log together,
-//! and counts every call. With the feature `faults`, for tests, it also records calls and makes
-//! them fail.
+//! and counts every call if the backend was asked to count I/O. With the feature `faults`, for
+//! tests, it also records calls and makes them fail.
 //!
 //! Input: the calls of SQLite to the operating system. Output: the same calls, but fewer writes to
 //! the log, forwarded to the VFS that SQLite uses by default, and an [`IoReport`] that counts them.
 //!
-//! A connection uses this module if it writes, or if its backend was asked to count I/O. Two things
-//! are not counted: pages read through a memory map, and reads and writes of the index of the
+//! A connection uses this module if it writes, or if its calls are counted. Two things are never
+//! counted: pages read through a memory map, and reads and writes of the index of the
 //! write-ahead log, which is in shared memory. Only locks and mappings of these two are calls.
 
 mod call;

@@ -30,9 +30,9 @@ type Symbol = Option<unsafe extern "C" fn(*mut sqlite3_vfs, *mut c_void, *const 
 /// How the VFS opens the files of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VfsKind {
-    /// As any other VFS does. Their calls are not counted.
+    /// As any other VFS does. No monitor counts the calls.
     Uncounted,
-    /// As any other VFS does. If their database has a monitor, it counts the calls.
+    /// As any other VFS does. If the database has a monitor, the monitor counts the calls.
     Shared,
     /// Logs are opened only for reading.
     ReadOnly,
@@ -257,7 +257,7 @@ unsafe extern "C" fn delete(
     name: *const c_char,
     sync_directory: c_int,
 ) -> c_int {
-    // SAFETY: SQLite passes a C string, and the VFS that has this function.
+    // SAFETY: SQLite passes a C string and the VFS that has this function.
     let monitored = unsafe { monitor_of_name(vfs, name) };
     let directory = sync_directory != 0;
     let effect = Effect::delete(directory);
