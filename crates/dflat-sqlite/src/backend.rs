@@ -11,6 +11,7 @@ use dflat_engine::storage::{
 
 use crate::connection::configure::log_bytes;
 use crate::connection::connections::Connections;
+use crate::ffi::keep_freed_memory;
 use crate::io::{IoReport, WrittenRecords};
 use crate::options::SqliteOptions;
 use crate::presence::Following;
@@ -41,6 +42,7 @@ impl SqliteBackend {
     /// - `NotADatabase` if the file is not an SQLite database.
     /// - `Io` if its directory does not exist, or it can't be read.
     pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Arc<Self>> {
+        keep_freed_memory();
         let connections = Connections::new(path.as_ref(), options)?;
         Ok(Arc::new(Self {
             upkeep: Arc::new(Upkeep::new(Arc::new(connections))),

@@ -11,6 +11,7 @@ mod blob;
 mod connection;
 mod file_calls;
 mod log_index;
+mod memory;
 mod platform;
 mod sqlite_error;
 mod statement;
@@ -18,6 +19,7 @@ mod version;
 
 pub(crate) use connection::{Access, Connection, StatementId, Switch, is_keyword};
 pub(crate) use log_index::{LogCount, LogExtent, LogStamp, LogState};
+pub(crate) use memory::keep_freed_memory;
 pub use platform::FileProtection;
 pub(crate) use platform::{
     FileNumber, create_private, file_number, file_number_and_length, is_pipe, linked_length,

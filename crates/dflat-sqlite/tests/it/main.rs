@@ -12,6 +12,7 @@ mod counted;
 mod encoding;
 mod file;
 mod foreign_rows;
+mod freed_memory;
 mod hostile;
 mod index_cost;
 mod io;
