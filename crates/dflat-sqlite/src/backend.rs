@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dflat_engine::Result;
 use dflat_engine::storage::{
-    Backend, CloseOptions, Durability, Looked, Snapshot, View, WriteTransaction,
+    Backend, CloseOptions, Durability, Looked, Snapshot, StateId, View, WriteTransaction,
 };
 
 use crate::connection::configure::log_bytes;
@@ -227,6 +227,12 @@ impl Backend for SqliteBackend {
     fn begin(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>> {
         let upkeep = Arc::clone(&self.upkeep);
         Ok(Box::new(SqliteTransaction::new(upkeep, durability)?))
+    }
+
+    fn own_state(&self) -> Option<StateId> {
+        let connections = self.connections();
+        let count = connections.pool().count_of_idle_writer()?;
+        connections.commits().own_state(count)
     }
 
     fn durability(&self) -> Durability {

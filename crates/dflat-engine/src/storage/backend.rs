@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CloseOptions, Durability, Looked, Snapshot, Staleness, View, WriteTransaction};
+use super::{
+    CloseOptions, Durability, Looked, Snapshot, Staleness, StateId, View, WriteTransaction,
+};
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::error::{Error, Result};
@@ -31,6 +33,16 @@ pub trait Backend: Send + Sync + 'static {
     /// [`ErrorKind::Busy`] after that timeout; otherwise the errors of
     /// opening or creating a file.
     fn begin(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>>;
+
+    /// The latest committed state, if it is certain that only transactions of this backend have
+    /// written since the latest one of these began, and that this one has ended. Costs no system
+    /// call. Such a transaction has noticed all foreign writes before it.
+    ///
+    /// With this answer, a transaction that changes an object which was read before need not read
+    /// it again. A backend that cannot tell returns `None`.
+    fn own_state(&self) -> Option<StateId> {
+        None
+    }
 
     /// The durability of a transaction that asks for none. A backend whose objects end with the
     /// process, such as memory, returns [`Durability::Normal`] and ignores the durability in

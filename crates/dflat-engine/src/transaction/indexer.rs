@@ -141,6 +141,12 @@ impl Indexer {
         self.foreign_write.swap(false, Ordering::AcqRel)
     }
 
+    /// Whether the indexer has noticed a foreign write since the last call of
+    /// [`take_foreign_write`](Self::take_foreign_write).
+    pub(super) fn has_foreign_write(&self) -> bool {
+        self.foreign_write.load(Ordering::Acquire)
+    }
+
     fn run(&self) {
         while let Some(table) = self.next() {
             let mut batch = self.begin(&table).and_then(|()| self.batch(&table));

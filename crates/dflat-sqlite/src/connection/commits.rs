@@ -115,6 +115,12 @@ impl KnownCommits {
 }
 
 impl KnownCommits {
+    /// Whether this is the count when this backend's latest write transaction ended.
+    fn is_last(&self, count: CommitCount) -> bool {
+        let is_last = |last: CommitCount| last.number() == count.number() && last.is_of_log(count);
+        self.last.is_some_and(is_last)
+    }
+
     /// Notes an own commit on a state.
     fn note_own(&mut self, base: CommitBase) {
         let (era, from) = (base.era, base.count.number());
@@ -160,8 +166,7 @@ impl Commits {
         let mut known = self.lock();
         known.see(count);
         known.writes = true;
-        let is_last = |last: CommitCount| last.number() == count.number() && last.is_of_log(count);
-        let follows_own = known.last.is_some_and(is_last);
+        let follows_own = known.is_last(count);
         if !follows_own {
             known.foreign_write = true;
             if known.last.is_some_and(|last| !count.follows(last)) {
@@ -190,6 +195,15 @@ impl Commits {
     /// Whether there may have been a foreign commit since the last call, or before the first one.
     pub(crate) fn take_foreign_write(&self) -> bool {
         std::mem::take(&mut self.lock().foreign_write)
+    }
+
+    /// The state with this count, which was read just now, if there was no foreign commit since
+    /// this backend's latest write transaction began, and that transaction has ended and was
+    /// notified of the foreign commits before it.
+    pub(crate) fn own_state(&self, count: CommitCount) -> Option<StateId> {
+        let known = self.lock();
+        let is_certain = !known.writes && !known.foreign_write && known.is_last(count);
+        is_certain.then(|| StateNumber::at(count, known.era).id())
     }
 
     /// Notes that a commit outside of a write transaction follows.

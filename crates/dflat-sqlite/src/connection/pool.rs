@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use dflat_engine::{Error, ErrorKind, Result};
 
+use crate::connection::commits::CommitCount;
 use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::{Gate, Readers, closed, suspended};
 
@@ -131,6 +132,12 @@ impl Pool {
         }
         state.writer_out = true;
         Ok(Some(state.writer.take()))
+    }
+
+    /// The number of commits that the log has counted, by the connection that writes. `None` if the
+    /// connection is in use, or the file has no log.
+    pub(crate) fn count_of_idle_writer(&self) -> Option<CommitCount> {
+        self.lock().writer.as_ref()?.log_count()
     }
 
     /// Whether upkeep waits for the place of the writer, for tests.

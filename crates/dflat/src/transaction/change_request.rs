@@ -187,7 +187,8 @@ impl<T: Object> ChangeRequest<T> {
     /// ```
     ///
     /// # Cost
-    /// A look-up by row id, unless this transaction has read `seen`.
+    /// A look-up by row id, unless this transaction has read `seen`, or the library knows that the
+    /// object was not changed since it was read.
     #[must_use]
     pub fn if_unchanged(mut self, seen: &T) -> Self {
         self.target.seen = Some(seen.handle().clone());

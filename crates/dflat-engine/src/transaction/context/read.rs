@@ -63,9 +63,9 @@ impl Transaction {
     /// As [`Transaction::fetch`]; [`ErrorKind::InvalidArgument`] for an object of another table.
     ///
     /// # Cost
-    /// None, if this transaction has read the object, or if a transaction of the backend is open
-    /// and the engine knows that the object was not changed since it was read; otherwise a look-up
-    /// by row id.
+    /// None, if this transaction has read the object, or if the engine knows that the object was
+    /// not changed since it was read, and the transaction reads from no snapshot yet; otherwise a
+    /// look-up by row id.
     #[inline]
     pub fn latest(&self, table: &Table, object: &Object) -> Result<Option<TransactionObject>> {
         let latest = self.look_up(table, object).or_else(|error| {
@@ -194,12 +194,27 @@ impl Transaction {
         }
         self.follow_group(&mut stage, &open);
         let generation = match *stage {
-            Stage::Fresh | Stage::Committed(_) => return Ok(None),
+            Stage::Committed(_) => return Ok(None),
+            Stage::Fresh => return Ok(self.known_committed(&open, table, object).map(Some)),
             Stage::Group(generation) => generation,
             Stage::Writing => open.generation(),
         };
         let is_current = open.is_current(generation, table, object);
         Ok(is_current.then(|| Some(object.clone())))
+    }
+
+    /// The object, if it is certain to be stored unchanged in the committed state, which then is
+    /// the state that the transaction has read.
+    fn known_committed(&self, open: &OpenGroup, table: &Table, object: &Object) -> Option<Object> {
+        if !open.is_unchanged(table, object) {
+            return None;
+        }
+        let state = self.groups.committed_state(open)?;
+        if self.basis.get().is_some_and(|basis| basis != state) {
+            return None;
+        }
+        self.note_base(state);
+        Some(object.clone())
     }
 
     /// If the transaction has read nothing yet, and the open commit group has changed one of its

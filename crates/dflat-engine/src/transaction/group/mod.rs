@@ -121,6 +121,19 @@ impl Groups {
         self.shared.lock()
     }
 
+    /// The committed state, if it is certain that no other program has written since the latest
+    /// transaction of the backend began.
+    pub(super) fn committed_state(&self, open: &OpenGroup) -> Option<StateId> {
+        // While the backend's transaction is open, no other program writes.
+        if let Some(writer) = &open.writer {
+            return Some(writer.base().id);
+        }
+        let state = self.shared.backend.own_state()?;
+        // Order: after the backend's answer. A transaction that builds an index and notices such a
+        // program sets the flag before it ends, and the backend gives no answer until then.
+        (!self.shared.indexer.has_foreign_write()).then_some(state)
+    }
+
     /// Takes the write access for a transaction over these tables: all writes belong to this
     /// transaction until it releases the write access. If members have changed one of its tables,
     /// the outcome of the open commit group is noted in `seen`.

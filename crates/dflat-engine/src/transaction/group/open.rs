@@ -216,8 +216,14 @@ impl OpenGroup {
     ) -> bool {
         // While the backend's transaction is open, no other program writes.
         let open = self.generation == generation && self.writer.is_some();
+        open && self.is_unchanged(table, object)
+    }
+
+    /// Whether an object that was read outside of the group is certain to be stored unchanged,
+    /// unless another program has written since the backend's latest transaction began.
+    pub(in super::super) fn is_unchanged(&self, table: &Table, object: &Object) -> bool {
         let (row_id, seq) = (object.row_id(), object.origin().seq);
-        open && self.recent.is_unchanged(table, row_id, seq)
+        self.recent.is_unchanged(table, row_id, seq)
     }
 
     /// The backend's transaction of a generation, if it is still open.

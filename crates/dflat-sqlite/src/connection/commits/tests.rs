@@ -202,3 +202,48 @@ fn state_that_is_known_by_stamps_is_overtaken_by_each_other_state() {
         assert!(commits.is_overtaken(since, StateId::default()));
     }
 }
+
+#[test]
+fn own_state_is_known_until_another_connection_commits() {
+    let commits = Commits::default();
+    assert_eq!(commits.own_state(log(5)), None);
+    let first = commits.note_begin(log(5));
+    assert_eq!(
+        commits.own_state(log(5)),
+        None,
+        "the transaction has not ended"
+    );
+    commits.note_commit(first, Some(log(6)));
+    assert_eq!(
+        commits.own_state(log(6)),
+        None,
+        "the transaction has not ended"
+    );
+    commits.note_end();
+    // No transaction was notified of the commits before the first one yet.
+    assert_eq!(commits.own_state(log(6)), None);
+    assert!(commits.take_foreign_write());
+    let own = commits.state(Some(log(6)));
+    assert_eq!(commits.own_state(log(6)), Some(own));
+    // A checkpoint begins the log anew.
+    assert_eq!(commits.own_state(of(6, 8)), Some(own));
+    assert_eq!(commits.own_state(of(6, 1 << 20)), None, "another log");
+    assert_eq!(commits.own_state(log(7)), None, "a foreign commit");
+    let second = commits.note_begin(log(7));
+    commits.note_commit(second, Some(log(8)));
+    commits.note_end();
+    assert_eq!(
+        commits.own_state(log(8)),
+        None,
+        "no transaction was notified"
+    );
+    assert!(commits.take_foreign_write());
+    let own = commits.state(Some(log(8)));
+    assert_eq!(commits.own_state(log(8)), Some(own));
+    commits.begin_anew();
+    assert_eq!(
+        commits.own_state(log(8)),
+        None,
+        "all connections were closed"
+    );
+}

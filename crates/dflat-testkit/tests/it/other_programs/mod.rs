@@ -15,6 +15,7 @@ mod idle_follower;
 #[cfg(target_os = "linux")]
 mod idle_wake_ups;
 mod lone_process;
+mod looked_up;
 mod made_anew;
 mod missing_keys;
 mod noted_rows;
