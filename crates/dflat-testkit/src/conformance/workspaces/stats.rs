@@ -100,20 +100,23 @@ pub fn lookups_are_counted_with_those_that_were_saved(open: Open) {
     let counts = |w: &Fixture| (w.stats().look_ups, w.stats().look_ups_saved);
     assert_eq!(counts(&w), (0, 0));
     let seen = w.fetch::<Item>().all().unwrap().to_vec();
-    let before = seen.clone();
-    // Before its first write, a transaction does not notice later commits.
+    w.change(&seen[0], |data| data.rank = 3);
+    // A backend may know without a read that an object is current, so the counts so far differ.
+    let counted = counts(&w);
+    let since = |w: &Fixture| (counts(w).0 - counted.0, counts(w).1 - counted.1);
+    // The object was changed since it was fetched.
     w.perform([Item::TABLE], move |tx| {
-        ItemChangeRequest::change(tx, &before[0])?;
+        ItemChangeRequest::change(tx, &seen[0])?;
         Ok(())
     });
-    assert_eq!(counts(&w), (1, 0));
+    assert_eq!(since(&w), (1, 0));
     w.perform([Item::TABLE], move |tx| {
         for object in &tx.fetch::<Item>().all()? {
             ItemChangeRequest::change(tx, object)?;
         }
         Ok(())
     });
-    assert_eq!(counts(&w), (3, 2));
+    assert_eq!(since(&w), (3, 2));
 }
 
 pub fn stats_have_the_age_of_the_oldest_snapshot(open: Open) {
