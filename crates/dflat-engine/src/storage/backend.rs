@@ -34,12 +34,13 @@ pub trait Backend: Send + Sync + 'static {
     /// opening or creating a file.
     fn begin(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>>;
 
-    /// The latest committed state, if it is certain that only transactions of this backend have
-    /// written since the latest one of these began, and that this one has ended. Costs no system
-    /// call. Such a transaction has noticed all foreign writes before it.
+    /// The latest committed state, if the backend's latest write transaction has ended, and no
+    /// other program has written since that transaction began. Foreign writes before it were
+    /// reported to a transaction by [`BaseState::is_own`](super::BaseState::is_own). `None` if the
+    /// backend cannot tell this without a system call.
     ///
-    /// With this answer, a transaction that changes an object which was read before need not read
-    /// it again. A backend that cannot tell returns `None`.
+    /// With this answer, the engine need not read an object again that was read before, and that a
+    /// transaction changes.
     fn own_state(&self) -> Option<StateId> {
         None
     }

@@ -101,7 +101,8 @@ pub fn lookups_are_counted_with_those_that_were_saved(open: Open) {
     assert_eq!(counts(&w), (0, 0));
     let seen = w.fetch::<Item>().all().unwrap().to_vec();
     w.change(&seen[0], |data| data.rank = 3);
-    // A backend may know without a read that an object is current, so the counts so far differ.
+    // The counts so far differ between backends: some know without a read that an object is
+    // current.
     let counted = counts(&w);
     let since = |w: &Fixture| (counts(w).0 - counted.0, counts(w).1 - counted.1);
     // The object was changed since it was fetched.
