@@ -87,6 +87,7 @@ impl<'a> ValueRef<'a> {
     }
 
     /// Makes an owned copy.
+    #[inline]
     #[must_use]
     pub fn to_value(self) -> Value {
         match self {

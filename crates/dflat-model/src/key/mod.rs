@@ -26,6 +26,8 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub use number::IntegerKey;
+
 use crate::{ColumnType, DecodeError, Value, ValueRef};
 
 /// The first byte of a value.

@@ -7,31 +7,88 @@
 //! and all bits are if the number is negative, so that they compare as the numbers do.
 
 use super::{tag, take_bytes};
+use crate::ValueRef;
 
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 
 pub(super) fn append_integer(value: i64, bytes: &mut Vec<u8>) {
-    let size = value.unsigned_abs();
-    let big_endian = size.to_be_bytes();
-    let skipped = (size.leading_zeros() / 8) as usize;
-    let digits = big_endian.get(skipped..).unwrap_or_default();
-    let count = digits.len() as u8;
-    if value < 0 {
-        bytes.push(tag::ZERO - count);
-        bytes.extend(digits.iter().map(|digit| !digit));
-    } else {
-        bytes.push(tag::ZERO + count);
-        bytes.extend_from_slice(digits);
-    }
+    IntegerKey::signed(value).append_to(bytes);
 }
 
 pub(super) fn append_unsigned(value: u64, bytes: &mut Vec<u8>) {
-    match i64::try_from(value) {
-        Ok(value) => append_integer(value, bytes),
-        Err(_) => {
-            bytes.push(tag::UNSIGNED);
-            bytes.extend(value.to_be_bytes());
+    IntegerKey::unsigned(value).append_to(bytes);
+}
+
+/// The bytes of a key of one integer, which need no memory of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct IntegerKey {
+    bytes: [u8; 16],
+    len: usize,
+}
+
+impl IntegerKey {
+    /// The bytes of this value; `None` if it is no integer. They are those that [`append`] appends.
+    ///
+    /// [`append`]: super::append
+    #[inline]
+    #[must_use]
+    pub const fn of(value: ValueRef<'_>) -> Option<Self> {
+        match value {
+            ValueRef::Int(value) => Some(Self::signed(value)),
+            ValueRef::UInt(value) => Some(Self::unsigned(value)),
+            _ => None,
         }
+    }
+
+    #[inline]
+    const fn signed(value: i64) -> Self {
+        let size = value.unsigned_abs();
+        let count = 8 - size.leading_zeros() / 8;
+        match value < 0 {
+            true => Self::new(tag::ZERO - count as u8, !size, count),
+            false => Self::new(tag::ZERO + count as u8, size, count),
+        }
+    }
+
+    #[inline]
+    const fn unsigned(value: u64) -> Self {
+        match value > i64::MAX as u64 {
+            true => Self::new(tag::UNSIGNED, value, 8),
+            false => Self::signed(value as i64),
+        }
+    }
+
+    /// A tag and the lowest `count` bytes of a number, the highest of them first.
+    #[inline]
+    const fn new(tag: u8, digits: u64, count: u32) -> Self {
+        // The number 0 has no digits, and stays 0 however far it is moved.
+        let digits = digits.wrapping_shl(64 - 8 * count);
+        Self {
+            bytes: ((tag as u128) << 120 | (digits as u128) << 56).to_be_bytes(),
+            len: 1 + count as usize,
+        }
+    }
+
+    fn append_to(self, bytes: &mut Vec<u8>) {
+        let end = bytes.len() + self.len;
+        // A constant number of bytes is copied faster.
+        bytes.extend_from_slice(&self.bytes);
+        bytes.truncate(end);
+    }
+
+    /// The encoded key as a number, whose highest byte is the first of the key, with zeros behind
+    /// the key; and the number of bytes of the key, from 1 to 9.
+    #[inline]
+    #[must_use]
+    pub const fn to_number(&self) -> (u128, usize) {
+        (u128::from_be_bytes(self.bytes), self.len)
+    }
+
+    /// The encoded key.
+    #[inline]
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
     }
 }
 

@@ -1,6 +1,6 @@
 use std::cmp::Ordering;
 
-use super::{BEHIND, append, decode, encode};
+use super::{BEHIND, IntegerKey, append, decode, encode};
 use crate::{ColumnType, Value, ValueRef};
 
 /// `SplitMix64`.
@@ -185,6 +185,18 @@ fn integers_of_each_width_have_as_few_bytes_as_possible() {
     check(-256, &[0x09, 254, 255]);
     check(i64::MAX, &[0x13, 127, 255, 255, 255, 255, 255, 255, 255]);
     check(i64::MIN, &[0x03, 127, 255, 255, 255, 255, 255, 255, 255]);
+    for value in [
+        ValueRef::Int(i64::MIN),
+        ValueRef::Int(0),
+        ValueRef::UInt(u64::MAX),
+    ] {
+        let key = IntegerKey::of(value).expect("it is an integer");
+        let (number, len) = key.to_number();
+        assert_eq!(key.bytes(), encode([value]));
+        assert_eq!(number.to_be_bytes()[..len], encode([value]));
+        assert!(number.to_be_bytes()[len..].iter().all(|byte| *byte == 0));
+    }
+    assert!(IntegerKey::of(ValueRef::Float(1.0)).is_none());
     let unsigned = encode([ValueRef::from_u64(u64::MAX)]);
     assert_eq!(unsigned, [0x30, 255, 255, 255, 255, 255, 255, 255, 255]);
     assert_eq!(encode([ValueRef::from_u64(255)]), [0x0c, 255]);

@@ -8,7 +8,7 @@ use dflat_engine::storage::{Key, KeyScan, Row, ScanPlan, Source};
 use dflat_model::{Direction, IndexDescriptor, RowId, Table, Value, ValueRef, key};
 
 use super::entries::Entries;
-use crate::read::{Pack, Reach, ReadType, RecordReader};
+use crate::read::{Pack, Reach, ReadType, RecordReader, Sought};
 
 /// The position among a pack's indexes of the one with this definition.
 pub(crate) fn index_in(stored: &Table, index: &IndexDescriptor) -> Option<usize> {
@@ -124,7 +124,7 @@ impl Rows<'_, '_> {
     fn primary_key(&mut self, parts: &[ValueRef<'_>]) -> Visited {
         let mut key = Vec::new();
         key::append_all(parts.iter().copied(), &mut key);
-        match self.stored.find(self.objects, &key)? {
+        match self.stored.find(self.objects, &Sought::from(&key))? {
             Some((position, held)) => Ok((self.visit)(Row {
                 row_id: row_id(position),
                 payload: self.stored.held(self.objects, held),
@@ -140,7 +140,7 @@ impl Rows<'_, '_> {
             let parts: Vec<ValueRef<'_>> = scan.prefix.iter().map(Value::as_ref).collect();
             let mut key = Vec::new();
             key::append_all(parts, &mut key);
-            let found = self.stored.find(self.objects, &key)?;
+            let found = self.stored.find(self.objects, &Sought::from(&key))?;
             let position = found.map(|(position, _)| position);
             let position = position.filter(|position| is_after(*position, scan.after));
             return self.positions(position.into_iter(), Reach::Record);

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use dflat_engine::Result;
 
 use super::PackChange;
-use crate::read::{Objects, RecordReader};
+use crate::read::{Objects, RecordReader, Sought};
 
 /// Walks through the changed keys of both packs.
 pub(super) struct ChangedKeys {
@@ -84,6 +84,6 @@ fn find<'s>(
     key: &[u8],
 ) -> Result<Option<(u64, &'s [u8])>> {
     let ty = objects.stored();
-    let found = ty.find(reader, key)?;
+    let found = ty.find(reader, &Sought::from(key))?;
     Ok(found.map(|(position, held)| (position, ty.held(reader, held))))
 }

@@ -12,7 +12,7 @@ use dflat_model::{Table, Value, ValueRef, key};
 
 use crate::build::{SourceType, TYPE_BYTES, number_in, source_types};
 use crate::layer::{Layer, NewRow, NewTable};
-use crate::read::{Pack, ReadType, RecordReader, check_key};
+use crate::read::{Pack, ReadType, RecordReader, Sought, check_key};
 
 impl Pack {
     /// Begins changes of this pack. They make another pack, which has a layer over this one.
@@ -201,7 +201,7 @@ impl TypeReader {
             self.number = number;
         }
         let key = key.get(TYPE_BYTES..).unwrap_or_default();
-        let found = ty.find_payload(&mut self.reader, key)?;
+        let found = ty.find_payload(&mut self.reader, &Sought::from(key))?;
         Ok(found.map(<[u8]>::to_vec))
     }
 }

@@ -6,6 +6,7 @@ mod input;
 mod packed;
 mod place;
 
+use dflat_model::key::IntegerKey;
 pub(crate) use directory::{Directory, Extent, RunLayout, Section, SlotsLayout, TypeLayout};
 pub(crate) use frame::{FOOTER_BYTES, Footer, HEADER_BYTES, Kind, MAGIC, header_of, kind_of};
 pub(crate) use packed::{Packed, append, width_of};
@@ -35,8 +36,40 @@ pub(crate) const CONTENT: &[u8; 16] = b"dflat pack 00001";
 pub(crate) const LAYER_CONTENT: &[u8; 16] = b"dflat layer 0001";
 
 /// The hash of an encoded key, by which the key is looked up.
+#[inline]
 pub(crate) fn key_hash(key: &[u8]) -> u64 {
     xxh3_64(key)
+}
+
+/// As [`key_hash`], of a key of one integer.
+///
+/// The lengths are constants, so the compiler keeps the bytes in registers. A processor that writes
+/// bytes and reads them back in other portions waits for all that it does before, also for the
+/// memory of the look-up before.
+#[inline]
+pub(crate) fn integer_hash(key: IntegerKey) -> u64 {
+    let (number, len) = key.to_number();
+    hash_of_number(number, len)
+}
+
+fn hash_of_number(number: u128, len: usize) -> u64 {
+    match len {
+        1 => hash_of_first::<1>(number),
+        2 => hash_of_first::<2>(number),
+        3 => hash_of_first::<3>(number),
+        4 => hash_of_first::<4>(number),
+        5 => hash_of_first::<5>(number),
+        6 => hash_of_first::<6>(number),
+        7 => hash_of_first::<7>(number),
+        8 => hash_of_first::<8>(number),
+        _ => hash_of_first::<9>(number),
+    }
+}
+
+#[inline]
+fn hash_of_first<const LEN: usize>(number: u128) -> u64 {
+    let bytes = number.to_be_bytes();
+    bytes.first_chunk::<LEN>().map_or(0, |bytes| xxh3_64(bytes))
 }
 
 /// The number of zeros behind `len` bytes up to a multiple of `align`, a power of two.

@@ -9,11 +9,12 @@ use dflat_model::{ROOT_TYPE, RowId, Table, ValueRef, key};
 use super::iter::Iter;
 use super::layered::ReadType;
 use super::options::OpenOptions;
+use super::reader::ObjectsReader;
 use super::records::{Reach, RecordReader};
 use super::set::{Combination, SetIter};
-use super::sought::Sought;
+use super::sought::{Sought, integer_of};
 use super::stored::KEYS_AHEAD;
-use crate::layout::key_hash;
+use crate::layout::{Place, integer_hash};
 
 /// The objects of one type of a pack, in the order of their keys.
 ///
@@ -64,8 +65,16 @@ impl Objects {
     /// # Cost
     /// One read; none, nearly always, if there is no such object.
     pub fn get(&self, key: &[ValueRef<'_>]) -> Result<Option<Object>> {
-        let encoded = self.encoded(key)?;
-        self.get_sought(&mut self.record_reader(), Sought::new(&encoded, key))
+        if let Some((key, number)) = integer_of(key)
+            && let check = self.options.checks_blocks()
+            && let Some(found) = self.stored.find_directly(integer_hash(key), number, check)
+        {
+            return self.found_directly(found);
+        }
+        let mut buffer = Vec::new();
+        self.check(key)?;
+        let sought = Sought::of(key, &mut buffer);
+        self.get_sought(&mut self.record_reader(), &sought)
     }
 
     /// The objects with these primary keys, in the order of the keys; `None` for a key without an
@@ -77,10 +86,10 @@ impl Objects {
         &self,
         keys: &[K],
     ) -> Result<Vec<Option<Object>>> {
-        let encoded = keys.iter().map(|key| self.encoded(key.as_ref()));
-        let encoded = encoded.collect::<Result<Vec<_>>>()?;
-        let sought = encoded.iter().zip(keys);
-        let sought = sought.map(|(encoded, key)| Sought::new(encoded, key.as_ref()));
+        let mut buffers = vec![Vec::new(); keys.len()];
+        keys.iter().try_for_each(|key| self.check(key.as_ref()))?;
+        let sought = keys.iter().zip(&mut buffers);
+        let sought = sought.map(|(key, buffer)| Sought::of(key.as_ref(), buffer));
         let sought: Vec<Sought<'_>> = sought.collect();
         let stored = self.stored.stored();
         let mut reader = self.record_reader();
@@ -92,7 +101,7 @@ impl Objects {
         for ((number, key), place) in sought.iter().enumerate().zip(&mut found) {
             let take = |place| candidates.push((place, number));
             if self.stored.changed(key).is_some() || !stored.candidates(key, take) {
-                *place = self.get_sought(&mut reader, *key)?;
+                *place = self.get_sought(&mut reader, key)?;
             }
         }
         candidates.sort_unstable();
@@ -116,6 +125,7 @@ impl Objects {
         keys: &[Sought<'_>],
         reader: &mut RecordReader,
     ) -> Result<Vec<Option<Object>>> {
+        let check = self.options.checks_blocks();
         let mut found = Vec::with_capacity(keys.len());
         for keys in keys.chunks(KEYS_AHEAD) {
             let mut hashes = [0; KEYS_AHEAD];
@@ -123,15 +133,29 @@ impl Objects {
                 *hash = key.hash;
             }
             let hashes = hashes.get(..keys.len()).unwrap_or_default();
-            self.stored.stored().prefetch(hashes);
-            for key in keys {
-                found.push(self.get_sought(reader, *key)?);
+            let likely = self.stored.stored().prefetch(hashes);
+            for (key, likely) in keys.iter().zip(likely) {
+                let find = |number| self.stored.find_likely(key.hash, likely, number, check);
+                found.push(match key.number().and_then(find) {
+                    Some(found) => self.found_directly(found)?,
+                    None => self.get_sought(reader, key)?,
+                });
             }
         }
         Ok(found)
     }
 
-    fn get_sought(&self, reader: &mut RecordReader, key: Sought<'_>) -> Result<Option<Object>> {
+    /// The object at a place where it was found.
+    #[inline]
+    fn found_directly(&self, found: Option<(Place, &[u8])>) -> Result<Option<Object>> {
+        let Some((place, payload)) = found else {
+            return Ok(None);
+        };
+        let (_, at) = self.stored.stored().objects.locate(place.offset)?;
+        self.object(self.stored.position_of(at), payload).map(Some)
+    }
+
+    fn get_sought(&self, reader: &mut RecordReader, key: &Sought<'_>) -> Result<Option<Object>> {
         let found = self.stored.find(reader, key)?;
         let object = |(position, held)| self.object(position, self.stored.held(reader, held));
         found.map(object).transpose()
@@ -150,9 +174,10 @@ impl Objects {
     /// # Errors
     /// As [`get`](Self::get).
     pub fn index_of(&self, key: &[ValueRef<'_>]) -> Result<Option<u64>> {
-        let encoded = self.encoded(key)?;
-        let sought = Sought::new(&encoded, key);
-        let found = self.stored.find(&mut self.record_reader(), sought)?;
+        let mut buffer = Vec::new();
+        self.check(key)?;
+        let sought = Sought::of(key, &mut buffer);
+        let found = self.stored.find(&mut self.record_reader(), &sought)?;
         Ok(found.map(|(position, _)| position))
     }
 
@@ -243,11 +268,7 @@ impl Objects {
     /// A reader for many look-ups by one thread, which keeps its buffers.
     #[must_use]
     pub fn reader(&self) -> ObjectsReader<'_> {
-        ObjectsReader {
-            objects: self,
-            records: self.record_reader(),
-            key: Vec::new(),
-        }
+        ObjectsReader::new(self)
     }
 
     /// The objects of both in the order of their keys. For a key that both have, the object of this
@@ -269,9 +290,8 @@ impl Objects {
         SetIter::new(self, other, Combination::Difference)
     }
 
-    fn encoded(&self, key: &[ValueRef<'_>]) -> Result<Vec<u8>> {
-        check_key("get", &self.table, key)?;
-        Ok(encoded(key))
+    pub(super) fn check(&self, key: &[ValueRef<'_>]) -> Result<()> {
+        check_key("get", &self.table, key)
     }
 
     pub(crate) const fn stored(&self) -> &ReadType {
@@ -326,66 +346,3 @@ fn encoded(key: &[ValueRef<'_>]) -> Vec<u8> {
 
 /// Most keys have fewer bytes.
 const KEY_BYTES: usize = 64;
-
-/// Looks up payloads with buffers that it keeps from one look-up to the next.
-#[derive(Debug)]
-pub struct ObjectsReader<'o> {
-    objects: &'o Objects,
-    records: RecordReader,
-    key: Vec<u8>,
-}
-
-impl ObjectsReader<'_> {
-    /// The payload of the object with a primary key, lent until the next call. It is not verified.
-    ///
-    /// # Errors
-    /// As [`Objects::get`].
-    ///
-    /// # Cost
-    /// One read, and no allocation once the buffers are as large as the largest payload.
-    pub fn payload(&mut self, key: &[ValueRef<'_>]) -> Result<Option<&[u8]>> {
-        check_key("get", &self.objects.table, key)?;
-        self.key.clear();
-        key::append_all(key.iter().copied(), &mut self.key);
-        let stored = &self.objects.stored;
-        stored.find_payload(&mut self.records, Sought::new(&self.key, key))
-    }
-
-    /// Calls `take` for each of some primary keys, in their order, with the number of the key and
-    /// the payload of its object; `None` if there is no such object. The payloads are not verified.
-    ///
-    /// # Errors
-    /// As [`Objects::get`].
-    ///
-    /// # Cost
-    /// If the file is mapped, the objects of several keys are brought into the processor's cache at
-    /// once, so one of 16 keys costs about a third of a [`payload`](Self::payload). Otherwise, each
-    /// costs one read.
-    pub fn payloads<'k, K: AsRef<[ValueRef<'k>]>>(
-        &mut self,
-        keys: &[K],
-        mut take: impl FnMut(usize, Option<&[u8]>),
-    ) -> Result<()> {
-        let stored = &self.objects.stored;
-        for (chunk, keys) in keys.chunks(KEYS_AHEAD).enumerate() {
-            self.key.clear();
-            let mut places = [(0, 0); KEYS_AHEAD];
-            for (key, place) in keys.iter().zip(&mut places) {
-                check_key("get", &self.objects.table, key.as_ref())?;
-                let start = self.key.len();
-                key::append_all(key.as_ref().iter().copied(), &mut self.key);
-                *place = (start, self.key.len());
-            }
-            let encoded = |(start, end)| self.key.get(start..end).unwrap_or_default();
-            let hashes = places.map(|place| key_hash(encoded(place)));
-            let hashes = hashes.get(..keys.len()).unwrap_or_default();
-            stored.stored().prefetch(hashes);
-            for (number, ((key, place), hash)) in keys.iter().zip(places).zip(hashes).enumerate() {
-                let sought = Sought::hashed(encoded(place), key.as_ref(), *hash);
-                let payload = stored.find_payload(&mut self.records, sought)?;
-                take(chunk * KEYS_AHEAD + number, payload);
-            }
-        }
-        Ok(())
-    }
-}

@@ -59,6 +59,10 @@ impl RecordReader {
         }
     }
 
+    pub(super) const fn checks_blocks(&self) -> bool {
+        self.check_blocks
+    }
+
     /// A reader of another run.
     pub(super) const fn renewed(&self) -> Self {
         Self::new(self.check_blocks)

@@ -16,19 +16,32 @@ const PLACES_MAX: usize = 16;
 /// The table, in memory.
 #[derive(Debug)]
 pub(super) struct Slots {
-    /// The slots, and behind them [`READ_BYTES`] zeros, so that each slot can be read so.
+    /// The slots, and behind them [`WINDOW_BYTES`] zeros, so that a window begins at each slot.
     bytes: Vec<u8>,
     /// The bytes of a slot.
     width: usize,
     /// The bits of a slot among those that are read.
     mask: u64,
     form: SlotForm,
+    /// The bits of a slot that are of the hash.
+    hash_bits: u64,
     /// The number of keys.
     keys: u64,
+    /// The number of slots from which on a key may be stored.
+    homes: u64,
+    hash_shift: u8,
 }
 
 /// The bytes that are read for a slot.
 const READ_BYTES: usize = 8;
+
+/// The slots of a window, which are compared with a hash at once. Of 100 keys, 96 lie within as
+/// many slots.
+const WINDOW: usize = 8;
+const WINDOW_BYTES: usize = WINDOW * READ_BYTES;
+
+/// The windows in which a key nearly always is.
+const WINDOWS_LIKELY: usize = 64;
 
 /// A step of a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +53,17 @@ pub(super) enum Candidate {
     InOrder,
 }
 
+/// The result of a look-up in the first slots of a hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Likely {
+    /// The key is nearly always that of the object at this place.
+    At(Place),
+    /// There is no such key.
+    Absent,
+    /// The key may be in the slots that follow.
+    Unknown,
+}
+
 impl Slots {
     pub(super) fn load(file: &PackFile, layout: &SlotsLayout, keys: u64) -> Result<Self> {
         let mut bytes = section(file, layout.section)?;
@@ -49,14 +73,17 @@ impl Slots {
             return Err(damaged(file.path(), "the table of keys has the wrong size"));
         }
         // More would be reserved by itself: as much again.
-        bytes.reserve_exact(READ_BYTES);
-        bytes.extend_from_slice(&[0; READ_BYTES]);
+        bytes.reserve_exact(WINDOW_BYTES);
+        bytes.extend_from_slice(&[0; WINDOW_BYTES]);
         Ok(Self {
             bytes,
             width: width as usize,
             mask: u64::MAX >> (64 - 8 * width),
             form,
+            hash_bits: form.hash_part(u64::MAX),
             keys,
+            homes: SlotForm::slots(keys),
+            hash_shift: form.offset_bits + form.len_bits,
         })
     }
 
@@ -79,6 +106,80 @@ impl Slots {
     #[inline]
     fn home(&self, hash: u64) -> usize {
         self.offset(SlotForm::home(hash, self.keys))
+    }
+
+    /// Looks up a hash in its first slots. No branch depends on a slot with the hash, so while the
+    /// processor waits for such slots, it goes on with the look-up that follows.
+    #[inline]
+    pub(super) fn likely(&self, hash: u64) -> Likely {
+        let hash_part = hash << self.hash_shift & self.mask;
+        let home = (u128::from(hash) * u128::from(self.homes)) >> 64;
+        let at = home as usize * self.width;
+        let Some(window) = self.window(at) else {
+            return Likely::Unknown;
+        };
+        let slot = match self.width {
+            3 => self.first_alike::<3>(window, hash_part),
+            4 => self.first_alike::<4>(window, hash_part),
+            5 => self.first_alike::<5>(window, hash_part),
+            6 => self.first_alike::<6>(window, hash_part),
+            7 => self.first_alike::<7>(window, hash_part),
+            8 => self.first_alike::<8>(window, hash_part),
+            _ => 0,
+        };
+        match self.form.place(slot & self.mask, hash_part) {
+            Some(place) => Likely::At(place),
+            None => self.likely_behind(at, hash_part),
+        }
+    }
+
+    #[inline]
+    fn window(&self, at: usize) -> Option<&[u8; WINDOW_BYTES]> {
+        self.bytes.get(at..)?.first_chunk()
+    }
+
+    /// The first slot of a window that has this part of a hash, or 0.
+    #[inline]
+    fn first_alike<const WIDTH: usize>(&self, window: &[u8; WINDOW_BYTES], hash_part: u64) -> u64 {
+        let mut found = 0;
+        for number in (0..WINDOW).rev() {
+            let slot = slot_of::<WIDTH>(window, number);
+            let is_alike = (slot ^ hash_part) & self.hash_bits == 0;
+            found = if is_alike { slot } else { found };
+        }
+        found
+    }
+
+    /// Goes on with a look-up behind a window that does not have the hash.
+    #[inline(never)]
+    fn likely_behind(&self, at: usize, hash_part: u64) -> Likely {
+        let likely = match self.width {
+            3 => self.likely_in_windows::<3>(at, hash_part),
+            4 => self.likely_in_windows::<4>(at, hash_part),
+            5 => self.likely_in_windows::<5>(at, hash_part),
+            6 => self.likely_in_windows::<6>(at, hash_part),
+            7 => self.likely_in_windows::<7>(at, hash_part),
+            8 => self.likely_in_windows::<8>(at, hash_part),
+            _ => None,
+        };
+        likely.unwrap_or(Likely::Unknown)
+    }
+
+    #[inline]
+    fn likely_in_windows<const WIDTH: usize>(&self, at: usize, hash_part: u64) -> Option<Likely> {
+        let mut window = self.window(at)?;
+        for next in (at..).step_by(WINDOW * WIDTH).skip(1).take(WINDOWS_LIKELY) {
+            let is_gap = |number| slot_of::<WIDTH>(window, number) & self.mask == 0;
+            if (0..WINDOW).fold(false, |has_gap, number| has_gap | is_gap(number)) {
+                return Some(Likely::Absent);
+            }
+            window = self.window(next)?;
+            let slot = self.first_alike::<WIDTH>(window, hash_part);
+            if let Some(place) = self.form.place(slot & self.mask, hash_part) {
+                return Some(Likely::At(place));
+            }
+        }
+        None
     }
 
     /// The places of the objects whose key may have this hash.
@@ -110,8 +211,15 @@ impl Slots {
             }
             next = at + 1;
         }
-        self.offset(next) == self.bytes.len() - READ_BYTES
+        self.offset(next) == self.bytes.len() - WINDOW_BYTES
     }
+}
+
+/// A slot of a window, with bits of the next one behind its own.
+#[inline]
+fn slot_of<const WIDTH: usize>(window: &[u8; WINDOW_BYTES], number: usize) -> u64 {
+    let slot = window.get(number * WIDTH..).and_then(<[u8]>::first_chunk);
+    slot.map_or(0, |slot| u64::from_le_bytes(*slot))
 }
 
 /// The steps of a look-up.

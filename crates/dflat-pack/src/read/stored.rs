@@ -9,8 +9,8 @@ use dflat_model::{Field, Table, TableDescriptor, key};
 use super::layered::ReadType;
 use super::records::{Lent, Reach, RecordReader};
 use super::run::Run;
-use super::slots::{Candidate, Candidates, Slots};
-use super::sought::Sought;
+use super::slots::{Candidate, Likely, Slots};
+use super::sought::{IntegerField, Sought};
 use crate::failure::damaged;
 use crate::file::PackFile;
 use crate::layout::{Place, TypeLayout};
@@ -32,6 +32,8 @@ pub(crate) struct StoredType {
     pub(crate) table: Table,
     pub(crate) objects: Run,
     slots: Slots,
+    /// The place of the keys, if they are integers that can be looked up in a map.
+    integer: Option<IntegerField>,
     /// The indexes, in the order of the descriptor.
     pub(crate) indexes: Vec<Run>,
 }
@@ -48,10 +50,14 @@ impl StoredType {
         let objects = Run::load(file, &layout.objects, true)?;
         let slots = Slots::load(file, &layout.slots, layout.objects.count)?;
         let indexes = layout.indexes.iter().map(|run| Run::load(file, run, false));
+        let table = Table::new(descriptor);
+        let is_direct = file.mapped().is_some() && !objects.is_compressed();
+        let integer = IntegerField::of(&table).filter(|_| is_direct);
         Ok(Self {
-            table: Table::new(descriptor),
+            table,
             objects,
             slots,
+            integer,
             indexes: indexes.collect::<Result<_>>()?,
         })
     }
@@ -72,6 +78,31 @@ impl StoredType {
         self.objects.damaged(&why)
     }
 
+    /// Looks up a hash in its first slots.
+    #[inline]
+    pub(super) fn likely(&self, hash: u64) -> Likely {
+        self.slots.likely(hash)
+    }
+
+    /// The place and the payload of a key of one integer in a mapped file, if the first slots of
+    /// its hash lead to its object, or say that there is none.
+    #[inline]
+    pub(super) fn find_directly(
+        &self,
+        likely: Likely,
+        number: i128,
+        check: bool,
+    ) -> Option<Option<(Place, &[u8])>> {
+        let field = self.integer.as_ref()?;
+        let place = match likely {
+            Likely::At(place) => place,
+            Likely::Absent => return Some(None),
+            Likely::Unknown => return None,
+        };
+        let payload = self.objects.in_map(place, check)?;
+        (field.read(payload)? == number).then_some(Some((place, payload)))
+    }
+
     /// Looks up a key. Returns the position of its object, and the place of its payload.
     #[inline]
     pub(crate) fn find(
@@ -79,55 +110,50 @@ impl StoredType {
         reader: &mut RecordReader,
         key: &Sought<'_>,
     ) -> Result<Option<(u64, Lent)>> {
-        let mut candidates = self.slots.candidates(key.hash);
-        let Some(candidate) = candidates.next() else {
-            return Ok(None);
-        };
-        let Candidate::At(place) = candidate else {
-            return self.find_in_order(reader, key);
-        };
-        // While the object is brought into the processor's cache, its position is found.
-        reader.touch(&self.objects, place);
-        let (_, position) = self.objects.locate(place.offset)?;
-        let lent = reader.load_at(&self.objects, place)?;
-        match self.has_key(reader, &lent, key)? {
-            true => Ok(Some((position, lent))),
-            false => self.find_behind(reader, key, candidates),
+        match self.slots.likely(key.hash) {
+            Likely::At(place) => {
+                // While the object is brought into the processor's cache, its position is found.
+                reader.touch(&self.objects, place);
+                let (_, position) = self.objects.locate(place.offset)?;
+                let lent = reader.load_at(&self.objects, place)?;
+                if self.has_key(reader, &lent, key)? {
+                    return Ok(Some((position, lent)));
+                }
+            }
+            Likely::Absent => return Ok(None),
+            Likely::Unknown => {}
         }
+        self.find_slowly(reader, key)
     }
 
     /// As [`find`](Self::find), without the position.
-    #[inline]
     pub(super) fn find_payload(
         &self,
         reader: &mut RecordReader,
         key: &Sought<'_>,
     ) -> Result<Option<Lent>> {
-        let mut candidates = self.slots.candidates(key.hash);
-        let Some(candidate) = candidates.next() else {
-            return Ok(None);
-        };
-        if let Candidate::At(place) = candidate {
-            let lent = reader.load_at(&self.objects, place)?;
-            if self.has_key(reader, &lent, key)? {
-                return Ok(Some(lent));
+        match self.slots.likely(key.hash) {
+            Likely::At(place) => {
+                let lent = reader.load_at(&self.objects, place)?;
+                if self.has_key(reader, &lent, key)? {
+                    return Ok(Some(lent));
+                }
             }
-        } else {
-            candidates = self.slots.candidates(key.hash);
+            Likely::Absent => return Ok(None),
+            Likely::Unknown => {}
         }
-        let found = self.find_behind(reader, key, candidates)?;
+        let found = self.find_slowly(reader, key)?;
         Ok(found.map(|(_, lent)| lent))
     }
 
-    /// Goes on with a look-up behind an object with another key, whose hash is alike.
-    #[cold]
-    fn find_behind(
+    /// Looks up a key in all slots that may have it.
+    #[inline(never)]
+    fn find_slowly(
         &self,
         reader: &mut RecordReader,
         key: &Sought<'_>,
-        candidates: Candidates<'_>,
     ) -> Result<Option<(u64, Lent)>> {
-        for candidate in candidates {
+        for candidate in self.slots.candidates(key.hash) {
             let Candidate::At(place) = candidate else {
                 return self.find_in_order(reader, key);
             };
@@ -146,7 +172,7 @@ impl StoredType {
         reader: &mut RecordReader,
         key: &Sought<'_>,
     ) -> Result<Option<(u64, Lent)>> {
-        let position = self.below(reader, key.encoded)?;
+        let position = self.below(reader, key.encoded())?;
         if position >= self.objects.len() {
             return Ok(None);
         }
@@ -178,7 +204,7 @@ impl StoredType {
         let mut other = std::mem::take(&mut reader.key);
         other.clear();
         self.key_of(reader.lent(&self.objects, lent.clone()), &mut other)?;
-        let is_equal = other == key.encoded;
+        let is_equal = other == key.encoded();
         reader.key = other;
         Ok(is_equal)
     }
@@ -208,10 +234,12 @@ impl StoredType {
     }
 
     /// Brings the slots and the objects of up to [`KEYS_AHEAD`] hashes of keys into the processor's
-    /// cache, all at once, if the file is mapped. Look-ups of them then wait for no memory.
-    pub(super) fn prefetch(&self, hashes: &[u64]) {
+    /// cache, all at once, if the file is mapped. Look-ups of them then hardly wait for memory.
+    /// Returns the results of the look-ups in the first slots.
+    pub(super) fn prefetch(&self, hashes: &[u64]) -> [Likely; KEYS_AHEAD] {
+        let mut all = [Likely::Unknown; KEYS_AHEAD];
         let Some(map) = self.objects.file().mapped() else {
-            return;
+            return all;
         };
         // In each of these loops, no read depends on one before, so the processor does many of them
         // at a time.
@@ -219,29 +247,25 @@ impl StoredType {
         for hash in hashes {
             touched ^= self.slots.touch(*hash);
         }
-        let mut places = [(0, 0); KEYS_AHEAD];
-        for (hash, place) in hashes.iter().zip(&mut places) {
-            if let Some(Candidate::At(found)) = self.slots.candidates(*hash).next() {
-                *place = (
-                    self.objects.offset(found.offset) as usize,
-                    found.len as usize,
-                );
-            }
+        for (hash, likely) in hashes.iter().zip(&mut all) {
+            *likely = self.slots.likely(*hash);
         }
         if !self.objects.is_compressed() {
             let byte = |at: usize| u64::from(map.get(at).copied().unwrap_or(0));
-            for (start, len) in places.iter().take(hashes.len()) {
-                touched ^= byte(*start) ^ byte(start + len.saturating_sub(1));
-            }
-            for (start, len) in places.iter().take(hashes.len()) {
-                let mut at = start + LINE_BYTES;
-                while at < start + len.min(&(LINES_AHEAD * LINE_BYTES)) {
-                    touched ^= byte(at);
-                    at += LINE_BYTES;
+            for likely in all.iter().take(hashes.len()) {
+                if let Likely::At(place) = likely {
+                    let start = self.objects.offset(place.offset) as usize;
+                    let len = place.len as usize;
+                    touched ^= byte(start) ^ byte(start + len.saturating_sub(1));
+                    let lines = start..start + len.min(LINES_AHEAD * LINE_BYTES);
+                    for at in lines.step_by(LINE_BYTES).skip(1) {
+                        touched ^= byte(at);
+                    }
                 }
             }
         }
         std::hint::black_box(touched);
+        all
     }
 
     /// Whether the table of keys is that of these hashes and places, which are in order.

@@ -13,7 +13,7 @@ use dflat_model::{Direction, RowId, Table, Value, ValueRef, key};
 use super::hidden::Rows;
 use super::left::Left;
 use crate::backend::{Entries, bounds, index_in, positions_behind, row_id};
-use crate::read::{Held, Reach, ReadType, RecordReader};
+use crate::read::{Held, Reach, ReadType, RecordReader, Sought};
 
 pub(super) type Visit<'v> = &'v mut dyn FnMut(Row<'_>) -> ControlFlow<()>;
 pub(super) type Visited = Result<ControlFlow<()>>;
@@ -55,7 +55,7 @@ impl Union<'_> {
 
     /// The position of the object of the pack with a key, if it is not hidden.
     pub(super) fn find(&mut self, key: &[u8]) -> Result<Option<(u64, Held)>> {
-        let found = self.stored.find(self.reader, key)?;
+        let found = self.stored.find(self.reader, &Sought::from(key))?;
         Ok(found.filter(|(position, _)| self.is_shown(row_id(*position))))
     }
 

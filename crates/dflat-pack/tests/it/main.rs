@@ -15,6 +15,8 @@ mod ends;
 mod garbage;
 #[cfg(unix)]
 mod hostile;
+#[cfg(all(unix, feature = "map"))]
+mod integers;
 #[cfg(target_os = "linux")]
 mod large;
 mod layer_file;

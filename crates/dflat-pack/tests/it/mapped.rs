@@ -10,7 +10,7 @@ use dflat_pack::{BuildOptions, Compression, OpenOptions, Pack};
 
 use crate::words::{Random, build, key, place, places, word, words};
 
-fn mapped(path: &Path, check: bool) -> dflat_engine::Result<Pack> {
+pub(crate) fn mapped(path: &Path, check: bool) -> dflat_engine::Result<Pack> {
     let options = OpenOptions::default().check_blocks(check);
     // SAFETY: No test changes a file while it is open.
     unsafe { Pack::open_mapped(path, options) }

@@ -14,8 +14,12 @@ const SCHEMA: &str = "table Word { word: string (primary); rank: int = 7 (indexe
 
 /// The root table of a schema.
 fn table(root: &str) -> Table {
-    let text = format!("{SCHEMA} root_type {root};");
-    let loader = MemoryLoader::new().with_file("words.fbs", text.as_str());
+    table_of(&format!("{SCHEMA} root_type {root};"))
+}
+
+/// The root table of a schema with this text.
+pub(crate) fn table_of(text: &str) -> Table {
+    let loader = MemoryLoader::new().with_file("words.fbs", text);
     let compiled = compile(&["words.fbs".to_owned()], &loader, &Default::default());
     let schema = compiled.schema.expect("the schema has no errors");
     Table::new(describe(&schema, schema.files[0].root.unwrap()))
@@ -37,7 +41,7 @@ pub(crate) fn empty() -> Table {
 }
 
 /// Writes a root table.
-fn written(write: impl FnOnce(&mut Writer)) -> Vec<u8> {
+pub(crate) fn written(write: impl FnOnce(&mut Writer)) -> Vec<u8> {
     let mut writer = Writer::new();
     let root = writer.begin();
     assert!(writer.begin_table(root));

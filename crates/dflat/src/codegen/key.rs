@@ -10,7 +10,11 @@ use crate::{FieldType, Object};
 #[inline]
 #[must_use]
 pub fn key<const N: usize>(parts: [ValueRef<'_>; N]) -> KeyParts<'_> {
-    parts.into_iter().collect()
+    match parts.as_slice() {
+        [one] => KeyParts::from_buf_and_len([*one, ValueRef::Null], 1),
+        [one, two] => KeyParts::from_buf([*one, *two]),
+        _ => KeyParts::from_slice(&parts),
+    }
 }
 
 /// A string of a key as plain data.

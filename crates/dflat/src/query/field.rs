@@ -35,6 +35,7 @@ macro_rules! scalar_fields {
             type Owned = Self;
             const KIND: FieldKind = FieldKind::Scalar(Scalar::$scalar);
 
+            #[inline]
             fn to_value(&self) -> Value {
                 self.to_value_ref().to_value()
             }

@@ -110,7 +110,7 @@ impl Changes {
         let is_key = |number: usize| {
             self.keys
                 .get(number)
-                .is_some_and(|change| *change.key == *key.encoded)
+                .is_some_and(|change| *change.key == *key.encoded())
         };
         match self.table.find(key.hash, is_key) {
             Ok(found) => found,
@@ -118,10 +118,16 @@ impl Changes {
             Err(_) => {
                 let found = self
                     .keys
-                    .binary_search_by(|change| (*change.key).cmp(key.encoded));
+                    .binary_search_by(|change| (*change.key).cmp(key.encoded()));
                 found.ok()
             }
         }
+    }
+
+    /// Whether a key with this hash may be changed.
+    #[inline]
+    pub(super) fn may_have(&self, hash: u64) -> bool {
+        !matches!(self.table.find(hash, |_| true), Ok(None))
     }
 
     /// The object of a change; `None` if it was removed.

@@ -33,6 +33,7 @@ impl KeyTable {
     ///
     /// # Errors
     /// [`NotBuilt`].
+    #[inline]
     pub(super) fn find(
         &self,
         hash: u64,

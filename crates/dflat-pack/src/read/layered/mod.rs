@@ -13,8 +13,10 @@ use dflat_model::Table;
 
 use super::records::{Lent, Reach, RecordReader};
 use super::run::Run;
+use super::slots::Likely;
 use super::sought::Sought;
 use super::stored::StoredType;
+use crate::layout::Place;
 pub(crate) use changes::Changes;
 use changes::Spot;
 pub(super) use draft::Draft;
@@ -69,34 +71,58 @@ impl ReadType {
     }
 
     /// Looks up a key. Returns the position of its object, and its payload.
-    pub(crate) fn find<'k>(
+    pub(crate) fn find(
         &self,
         reader: &mut RecordReader,
-        key: impl Into<Sought<'k>>,
+        key: &Sought<'_>,
     ) -> Result<Option<(u64, Held)>> {
-        let key = key.into();
         if let Some(changes) = &self.changes
-            && let Some(number) = changes.find(&key)
+            && let Some(number) = changes.find(key)
         {
             let found = changes.object(number);
             return Ok(found.map(|_| (changes.position(number), Held::Changed(number))));
         }
-        let found = self.stored.find(reader, &key)?;
+        let found = self.stored.find(reader, key)?;
         Ok(found.map(|(at, held)| (self.position_of(at), Held::Read(held))))
     }
 
-    /// Looks up the payload of a key.
+    /// The place and the payload of a key of one integer with this hash in a mapped file, by the
+    /// shortest way. `None` if the way does not lead to the object, or if the file is not mapped.
     #[inline]
-    pub(crate) fn find_payload<'r, 'k>(
+    pub(super) fn find_directly(
+        &self,
+        hash: u64,
+        number: i128,
+        check: bool,
+    ) -> Option<Option<(Place, &[u8])>> {
+        self.find_likely(hash, self.stored.likely(hash), number, check)
+    }
+
+    /// As [`find_directly`](Self::find_directly), with the result for the first slots of the hash.
+    #[inline]
+    pub(super) fn find_likely(
+        &self,
+        hash: u64,
+        likely: Likely,
+        number: i128,
+        check: bool,
+    ) -> Option<Option<(Place, &[u8])>> {
+        match &self.changes {
+            Some(changes) if changes.may_have(hash) => None,
+            _ => self.stored.find_directly(likely, number, check),
+        }
+    }
+
+    /// Looks up the payload of a key.
+    pub(crate) fn find_payload<'r>(
         &'r self,
         reader: &'r mut RecordReader,
-        key: impl Into<Sought<'k>>,
+        key: &Sought<'_>,
     ) -> Result<Option<&'r [u8]>> {
-        let key = key.into();
-        if let Some(changed) = self.changed(&key) {
+        if let Some(changed) = self.changed(key) {
             return Ok(changed.map(|(_, payload)| payload));
         }
-        let found = self.stored.find_payload(reader, &key)?;
+        let found = self.stored.find_payload(reader, key)?;
         Ok(found.map(|lent| reader.lent(&self.stored.objects, lent)))
     }
 

@@ -49,21 +49,25 @@ impl Run {
     pub(in crate::read) fn locate(&self, offset: u64) -> Result<(usize, u64)> {
         let block = self.block_at(offset);
         let positions = self.positions(block);
-        let start = offset.saturating_sub(self.bytes(&(block..block + 1)).start);
+        let bytes = self.bytes(&(block..block + 1));
+        let start = offset.saturating_sub(bytes.start);
         if start == 0 && !positions.is_empty() {
             return Ok((block, positions.start));
         }
-        // The record begins behind the end of the one before.
-        let (mut low, mut high) = (positions.start, positions.end);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.next_start(middle) < start {
-                true => low = middle + 1,
-                false => high = middle,
-            }
+        // The record begins behind the end of the one before, which is near its share of the block
+        // unless the lengths of records differ much.
+        let len = bytes.end.saturating_sub(bytes.start).max(1);
+        let records = positions.end.saturating_sub(positions.start).max(1);
+        let share = start.saturating_mul(records) / len;
+        let mut before = positions.start + share.clamp(1, records) - 1;
+        while before > positions.start && self.next_start(before) > start {
+            before -= 1;
         }
-        match low + 1 < positions.end && self.next_start(low) == start {
-            true => Ok((block, low + 1)),
+        while before + 1 < positions.end && self.next_start(before) < start {
+            before += 1;
+        }
+        match before + 1 < positions.end && self.next_start(before) == start {
+            true => Ok((block, before + 1)),
             false => Err(self.damaged("a place has no record")),
         }
     }

@@ -50,6 +50,18 @@ impl Run {
         Ok(start..start + place.len as usize)
     }
 
+    /// The bytes at a place of a mapped file whose blocks are not compressed. `None` if there are
+    /// no such bytes, or if they are to be checked and are damaged.
+    #[inline]
+    pub(in crate::read) fn in_map(&self, place: Place, check: bool) -> Option<&[u8]> {
+        if !self.has_room(place) || check && self.check_at(place).is_err() {
+            return None;
+        }
+        let start = self.offset(place.offset) as usize;
+        let rest = self.file.mapped()?.get(start..)?;
+        rest.get(..place.len as usize)
+    }
+
     #[inline(never)]
     fn check_at(&self, place: Place) -> Result<()> {
         let block = self.block_at(place.offset);

@@ -1,36 +1,66 @@
 //! Keys that are looked up.
 
-use dflat_model::ValueRef;
+mod integer;
 
-use crate::layout::key_hash;
+use dflat_model::ValueRef;
+use dflat_model::key::{self, IntegerKey};
+use integer::integer;
+pub(super) use integer::{IntegerField, integer_of};
+
+use crate::layout::{integer_hash, key_hash};
 
 /// A key that is looked up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sought<'k> {
-    pub(super) encoded: &'k [u8],
+    encoded: Encoded<'k>,
     pub(super) hash: u64,
     /// The value of a key of one value, if it is known.
     value: Option<ValueRef<'k>>,
 }
 
-impl<'k> Sought<'k> {
-    /// An encoded key and its values, which are compared sooner than the bytes.
-    #[inline]
-    pub(super) fn new(encoded: &'k [u8], values: &[ValueRef<'k>]) -> Self {
-        Self::hashed(encoded, values, key_hash(encoded))
-    }
+#[derive(Clone, Copy, Debug)]
+enum Encoded<'k> {
+    Integer(IntegerKey),
+    Bytes(&'k [u8]),
+}
 
-    /// As [`new`](Self::new), with the hash of the encoded key.
+impl<'k> Sought<'k> {
+    /// The key of these values. The buffer is used if they are not one integer.
     #[inline]
-    pub(super) const fn hashed(encoded: &'k [u8], values: &[ValueRef<'k>], hash: u64) -> Self {
+    pub(super) fn of(values: &[ValueRef<'k>], buffer: &'k mut Vec<u8>) -> Self {
+        if let [value] = values
+            && let Some(key) = IntegerKey::of(*value)
+        {
+            return Self {
+                encoded: Encoded::Integer(key),
+                hash: integer_hash(key),
+                value: Some(*value),
+            };
+        }
+        buffer.clear();
+        key::append_all(values.iter().copied(), buffer);
         Self {
-            encoded,
-            hash,
+            encoded: Encoded::Bytes(buffer),
+            hash: key_hash(buffer),
             value: match values {
                 [value] => Some(*value),
                 _ => None,
             },
         }
+    }
+
+    /// The encoded key.
+    pub(super) fn encoded(&self) -> &[u8] {
+        match &self.encoded {
+            Encoded::Integer(key) => key.bytes(),
+            Encoded::Bytes(bytes) => bytes,
+        }
+    }
+
+    /// The number of a key of one integer.
+    #[inline]
+    pub(super) fn number(&self) -> Option<i128> {
+        integer(self.value?)
     }
 
     /// Whether the key has the only value of another one; `None` if the encoded keys have to be
@@ -50,13 +80,17 @@ impl<'k> Sought<'k> {
 
 impl<'k> From<&'k [u8]> for Sought<'k> {
     fn from(encoded: &'k [u8]) -> Self {
-        Self::new(encoded, &[])
+        Self {
+            encoded: Encoded::Bytes(encoded),
+            hash: key_hash(encoded),
+            value: None,
+        }
     }
 }
 
 impl<'k> From<&'k Vec<u8>> for Sought<'k> {
     fn from(encoded: &'k Vec<u8>) -> Self {
-        Self::new(encoded, &[])
+        Self::from(encoded.as_slice())
     }
 }
 
@@ -84,7 +118,10 @@ mod tests {
         let mut decided = 0;
         for own in values {
             let encoded = encode([own]);
-            let sought = Sought::new(&encoded, &[own]);
+            let mut buffer = Vec::new();
+            let sought = Sought::of(&[own], &mut buffer);
+            assert_eq!(sought.encoded(), encoded);
+            assert_eq!(sought.hash, key_hash(&encoded));
             assert_eq!(Sought::from(&encoded).equals(own), None);
             for other in values {
                 if let Some(equal) = sought.equals(other) {
