@@ -43,9 +43,9 @@ pub(crate) fn key_hash(key: &[u8]) -> u64 {
 
 /// As [`key_hash`], of a key of one integer.
 ///
-/// The lengths are constants, so the compiler keeps the bytes in registers. A processor that writes
-/// bytes and reads them back in other portions waits for all that it does before, also for the
-/// memory of the look-up before.
+/// The lengths are constants, so the compiler keeps the bytes in registers. If a program writes
+/// bytes and reads them back in other portions, the processor first completes all earlier
+/// instructions, and so waits for the memory of the look-up before.
 #[inline]
 pub(crate) fn integer_hash(key: IntegerKey) -> u64 {
     let (number, len) = key.to_number();

@@ -96,7 +96,13 @@ impl SlotForm {
     /// The slot from which on a key is stored.
     #[inline]
     pub(crate) const fn home(hash: u64, keys: u64) -> u64 {
-        ((hash as u128 * Self::slots(keys) as u128) >> 64) as u64
+        Self::home_among(hash, Self::slots(keys))
+    }
+
+    /// As [`home`](Self::home), with the number of [`slots`](Self::slots).
+    #[inline]
+    pub(crate) const fn home_among(hash: u64, slots: u64) -> u64 {
+        ((hash as u128 * slots as u128) >> 64) as u64
     }
 
     /// The part of a slot that is of the hash.

@@ -14,6 +14,7 @@ use crate::layout::integer_hash;
 pub struct ObjectsReader<'o> {
     objects: &'o Objects,
     records: RecordReader,
+    /// For keys that are not one integer.
     buffer: Vec<u8>,
 }
 

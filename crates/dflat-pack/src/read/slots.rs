@@ -25,11 +25,8 @@ pub(super) struct Slots {
     form: SlotForm,
     /// The bits of a slot that are of the hash.
     hash_bits: u64,
-    /// The number of keys.
-    keys: u64,
-    /// The number of slots from which on a key may be stored.
+    /// The number of slots in which the first slots of all keys lie.
     homes: u64,
-    hash_shift: u8,
 }
 
 /// The bytes that are read for a slot.
@@ -66,25 +63,28 @@ pub(super) enum Likely {
 
 impl Slots {
     pub(super) fn load(file: &PackFile, layout: &SlotsLayout, keys: u64) -> Result<Self> {
-        let mut bytes = section(file, layout.section)?;
+        let bytes = section(file, layout.section)?;
         let (form, width) = (layout.form, u64::from(layout.form.width));
         let len = layout.count.checked_mul(width);
         if !form.is_sound() || len != Some(bytes.len() as u64) {
             return Err(damaged(file.path(), "the table of keys has the wrong size"));
         }
+        Ok(Self::new(bytes, form, keys))
+    }
+
+    /// The table with these bytes of so many keys. The form is sound.
+    fn new(mut bytes: Vec<u8>, form: SlotForm, keys: u64) -> Self {
         // More would be reserved by itself: as much again.
         bytes.reserve_exact(WINDOW_BYTES);
         bytes.extend_from_slice(&[0; WINDOW_BYTES]);
-        Ok(Self {
+        Self {
             bytes,
-            width: width as usize,
-            mask: u64::MAX >> (64 - 8 * width),
+            width: usize::from(form.width),
+            mask: u64::MAX >> (64 - 8 * u32::from(form.width)),
             form,
             hash_bits: form.hash_part(u64::MAX),
-            keys,
             homes: SlotForm::slots(keys),
-            hash_shift: form.offset_bits + form.len_bits,
-        })
+        }
     }
 
     /// The slot at an offset, which is 0 behind the last; `None` behind that.
@@ -103,18 +103,26 @@ impl Slots {
         (slot as usize).saturating_mul(self.width)
     }
 
+    /// The first slot of a hash.
     #[inline]
-    fn home(&self, hash: u64) -> usize {
-        self.offset(SlotForm::home(hash, self.keys))
+    fn first(&self, hash: u64) -> u64 {
+        SlotForm::home_among(hash, self.homes)
     }
 
-    /// Looks up a hash in its first slots. No branch depends on a slot with the hash, so while the
-    /// processor waits for such slots, it goes on with the look-up that follows.
+    /// The offset of the first slot of a hash.
+    #[inline]
+    fn home(&self, hash: u64) -> usize {
+        self.offset(self.first(hash))
+    }
+
+    /// Looks up a hash in its first slots.
+    ///
+    /// If the first window has a slot with the hash, no branch depends on which slot it is. So the
+    /// processor begins the next look-up while it waits for the memory of this one.
     #[inline]
     pub(super) fn likely(&self, hash: u64) -> Likely {
-        let hash_part = hash << self.hash_shift & self.mask;
-        let home = (u128::from(hash) * u128::from(self.homes)) >> 64;
-        let at = home as usize * self.width;
+        let hash_part = self.form.hash_part(hash);
+        let at = self.home(hash);
         let Some(window) = self.window(at) else {
             return Likely::Unknown;
         };
@@ -204,7 +212,7 @@ impl Slots {
     pub(super) fn has_only(&self, keys: &[(u64, Place)]) -> bool {
         let mut next = 0;
         for (hash, place) in keys {
-            let at = SlotForm::home(*hash, self.keys).max(next);
+            let at = self.first(*hash).max(next);
             let is_gap = (next..at).all(|at| self.slot(self.offset(at)) == Some(0));
             if !is_gap || self.slot(self.offset(at)) != Some(self.form.slot(*hash, *place)) {
                 return false;
@@ -250,6 +258,75 @@ impl Iterator for Candidates<'_> {
                 self.places_left -= 1;
                 return Some(Candidate::At(place));
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table of keys with random hashes, and the places of the keys.
+    fn table(form: SlotForm, keys: u64, number: &mut impl FnMut() -> u64) -> (Slots, Vec<u64>) {
+        let mut hashes: Vec<u64> = (0..keys).map(|_| number()).collect();
+        hashes.sort_unstable();
+        let mut bytes = Vec::new();
+        for (key, hash) in (0..).zip(&hashes) {
+            let home = SlotForm::home(*hash, keys) as usize * usize::from(form.width);
+            bytes.resize(bytes.len().max(home), 0);
+            let slot = form.slot(*hash, place(key)).to_le_bytes();
+            bytes.extend_from_slice(&slot[..usize::from(form.width)]);
+        }
+        (Slots::new(bytes, form, keys), hashes)
+    }
+
+    const fn place(key: u64) -> Place {
+        Place {
+            offset: 8 * key,
+            len: 1,
+        }
+    }
+
+    #[test]
+    fn likely_places_are_candidates_in_slots_of_each_width() {
+        let mut state = 7_u64;
+        let mut number = || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            mixed ^ mixed >> 31
+        };
+        for width in 3..=8 {
+            let form = SlotForm {
+                width,
+                offset_bits: 11,
+                len_bits: 1,
+            };
+            let (slots, hashes) = table(form, 2000, &mut number);
+            let mut unknown = 0;
+            for (key, hash) in (0..).zip(&hashes) {
+                let places: Vec<Candidate> = slots.candidates(*hash).collect();
+                assert!(places.contains(&Candidate::At(place(key))));
+                match slots.likely(*hash) {
+                    Likely::At(found) => assert!(places.contains(&Candidate::At(found))),
+                    Likely::Absent => panic!("the key {key} is there"),
+                    Likely::Unknown => unknown += 1,
+                }
+            }
+            let mut absent = 0;
+            for _ in 0..2000 {
+                let hash = number();
+                let likely = slots.likely(hash);
+                if likely == Likely::Absent {
+                    assert!(slots.candidates(hash).next().is_none());
+                    absent += 1;
+                }
+                unknown += u32::from(likely == Likely::Unknown);
+            }
+            assert!(
+                absent > 1900 && unknown < 100,
+                "{width}: {absent}, {unknown}"
+            );
         }
     }
 }

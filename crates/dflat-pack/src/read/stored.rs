@@ -32,7 +32,7 @@ pub(crate) struct StoredType {
     pub(crate) table: Table,
     pub(crate) objects: Run,
     slots: Slots,
-    /// The place of the keys, if they are integers that can be looked up in a map.
+    /// The field of the key, if the key is one integer and the file is mapped and not compressed.
     integer: Option<IntegerField>,
     /// The indexes, in the order of the descriptor.
     pub(crate) indexes: Vec<Run>,
@@ -84,8 +84,8 @@ impl StoredType {
         self.slots.likely(hash)
     }
 
-    /// The place and the payload of a key of one integer in a mapped file, if the first slots of
-    /// its hash lead to its object, or say that there is none.
+    /// The place and the payload of a key of one integer in a mapped file; `Some(None)` if there is
+    /// no such object. `None` if the first slots of the hash do not decide that.
     #[inline]
     pub(super) fn find_directly(
         &self,

@@ -86,8 +86,9 @@ impl ReadType {
         Ok(found.map(|(at, held)| (self.position_of(at), Held::Read(held))))
     }
 
-    /// The place and the payload of a key of one integer with this hash in a mapped file, by the
-    /// shortest way. `None` if the way does not lead to the object, or if the file is not mapped.
+    /// The place and the payload of a key of one integer with this hash in a mapped file;
+    /// `Some(None)` if there is no such object. `None` if the file is not mapped, if a layer may
+    /// change the key, or if the first slots of the hash do not decide whether there is the object.
     #[inline]
     pub(super) fn find_directly(
         &self,
