@@ -13,8 +13,8 @@ use super::knowledge::Types;
 
 /// Copies a payload into the form that generated code writes: the inline values of a table by
 /// descending alignment and then by their vtable offsets, the values behind it by their vtable
-/// offsets, nothing shared but vtables, no padding but zeros, and no value that equals its default.
-/// Copying a copy changes nothing.
+/// offsets, nothing shared but vtables, no padding but zeros, and no value that equals its default
+/// unless it is required or a part of the primary key. Copying a copy changes nothing.
 ///
 /// Generated code writes values in the order in which the schema declares them; if the schema
 /// assigns other offsets than in this order, its payloads differ from their canonical forms.
