@@ -8,7 +8,7 @@ use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
 
 use crate::explore;
-use crate::notification::{self, Absorb, Job};
+use crate::notification::{self, Absorb, Callback, Job};
 
 /// A notifier that is not registered anywhere.
 type Notifier<E = Number> = notification::Notifier<E, ()>;
@@ -234,5 +234,39 @@ fn slow_subscriber_is_waited_for_again_only_after_a_quick_call() {
                 assert_eq!(recorded.numbers(), [1, 2], "it was waited for");
             }
         }
+    });
+}
+
+/// Counts the values that were dropped.
+struct Dropped(Arc<AtomicUsize>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn cancelled_callback_is_dropped_when_no_thread_uses_it_any_more() {
+    explore(|| {
+        let dropped: Arc<AtomicUsize> = Arc::default();
+        let owned = Dropped(Arc::clone(&dropped));
+        let function = Box::new(move |_: Number| drop(Arc::clone(&owned.0)));
+        let callback = Arc::new(Callback::new(function));
+        let threads = [true, true, false].map(|is_delivery| {
+            let callback = Arc::clone(&callback);
+            thread::spawn(move || match is_delivery {
+                true => callback.deliver(Number(1)),
+                false => callback.cancel(false),
+            })
+        });
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(
+            dropped.load(Ordering::SeqCst),
+            1,
+            "while the callback exists"
+        );
     });
 }

@@ -1,7 +1,7 @@
 //! Callbacks that can be cancelled.
 
 use crate::callback;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 type Function<E> = Box<dyn FnMut(E) + Send>;
@@ -32,11 +32,28 @@ impl<E> Callback<E> {
         {
             self.cancelled.store(true, Ordering::Release);
         }
-        let ended = self.is_cancelled().then(|| function.take()).flatten();
         drop(function);
-        // The callback may own the last handle on a workspace, and this thread must not wait for
-        // the end of that workspace.
-        let _ = callback::run("the end of a subscription", || drop(ended));
+        // Only now: a cancellation that finds the lock taken leaves the callback to this thread.
+        // Order: the lock is released before the mark is read here, and the mark is set before the
+        // lock is tried there, so one of the two threads takes the callback.
+        fence(Ordering::SeqCst);
+        if self.is_cancelled() {
+            // The callback may own the last handle on a workspace, and this thread must not wait
+            // for the end of that workspace.
+            let _ = callback::run("the end of a subscription", || self.end());
+        }
+    }
+
+    /// Drops the callback, unless another thread holds the lock, which then drops the callback.
+    fn end(&self) {
+        let ended = self
+            .function
+            .try_lock()
+            .ok()
+            .and_then(|mut function| function.take());
+        // Dropped without the lock: dropping the values that the callback owns may wait for a
+        // delivery to it.
+        drop(ended);
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Function<E>>> {
@@ -51,13 +68,13 @@ impl<E> Callback<E> {
     /// Cancels the callback. With `wait`, no call is running when this returns.
     pub fn cancel(&self, wait: bool) {
         self.cancelled.store(true, Ordering::Release);
-        let ended = if wait {
-            self.lock().take()
+        if wait {
+            let ended = self.lock().take();
+            // Dropped without the lock, as in `end`.
+            drop(ended);
         } else {
-            self.function.try_lock().ok().and_then(|mut f| f.take())
-        };
-        // Dropped without the lock: dropping the values that the callback owns may wait for a
-        // delivery to it.
-        drop(ended);
+            fence(Ordering::SeqCst);
+            self.end();
+        }
     }
 }
