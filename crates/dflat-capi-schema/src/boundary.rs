@@ -39,9 +39,10 @@ pub(crate) struct RawFile<'a> {
     pub(crate) content: Text<'a>,
 }
 
-/// The schemas that exist, by number. A number is not used again.
+/// The schemas that exist, by number. A number is not used again. All numbers are odd: the library
+/// of databases refuses such a pointer, instead of reading from it.
 static SCHEMAS: Mutex<Schemas> = Mutex::new(Schemas {
-    last: 0,
+    last: 1,
     by_number: None,
 });
 
@@ -85,7 +86,7 @@ impl OutHandle<'_, SchemaHandle> {
     pub(crate) fn set(&self, compiled: Compiled) {
         let number = {
             let mut schemas = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);
-            schemas.last += 1;
+            schemas.last += 2;
             schemas.last
         };
         with_schemas(|schemas| schemas.insert(number, Arc::new(compiled)));

@@ -2,12 +2,20 @@
  *
  * The page docs/c-interface.md explains ownership, threads and errors in one place. In short:
  *
- * - Every function that can fail returns a code, `DFLAT_OK` or the kind of an error, and writes an
- *   error object to its last argument if that is not NULL. The caller releases the error object.
+ * - Every function that can fail returns a code, `DFLAT_OK` or the kind of an error. Most of them
+ *   have a last argument `error`, and write an error object to it if it is not NULL. The caller
+ *   releases the error object.
+ * - The comment of each function lists its own errors after `Errors:`. Besides these, any function
+ *   returns DFLAT_INVALID_ARGUMENT for misuse; a function that is given a workspace returns
+ *   DFLAT_SHUT_DOWN after its shutdown; a function that waits for transactions returns
+ *   DFLAT_WOULD_DEADLOCK in a handler or a callback; and a function that uses a file returns the
+ *   errors of files: DFLAT_CORRUPT, DFLAT_NOT_A_DATABASE, DFLAT_STORAGE_FULL, DFLAT_BUSY,
+ *   DFLAT_READ_ONLY, DFLAT_IO and DFLAT_BACKEND. In a transaction, a table that was not declared
+ *   gives DFLAT_UNDECLARED_TYPE, and a transaction that is lost DFLAT_ABORTED.
  * - A handle, such as a `dflat_workspace *`, belongs to the caller from the call that made it to
  *   the call of its `_release`. Each function that releases accepts NULL.
  * - A callback has a context and a function `drop`, which the library calls exactly once, whatever
- *   happens, also if the function that got the callback fails.
+ *   happens, also if the function that got the callback fails. `drop` may be NULL.
  * - Every function may be called on any thread, unless its comment names one after `Thread:`. A
  *   handle may be used by several threads at a time, but must not be released while another call
  *   uses it.
@@ -77,7 +85,7 @@ enum {
     DFLAT_IO = 15,
     /* The caller cancelled the work. */
     DFLAT_CANCELLED = 16,
-    /* The work took longer than it may take. */
+    /* The work took longer than it may take, or the snapshot was held for too long. */
     DFLAT_DEADLINE_EXCEEDED = 17,
     /* The library panicked, which is a defect of the library. */
     DFLAT_PANICKED = 18,
@@ -115,7 +123,8 @@ typedef struct dflat_error dflat_error;
 dflat_code dflat_error_new(int64_t value, dflat_text message, dflat_error **created,
                            dflat_error **error);
 
-/* The code of an error; DFLAT_OK for NULL.
+/* The code of an error; DFLAT_OK for NULL, and DFLAT_INVALID_ARGUMENT for a pointer that is none of
+ * an error.
  * Blocks: no. */
 dflat_code dflat_error_code(const dflat_error *failure);
 
@@ -162,7 +171,8 @@ enum {
 /* Makes a table of the bytes of a descriptor, which docs/storage-format.md describes. The bytes are
  * copied.
  * The caller releases it.
- * Errors: DFLAT_INVALID_ARGUMENT if the bytes are malformed.
+ * Errors: DFLAT_INVALID_ARGUMENT if the bytes are malformed, or if `auto_key` does not fit the
+ * primary key.
  * Blocks: no. */
 dflat_code dflat_table_new(dflat_bytes descriptor, int32_t auto_key, dflat_table **table,
                            dflat_error **error);
@@ -213,7 +223,8 @@ enum {
     DFLAT_OPTION_FOLLOW_BYTES_MAX = 13,
     /* 1: commits write change records also while no other process follows. Default: 0. */
     DFLAT_OPTION_CHANGE_LOG = 14,
-    /* Milliseconds for which a snapshot may be held. Default: no limit. */
+    /* Milliseconds for which a snapshot may be held. Reads of an older one fail with
+     * DFLAT_DEADLINE_EXCEEDED. Default: no limit. */
     DFLAT_OPTION_SNAPSHOT_AGE_MAX = 15,
     /* Milliseconds that a completion waits for subscribers. Default: 1,000. */
     DFLAT_OPTION_SUBSCRIBER_PATIENCE = 16,
@@ -235,7 +246,9 @@ enum {
  * Blocks: no. */
 dflat_code dflat_options_new(dflat_options **options, dflat_error **error);
 
-/* Sets an option.
+/* Sets an option. An option that is on or off takes 1 or 0, one that is a choice the numbers that
+ * its comment lists, and each other option 0 or more. A limit that was set cannot be taken away
+ * again. 0 threads or readers count as 1, and the page cache has at least 64 KiB and at most 1 TiB.
  * Errors: DFLAT_INVALID_ARGUMENT for an unknown option, or a value out of its range.
  * Blocks: no. */
 dflat_code dflat_options_set(const dflat_options *options, int32_t option, int64_t value,
@@ -244,7 +257,7 @@ dflat_code dflat_options_set(const dflat_options *options, int32_t option, int64
 /* Work of the library that a thread of the program does. */
 typedef struct dflat_job dflat_job;
 
-/* Runs a job and releases it.
+/* Runs a job and releases it. Does nothing for NULL.
  * Errors: DFLAT_INVALID_ARGUMENT if the job was run or released before.
  * Blocks: until the job has ended. */
 dflat_code dflat_job_run(dflat_job *job);
@@ -254,8 +267,8 @@ dflat_code dflat_job_run(dflat_job *job);
 dflat_code dflat_job_release(dflat_job *job);
 
 /* The function of dflat_executor. It has a thread of the program run the job by dflat_job_run, and
- * returns without waiting for that. A job that is run before this function has returned is refused:
- * a thread of the library does its work. */
+ * returns without waiting for that. If a job is run inside this function, or in another callback or
+ * a handler, a thread of the library does its work, and dflat_job_run returns DFLAT_OK. */
 typedef void (*dflat_executor_call)(void *context, dflat_job *job);
 
 /* A callback that runs jobs. */
@@ -268,7 +281,8 @@ typedef struct dflat_executor {
 /* Runs transactions on threads of the program, in place of threads of the library: their handlers,
  * and perhaps commits, deliveries and completions. A job runs all transactions whose turn has come.
  * If the threads that run jobs wait for a transaction that needs one of them, both wait for
- * ever. Workspaces share an executor if they are opened with the same options object.
+ * ever; dflat_workspace_settle, dflat_workspace_shutdown and dflat_dictionary_synchronize wait for
+ * transactions too. Workspaces share an executor if they are opened with the same options object.
  * Blocks: no. */
 dflat_code dflat_options_set_executor(const dflat_options *options, dflat_executor executor,
                                       dflat_error **error);
@@ -315,17 +329,18 @@ enum {
  * an error that belongs to the library and ends with the call. */
 typedef void (*dflat_completion_call)(void *context, dflat_code code, const dflat_error *failure);
 
-/* A callback that is called once with an outcome, on a thread of the library. `call` may be NULL:
- * then nothing is called. `drop` may be NULL, too. */
+/* A callback that is called once with an outcome. The comment of each function that takes one says
+ * on which thread it is called. `call` may be NULL: then nothing is called. */
 typedef struct dflat_completion {
     void *context;
     dflat_completion_call call;
     void (*drop)(void *context);
 } dflat_completion;
 
-/* Finishes the transactions queued so far, writes the dictionary and closes the file. Later
- * calls with this workspace fail with DFLAT_SHUT_DOWN; its subscriptions and
- * snapshots end.
+/* Finishes the transactions queued so far, writes the dictionary and closes the file. Later reads
+ * and transactions with this workspace fail with DFLAT_SHUT_DOWN; its subscriptions and snapshots
+ * end. While another workspace of the process has the file open, the file stays open and the flags
+ * have no effect.
  * Errors: DFLAT_WOULD_DEADLOCK in a handler or a callback; otherwise those of writing.
  * Blocks: until all is done. */
 dflat_code dflat_workspace_shutdown(const dflat_workspace *workspace, uint32_t flags,
@@ -426,9 +441,10 @@ enum {
 
 /* Queues a transaction over tables, and returns at once. The handler runs on a thread of the
  * library; transactions that share a table run in the order of the calls. The completion is called
- * once: after the commit and its deliveries, or before this function returns if the transaction
- * cannot be queued, such as with DFLAT_SHUT_DOWN. If this function returns an error, neither is
- * called.
+ * once: after the commit and its deliveries, on the thread that makes these, which is one of the
+ * library, one that runs a job, or one that waits in dflat_perform_and_wait or for a shutdown; or
+ * before this function returns if the transaction cannot be queued, because the workspace is shut
+ * down or `tables` is empty. If this function returns an error, neither is called.
  * Errors: DFLAT_INVALID_ARGUMENT.
  * Blocks: no. */
 dflat_code dflat_perform(const dflat_workspace *workspace, const dflat_table *const *tables,
@@ -524,7 +540,8 @@ typedef struct dflat_object_handler {
 
 /* Calls `write` with each object that the query has now, in its order, before this function
  * returns. `write` changes objects by dflat_transaction_submit. If it returns another number than
- * DFLAT_OK, all changes made by its calls are undone. `count` may be NULL.
+ * DFLAT_OK, all changes made by its calls are undone. An object that an earlier call has deleted is
+ * left out. `count` is the number of objects that the query has at the beginning; it may be NULL.
  * Blocks: for the calls and for the file. Thread: that of the handler. */
 dflat_code dflat_transaction_write_each(dflat_transaction *transaction, const dflat_query *query,
                                         dflat_object_handler write, uint64_t *count,
@@ -554,7 +571,7 @@ enum {
     DFLAT_TEXT = 4
 };
 
-/* A value of a key or a parameter. The member that `kind` names counts. */
+/* A value of a key or a parameter. The member that `kind` names counts. A NaN counts as NULL. */
 typedef struct dflat_value {
     int32_t kind;
     int64_t integer;
@@ -603,7 +620,6 @@ dflat_code dflat_query_window(const dflat_query *query, uint64_t offset, uint64_
  * windows are of one state.
  * The caller releases it.
  * Errors: DFLAT_INVALID_ARGUMENT if the object is one of another table.
- * Errors of reads with it: DFLAT_INVALID_ARGUMENT if the object is one of another order.
  * Blocks: no. */
 dflat_code dflat_query_after(const dflat_query *query, dflat_object object, dflat_query **next,
                              dflat_error **error);
@@ -625,8 +641,9 @@ dflat_code dflat_cancellation_cancel(const dflat_cancellation *cancellation, dfl
 dflat_code dflat_cancellation_release(dflat_cancellation *cancellation);
 
 /* A copy of a query whose reads fail with DFLAT_DEADLINE_EXCEEDED after so many milliseconds, or
- * when they are cancelled. UINT64_MAX is no limit, and `cancellation` may be NULL. Subscriptions
- * have no such limit.
+ * when they are cancelled. UINT64_MAX is no limit, and `cancellation` may be NULL. Both
+ * replace those that the query had. Subscriptions, dflat_transaction_delete_where and
+ * dflat_transaction_write_each ignore them.
  * The caller releases it.
  * Blocks: no. */
 dflat_code dflat_query_bounded(const dflat_query *query, uint64_t milliseconds_max,
@@ -741,8 +758,10 @@ dflat_code dflat_find(dflat_source source, const dflat_table *table, int64_t row
 
 /* ---- Live queries ---------------------------------------------------------------------------- */
 
-/* A subscription. Its callback is called on threads of the library, one call at a time, in the order
- * of commits. */
+/* A subscription. Its callback is called by one thread at a time, and in the order of commits: on
+ * threads of the library, unless an executor runs transactions on threads of the program, or a
+ * thread of the program waits for a transaction or a shutdown and delivers meanwhile. That of a
+ * subscription to the dictionary is called as dflat_dictionary_subscribe says. */
 typedef struct dflat_subscription dflat_subscription;
 
 /* The function of dflat_object_callback. `event` is DFLAT_UPDATED with the new values, or
@@ -760,7 +779,7 @@ typedef struct dflat_object_callback {
 /* Subscribes to an object, as it was read at any time: if it has changed since, the callback is
  * called soon.
  * The caller releases it.
- * Errors: DFLAT_SHUT_DOWN.
+ * Errors: DFLAT_INVALID_ARGUMENT if the object is one of another table.
  * Blocks: no. */
 dflat_code dflat_subscribe_object(const dflat_workspace *workspace, const dflat_table *table,
                                   dflat_object object, dflat_object_callback callback,
@@ -863,8 +882,11 @@ typedef struct dflat_difference {
     dflat_positions updated;
 } dflat_difference;
 
-/* The difference from the result delivered before; from an empty one for the first delivery. The
- * positions belong to the delivery.
+/* The difference from the result delivered before. For the first delivery, it is the difference from
+ * the known result that the subscription was given, or from an empty one. If the subscription has
+ * no known result and DFLAT_SUBSCRIBE_WITHOUT_INITIAL, it is the difference from the result at the
+ * time of the subscription, which was not delivered: take the whole result from the first delivery.
+ * The positions belong to the delivery.
  * Blocks: no. */
 dflat_code dflat_delivery_difference(const dflat_delivery *delivery, dflat_difference *difference,
                                      dflat_error **error);
@@ -892,7 +914,9 @@ enum {
     DFLAT_ENTRY_FLATBUFFERS = 8
 };
 
-/* A value of the dictionary. Which members count depends on the kind. */
+/* A value of the dictionary. `integer` has a DFLAT_ENTRY_BOOL, true if it is not 0, and both kinds of
+ * whole numbers. `number` has a DFLAT_ENTRY_DOUBLE, and a DFLAT_ENTRY_FLOAT, which is rounded to 32
+ * bits. `text` has a DFLAT_ENTRY_TEXT. The other kinds say what they use. */
 typedef struct dflat_entry_value {
     int32_t kind;
     int64_t integer;
@@ -922,7 +946,8 @@ typedef struct dflat_entry_callback {
 dflat_code dflat_dictionary_table(dflat_table **table, dflat_error **error);
 
 /* The value of a key in a namespace, which may be empty; NULL if it has none. With a transaction,
- * the value that it sees; else `transaction` is NULL. The caller releases the entry.
+ * the value that it sees. If `transaction` is NULL, the value outside of all transactions, also in a
+ * handler. The caller releases the entry.
  * Errors: DFLAT_INVALID_ARGUMENT if the transaction is one of another file.
  * Blocks: for the file. */
 dflat_code dflat_dictionary_get(const dflat_workspace *workspace, dflat_transaction *transaction,
@@ -949,8 +974,10 @@ dflat_code dflat_dictionary_each(const dflat_workspace *workspace, dflat_text sp
 /* The subscription is one to all keys that begin with the text, and not to one key. */
 enum { DFLAT_DICTIONARY_PREFIX = 1 };
 
-/* Subscribes to a key. The calls with the present values are made before this function returns;
- * later ones on the thread that changes a value.
+/* Subscribes to a key. The calls with the present values are made before this function returns, on
+ * its thread. Later ones are made on the thread that sets a value, for a value set in a transaction
+ * on the thread that completes it, and for one of another process on a thread of the library. If
+ * two threads change values at once, one of them makes the calls for both.
  * The caller releases it.
  * Blocks: for the first calls and for the file. */
 dflat_code dflat_dictionary_subscribe(const dflat_workspace *workspace, dflat_text space,
@@ -992,12 +1019,16 @@ dflat_code dflat_json_read(const dflat_table *table, dflat_text json, dflat_buff
 
 /* ---- Upkeep ---------------------------------------------------------------------------------- */
 
+/* If the workspace is in memory, dflat_workspace_backup is refused; the functions that check,
+ * repair, reclaim, purge, compact, suspend and resume succeed and do nothing. */
+
 /* Starts to build the indexes of tables that are not ready, and returns at once.
  * Blocks: no. */
 dflat_code dflat_indexes_build(const dflat_workspace *workspace, const dflat_table *const *tables,
                                size_t tables_count, dflat_error **error);
 
-/* Calls the completion once when no index is being built, perhaps before this function returns.
+/* Calls the completion once when no index is being built: before this function returns, or on the
+ * thread that builds indexes. The outcome is the error of an index that could not be built, if any.
  * Blocks: no, but for the completion if it is called at once. */
 dflat_code dflat_indexes_then(const dflat_workspace *workspace, dflat_completion completion,
                               dflat_error **error);
@@ -1022,8 +1053,10 @@ dflat_code dflat_workspace_backup(const dflat_workspace *workspace, dflat_text p
                                   dflat_progress_callback progress, dflat_error **error);
 
 /* Checks the file for damage: its pages, the rows and indexes of these tables, and the dictionary.
- * `problems` is their number. `text` has the problems, one a line; it may be NULL.
+ * `problems` is their number. `text` has the problems, one a line, and of each kind at most 10,000 in
+ * a table; it may be NULL.
  * The caller releases `text`.
+ * Errors: DFLAT_CANCELLED.
  * Blocks: until the check is complete. */
 dflat_code dflat_workspace_check(const dflat_workspace *workspace,
                                  const dflat_table *const *tables, size_t tables_count,
@@ -1033,7 +1066,7 @@ dflat_code dflat_workspace_check(const dflat_workspace *workspace,
 /* Repairs the file as far as possible. `problems` is the number of problems that are left, and
  * `text` has those before the repair; it may be NULL.
  * The caller releases `text`.
- * Errors: DFLAT_CORRUPT if the file cannot be repaired in place.
+ * Errors: DFLAT_CORRUPT if the file cannot be repaired in place; DFLAT_CANCELLED.
  * Blocks: until the repair is complete. */
 dflat_code dflat_workspace_repair(const dflat_workspace *workspace,
                                   const dflat_table *const *tables, size_t tables_count,
@@ -1061,15 +1094,21 @@ dflat_code dflat_salvage(dflat_text from, dflat_text to, const dflat_table *cons
                          dflat_salvaged *salvaged, dflat_error **error);
 
 /* Gives up to so many unused pages of the file back to the file system.
+ * Errors: DFLAT_INVALID_ARGUMENT if the file has no incremental vacuum, which
+ * dflat_workspace_compact changes.
  * Blocks: for transactions and for the file. */
 dflat_code dflat_workspace_reclaim(const dflat_workspace *workspace, uint32_t pages,
                                    dflat_error **error);
 
-/* Removes the bytes of deleted objects from the file and its log.
+/* Removes the bytes of deleted objects from the file and its log. A table with a history keeps those
+ * that its history has.
+ * Errors: DFLAT_BUSY if a snapshot reads an older state; DFLAT_INVALID_ARGUMENT as
+ * dflat_workspace_reclaim.
  * Blocks: for transactions and for the file. */
 dflat_code dflat_workspace_purge(const dflat_workspace *workspace, dflat_error **error);
 
 /* Writes the whole file anew, without unused space.
+ * Errors: DFLAT_BUSY if a snapshot reads an older state.
  * Blocks: for transactions and for the file. */
 dflat_code dflat_workspace_compact(const dflat_workspace *workspace, dflat_error **error);
 

@@ -1,6 +1,6 @@
 //! Tables: descriptors of stored types.
 
-use dflat_engine::Result;
+use dflat_engine::{Error, Result};
 use dflat_model::{AutoKey, Table, TableDescriptor};
 
 use crate::boundary::{
@@ -38,6 +38,9 @@ export! {
             number::AUTO_KEY_UUID => Some(AutoKey::UuidV7),
             _ => return Err(invalid(format!("auto_key: {auto_key} is none of its values"))),
         };
+        if decoded.auto_key.is_some_and(|auto| !auto.fits(&decoded)) {
+            return Err(unfit(&decoded.type_name, auto_key));
+        }
         table.set(TableHandle(Table::new(decoded)));
     }
 
@@ -45,6 +48,18 @@ export! {
         name.begin("name", Given::text(""))?;
         name.set(Given::text(&table.get()?.0.type_name));
     }
+}
+
+#[cold]
+fn unfit(type_name: &str, auto_key: i32) -> Error {
+    let (name, needed) = match auto_key {
+        number::AUTO_KEY_INCREASING => ("DFLAT_AUTO_KEY_INCREASING", "a `ulong`"),
+        _ => ("DFLAT_AUTO_KEY_UUID", "a string"),
+    };
+    invalid(format!(
+        "cannot make a table of {type_name}: {name} needs a primary key that is a single field of \
+         the root table and {needed}"
+    ))
 }
 
 export_release! {

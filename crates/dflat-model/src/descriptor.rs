@@ -10,7 +10,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::record::payload_hash;
-use crate::{Field, IndexDescriptor, Scalar, Value};
+use crate::{Field, IndexDescriptor, Scalar, Step, Value};
 
 /// A stored type. Each root table of a schema has one.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +48,28 @@ pub enum AutoKey {
     Increasing,
     /// A new UUID of version 7, as text of 36 characters. The key is a string.
     UuidV7,
+}
+
+impl AutoKey {
+    /// Whether the library can assign keys of a table in this way: the primary key must be a single
+    /// field of the root table, and have the type that the way needs.
+    #[must_use]
+    pub fn fits(self, table: &TableDescriptor) -> bool {
+        let needed = match self {
+            Self::Increasing => Element::Scalar(Scalar::U64),
+            Self::UuidV7 => Element::Text,
+        };
+        let ([Field { steps, .. }], Some(TypeDescriptor::Table(root))) =
+            (table.primary_key.as_ref(), table.types.first())
+        else {
+            return false;
+        };
+        let [Step::Field(voffset)] = steps.as_ref() else {
+            return false;
+        };
+        let field = root.fields.iter().find(|field| field.voffset == *voffset);
+        field.is_some_and(|field| field.shape == Shape::Single(needed))
+    }
 }
 
 /// Index of a type in [`TableDescriptor::types`].

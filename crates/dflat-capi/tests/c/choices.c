@@ -43,6 +43,19 @@ static void assign_keys(void) {
     dflat_table_release(posts);
 }
 
+/* A way to assign keys that the type of the key does not allow. */
+static void refuse_keys(void) {
+    dflat_bytes post = {POST_DESCRIPTOR, sizeof POST_DESCRIPTOR};
+    dflat_bytes number = {NUMBER_DESCRIPTOR, sizeof NUMBER_DESCRIPTOR};
+    dflat_table *made;
+    EXPECT(DFLAT_INVALID_ARGUMENT, dflat_table_new(post, DFLAT_AUTO_KEY_INCREASING, &made, &error));
+    CHECK(made == NULL);
+    EXPECT(DFLAT_INVALID_ARGUMENT, dflat_table_new(number, DFLAT_AUTO_KEY_UUID, &made, &error));
+    CHECK(made == NULL);
+    OK(dflat_table_new(number, DFLAT_AUTO_KEY_INCREASING, &made, &error));
+    dflat_table_release(made);
+}
+
 /* ---- Values ---------------------------------------------------------------------------------- */
 
 /* The payload of a number: a table with one `ulong` field at its 4th byte. */
@@ -282,6 +295,7 @@ int main(int argc, char **argv) {
     CHECK(argc == 2);
     OK(dflat_workspace_open(text(argv[1]), NULL, &workspace, &error));
     assign_keys();
+    refuse_keys();
     use_values();
     follow_keys();
     count_events();

@@ -110,6 +110,21 @@ static void compile_types(const char *path) {
     dflat_table_release(notes);
 }
 
+/* The library of databases refuses the pointers of schemas, and does not read from them. */
+static void confuse_handles(void) {
+    const dflat_schema_file files[] = {file("place.fbs", "table Place { name: string (primary); }\n"
+                                                         "root_type Place;\n")};
+    for (int i = 0; i < 16; i++) {
+        dflat_schema *schema;
+        dflat_text name;
+        dflat_error *error;
+        CODE(DFLAT_OK, dflat_schema_compile(files, 1, &schema));
+        CODE(DFLAT_INVALID_ARGUMENT, dflat_table_name((dflat_table *)schema, &name, &error));
+        dflat_error_release(error);
+        CODE(DFLAT_OK, dflat_schema_release(schema));
+    }
+}
+
 static void compile_with_warnings(void) {
     const dflat_schema_file files[] = {
         file("price.fbs", "table Price { amount: float (primary); }\n"
@@ -195,6 +210,7 @@ int main(int argc, char **argv) {
     compile_types(argv[1]);
     compile_with_warnings();
     report_problems();
+    confuse_handles();
     misuse();
     return 0;
 }

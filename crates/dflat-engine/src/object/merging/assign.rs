@@ -1,6 +1,6 @@
 //! Copies a payload, with another value in one field of its root table.
 
-use dflat_model::{FieldLayout, ROOT_TYPE, TypeDescriptor};
+use dflat_model::{Element, FieldLayout, ROOT_TYPE, Scalar, Shape, TypeDescriptor};
 
 use super::super::{Malformed, TableView, Writer};
 use super::copy::Copier;
@@ -19,7 +19,7 @@ pub enum Assigned<'a> {
 /// has another value. Values that `types` do not know are left out.
 ///
 /// # Errors
-/// If the payload does not fit the types.
+/// If the payload does not fit the types, or the field has another type than the value.
 pub fn assign(
     types: &[TypeDescriptor],
     payload: &[u8],
@@ -34,6 +34,14 @@ pub fn assign(
     let TypeDescriptor::Table(layout) = copier.types.get(ROOT_TYPE)? else {
         return Err(Malformed);
     };
+    let needed = Shape::Single(match value {
+        Assigned::Number(_) => Element::Scalar(Scalar::U64),
+        Assigned::Text(_) => Element::Text,
+    });
+    let mut fields = layout.fields.iter();
+    if !fields.any(|field| field.voffset == voffset && field.shape == needed) {
+        return Err(Malformed);
+    }
     let from = TableView::root(payload)?;
     let mut writer = Writer::new();
     let root = writer.begin();
@@ -135,5 +143,16 @@ mod tests {
             assert!(equal(&table.types, &written, &named));
         }
         assert!(assign(&table.types, &[1, 2, 3], 6, Assigned::Number(1)).is_err());
+        // The field is of another type, or there is no such field.
+        let before = post(Some(3), Some("x"));
+        for (voffset, value) in [
+            (8, Assigned::Number(1)),
+            (6, Assigned::Text("x")),
+            (4, Assigned::Number(1)),
+            (12, Assigned::Text("x")),
+            (40, Assigned::Number(1)),
+        ] {
+            assert!(assign(&table.types, &before, voffset, value).is_err());
+        }
     }
 }
