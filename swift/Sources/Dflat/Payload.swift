@@ -1,16 +1,41 @@
 import FlatBuffers
 
-/// The parts that a verification has found so far, on one thread.
+/// The parts that a verification has found so far, on one thread. Its limits are those of the engine,
+/// for tables may be nested and shared without end.
 @usableFromInline
 final class Verification {
+  /// How deep tables may nest.
+  @usableFromInline static let depthMax = 64
+
   /// Whether something did not fit.
   @usableFromInline var isBroken = false
-  /// The number of tables that may still be read.
-  @usableFromInline var budget = 1_000_000
+  /// The number of tables that may still be read: at least two for each 16 bytes.
+  private var tables: Int
+  /// The bytes of strings and vectors that may still be read, each counted as often as the payload
+  /// refers to it.
+  private var bytes: Int
   private let owner: AnyObject
 
-  init(_ owner: AnyObject) {
+  init(_ owner: AnyObject, count: Int) {
     self.owner = owner
+    tables = max(8 * 1024, 2 * count)
+    bytes = max(16 * 1024 * 1024, 256 * count)
+  }
+
+  /// Counts a table at a depth; false if it exceeds a limit.
+  @usableFromInline
+  func admitTable(depth: UInt8) -> Bool {
+    tables -= 1
+    if tables < 0 || depth > Self.depthMax { isBroken = true }
+    return !isBroken
+  }
+
+  /// Counts the bytes of a string or vector; false if they exceed the limit.
+  @usableFromInline
+  func admit(bytes count: Int) -> Bool {
+    bytes -= min(count, bytes + 1)
+    if bytes < 0 { isBroken = true }
+    return !isBroken
   }
 }
 
@@ -46,7 +71,7 @@ public struct _Payload: @unchecked Sendable {
   init(verifying buffer: ByteBuffer) {
     start = UnsafeRawPointer(buffer.memory)
     count = buffer.capacity
-    owner = Verification(buffer.memoryOwner)
+    owner = Verification(buffer.memoryOwner, count: buffer.capacity)
     isVerifying = true
   }
 
@@ -92,6 +117,7 @@ public struct _Payload: @unchecked Sendable {
       verification?.isBroken = true
       return nil
     }
+    if let verification = verification, !verification.admit(bytes: Int(length)) { return nil }
     return String(
       decoding: UnsafeRawBufferPointer(start: start + position + 4, count: Int(length)),
       as: UTF8.self)

@@ -6,6 +6,8 @@ import FlatBuffers
 @frozen
 public struct _PayloadReader {
   public let payload: _Payload
+  /// How many tables of the payload hold this place, and this one, if the payload is being verified.
+  @usableFromInline let depth: UInt8
   public let position: Int
   /// The position of the vtable and its length; 0 if this is no table.
   public let vtable: Int
@@ -15,22 +17,25 @@ public struct _PayloadReader {
   @inlinable
   public init(payload: _Payload, position: Int, vtable: Int, fieldsEnd: Int) {
     self.payload = payload
+    depth = 1
     self.position = position
     self.vtable = vtable
     self.fieldsEnd = fieldsEnd
   }
 
   @inlinable
-  init(payload: _Payload, inline position: Int) {
+  init(payload: _Payload, inline position: Int, depth: UInt8) {
     self.payload = payload
+    self.depth = depth
     self.position = position
     vtable = 0
     fieldsEnd = 0
   }
 
   @inlinable
-  init(payload: _Payload, table position: Int) {
+  init(payload: _Payload, table position: Int, depth: UInt8) {
     self.payload = payload
+    self.depth = depth
     self.position = position
     guard let distance = payload.load(position, as: Int32.self) else {
       (vtable, fieldsEnd) = (0, 0)
@@ -38,9 +43,8 @@ public struct _PayloadReader {
     }
     let vtable = position - Int(distance)
     let length = Int(payload.load(vtable, as: UInt16.self) ?? 0)
-    payload.verification?.budget -= 1
     guard vtable >= 0, vtable + length <= payload.count,
-      payload.verification.map({ $0.budget > 0 }) ?? true
+      payload.verification?.admitTable(depth: depth) ?? true
     else {
       payload.verification?.isBroken = true
       (self.vtable, fieldsEnd) = (0, 0)
@@ -53,7 +57,7 @@ public struct _PayloadReader {
   /// The root of a payload.
   @inlinable
   public init(root payload: _Payload) {
-    self.init(payload: payload, table: payload.target(0) ?? -1)
+    self.init(payload: payload, table: payload.target(0) ?? -1, depth: 1)
   }
 
   /// The table at the reader's position of a buffer: 0 is the offset of the root.
@@ -65,13 +69,13 @@ public struct _PayloadReader {
     if position == 0 {
       self.init(root: payload)
     } else {
-      self.init(payload: payload, table: position)
+      self.init(payload: payload, table: position, depth: 1)
     }
   }
 
   /// The struct at the reader's position of a buffer.
   public init(structure buffer: ByteBuffer) {
-    self.init(payload: _Payload(buffer), inline: buffer.reader)
+    self.init(payload: _Payload(buffer), inline: buffer.reader, depth: 1)
   }
 
   /// The payload, if this is its root.
@@ -107,8 +111,27 @@ public struct _PayloadReader {
   /// Reads all of a struct by `read`, and returns whether everything fits into the bytes.
   public static func verify(structure buffer: ByteBuffer, read: (_PayloadReader) -> Void) -> Bool {
     let payload = _Payload(verifying: buffer)
-    read(_PayloadReader(payload: payload, inline: buffer.reader))
+    read(_PayloadReader(payload: payload, inline: buffer.reader, depth: 1))
     return payload.verification?.isBroken == false
+  }
+
+  /// This place, after all of its object was read by `read` if the payload is being verified.
+  @inlinable
+  public func verified(by read: (_PayloadReader) -> Void) -> _PayloadReader {
+    if payload.isVerifying { read(self) }
+    return self
+  }
+
+  /// A table that a table at this depth holds.
+  @inlinable
+  func nested(_ position: Int) -> _PayloadReader {
+    _PayloadReader(payload: payload, table: position, depth: depth &+ 1)
+  }
+
+  /// A struct or the value of a union that a table at this depth holds.
+  @inlinable
+  func inline(_ position: Int) -> _PayloadReader {
+    _PayloadReader(payload: payload, inline: position, depth: depth)
   }
 
   // MARK: Fields of a table
@@ -166,26 +189,26 @@ public struct _PayloadReader {
   /// A table that may be absent.
   @inlinable
   public func table(_ at: Int) -> _PayloadReader? {
-    target(at).map { _PayloadReader(payload: payload, table: $0) }
+    target(at).map(nested)
   }
 
   /// A struct that may be absent.
   @inlinable
   public func structure(_ at: Int) -> _PayloadReader? {
     let found = field(at)
-    return found == 0 ? nil : _PayloadReader(payload: payload, inline: found)
+    return found == 0 ? nil : inline(found)
   }
 
   /// The value of a union's member, if `code` is the member that it holds.
   @inlinable
   public func member(_ at: Int, code: UInt8) -> _PayloadReader? {
     guard number(at - 2, UInt8(0)) == code else { return nil }
-    return target(at).map { _PayloadReader(payload: payload, inline: $0) }
+    return target(at).map(inline)
   }
 
   /// This place as a table.
   @inlinable
-  public var asTable: _PayloadReader { _PayloadReader(payload: payload, table: position) }
+  public var asTable: _PayloadReader { nested(position) }
 
   /// This place as a string.
   @inlinable
@@ -201,6 +224,9 @@ public struct _PayloadReader {
     }
     guard found + 4 + Int(count) * size <= payload.count else {
       payload.verification?.isBroken = true
+      return nil
+    }
+    if let verification = payload.verification, !verification.admit(bytes: Int(count) * size) {
       return nil
     }
     return (found + 4, Int(count))
@@ -239,14 +265,14 @@ public struct _PayloadReader {
   /// A vector of tables.
   @inlinable
   public func tables<T>(_ at: Int, _ make: (_PayloadReader) -> T) -> [T] {
-    references(at).map { make(_PayloadReader(payload: payload, table: $0)) }
+    references(at).map { make(nested($0)) }
   }
 
   /// A vector of structs of a size.
   @inlinable
   public func structures<T>(_ at: Int, size: Int, _ make: (_PayloadReader) -> T) -> [T] {
     guard let (start, count) = vector(at, size: size) else { return [] }
-    return (0..<count).map { make(_PayloadReader(payload: payload, inline: start + $0 * size)) }
+    return (0..<count).map { make(inline(start + $0 * size)) }
   }
 
   /// A vector of unions, by type code and value; members without a value are left out.
@@ -256,7 +282,7 @@ public struct _PayloadReader {
     let codes = numbers(at - 2, as: UInt8.self)
     return (0..<min(count, codes.count)).compactMap { index in
       guard codes[index] != 0, let found = payload.target(start + index * 4) else { return nil }
-      return make(codes[index], _PayloadReader(payload: payload, inline: found))
+      return make(codes[index], inline(found))
     }
   }
 
@@ -277,6 +303,6 @@ public struct _PayloadReader {
   /// A struct inside a struct.
   @inlinable
   public func inner(_ offset: Int) -> _PayloadReader {
-    _PayloadReader(payload: payload, inline: position + offset)
+    inline(position + offset)
   }
 }

@@ -102,8 +102,8 @@ final class DictionaryStorage: @unchecked Sendable {
   private typealias Change = (EntryValue?, Bool) -> Void
 
   private let engine: Engine
-  private let lock = NSLock()
-  /// The entries after the shutdown.
+  private let lock = NSCondition()
+  /// The entries after the shutdown. Signalled when they are there.
   private var memory: [String: EntryValue]?
   /// The entries that were set while the file could not be opened.
   private var unsaved: [String: EntryValue?] = [:]
@@ -113,25 +113,53 @@ final class DictionaryStorage: @unchecked Sendable {
     self.engine = engine
   }
 
-  /// Takes all entries into memory, because the engine is shut down next.
-  func close() {
-    let handle = try? engine.closing(opens: false)
-    let entries = handle.flatMap { try? all($0) } ?? [:]
+  /// Takes all entries into memory, because the engine is shut down next. If they cannot be read,
+  /// there are none in memory but those that are not saved.
+  func close() throws {
+    let entries = Result { try engine.closing(opens: false).map(all) ?? [:] }
     lock.withLock {
-      guard memory == nil else { return }
-      memory = entries
-      for (key, value) in unsaved { memory?[key] = value }
+      if memory == nil {
+        memory = (try? entries.get()) ?? [:]
+        for (key, value) in unsaved { memory?[key] = value }
+      }
+      lock.broadcast()
+    }
+    _ = try entries.get()
+  }
+
+  /// The entries in memory, if a shutdown has begun. Waits until it has read them.
+  private func kept() -> [String: EntryValue]? {
+    guard engine.isClosed else { return nil }
+    return lock.withLock {
+      while memory == nil { lock.wait() }
+      return memory
     }
   }
 
-  /// The engine, after the entries that are not saved yet were given to it.
-  private func opened() throws -> Handle {
-    let handle = try engine.opened()
-    let late: [String: EntryValue?] = lock.withLock {
+  /// The engine, after the entries that are not saved yet were given to it; nil after a shutdown has
+  /// begun and has read the entries.
+  private func opened() throws -> Handle? {
+    let handle: Handle
+    do {
+      handle = try engine.opened()
+    } catch {
+      if kept() != nil { return nil }
+      throw error
+    }
+    var late: [String: EntryValue?] = lock.withLock {
       defer { unsaved = [:] }
       return unsaved
     }
-    for (key, value) in late { try set(handle, key, value) }
+    do {
+      while let (key, value) = late.first {
+        try set(handle, key, value)
+        late[key] = nil
+      }
+    } catch {
+      // A value that was set meanwhile is newer.
+      lock.withLock { unsaved.merge(late) { newer, _ in newer } }
+      throw error
+    }
     return handle
   }
 
@@ -152,17 +180,25 @@ final class DictionaryStorage: @unchecked Sendable {
     if let memory = lock.withLock({ memory }) { return memory[key] }
     let handle: Handle
     do {
-      handle = try opened()
+      guard let found = try opened() else { return kept()?[key] }
+      handle = found
     } catch {
+      if let memory = kept() { return memory[key] }
       if let value = lock.withLock({ unsaved[key] }) { return value }
       throw error
     }
-    let found: Handle? = try key.withText { key in
-      var entry: OpaquePointer?
-      try call {
-        dflat_dictionary_get(handle.pointer, nil, dflat_text(), key, &entry, $0)
+    let found: Handle?
+    do {
+      found = try key.withText { key in
+        var entry: OpaquePointer?
+        try call {
+          dflat_dictionary_get(handle.pointer, nil, dflat_text(), key, &entry, $0)
+        }
+        return entry.map { Handle($0, release: dflat_entry_release) }
       }
-      return entry.map { Handle($0, release: dflat_entry_release) }
+    } catch {
+      if let memory = kept() { return memory[key] }
+      throw error
     }
     guard let entry = found else { return nil }
     var value = dflat_entry_value()
@@ -173,10 +209,14 @@ final class DictionaryStorage: @unchecked Sendable {
   private func set(_ key: String, _ value: EntryValue?) throws {
     if setInMemory(key, value) { return }
     do {
-      try set(opened(), key, value)
+      guard let handle = try opened() else {
+        _ = setInMemory(key, value)
+        return
+      }
+      try set(handle, key, value)
     } catch let error as DflatError where error.code == DFLAT_SHUT_DOWN.code {
       // The shutdown has begun meanwhile.
-      if !setInMemory(key, value) { throw error }
+      if kept() == nil || !setInMemory(key, value) { throw error }
       return
     } catch {
       let changes: [Change] = lock.withLock {
@@ -218,7 +258,13 @@ final class DictionaryStorage: @unchecked Sendable {
 
   private func all() throws -> [String: EntryValue] {
     if let memory = lock.withLock({ memory }) { return memory }
-    return try all(opened())
+    do {
+      if let handle = try opened() { return try all(handle) }
+    } catch {
+      if let memory = kept() { return memory }
+      throw error
+    }
+    return kept() ?? [:]
   }
 
   private func all(_ handle: Handle) throws -> [String: EntryValue] {
@@ -240,13 +286,13 @@ final class DictionaryStorage: @unchecked Sendable {
       return subscribers.values.flatMap(\.values)
     }
     if let changes = changes { return changes.forEach { $0(nil, false) } }
-    let handle = try opened()
+    guard let handle = try opened() else { return try removeAll() }
     try call { dflat_dictionary_remove_all(handle.pointer, dflat_text(), $0) }
   }
 
   func synchronize() throws {
     if lock.withLock({ memory != nil }) { return }
-    let handle = try opened()
+    guard let handle = try opened() else { return }
     try call { dflat_dictionary_synchronize(handle.pointer, $0) }
   }
 
@@ -272,7 +318,11 @@ final class DictionaryStorage: @unchecked Sendable {
     }
     let handle: Handle
     do {
-      handle = try opened()
+      guard let found = try opened() else {
+        guarded(kept()?[key], true)
+        return nil
+      }
+      handle = found
     } catch {
       guarded(lock.withLock { unsaved[key] } ?? nil, true)
       throw error

@@ -33,6 +33,9 @@ final class Engine: @unchecked Sendable {
     }
   }
 
+  /// Whether a shutdown has begun.
+  var isClosed: Bool { lock.withLock { isShutDown } }
+
   /// The workspace that is to be shut down; nil if it was never used.
   func closing(opens: Bool) throws -> Handle? {
     try lock.withLock { opens ? try open() : handle }

@@ -112,7 +112,8 @@
       lock.withLock {
         if let known = known { return known }
         let fetched = fetch()
-        known = fetched
+        // The empty result of a fetch that failed has no origin, and cannot be followed.
+        if fetched._origin != nil { known = fetched }
         return fetched
       }
     }

@@ -45,14 +45,16 @@ extension QueryBuilder {
     try builder().explain(query, limit, orderBy)
   }
 
-  /// The exact sum of a field of whole numbers; nil if no object has a value.
+  /// The exact sum of a field of whole numbers; nil if no object has a value. A sum that is no
+  /// `Int64` is an error.
   public func sum<N: BinaryInteger, T: Expr & SQLiteExpr>(
     of field: FieldExpr<N, Element>, where query: T
   ) throws -> Int64? where T.ResultType == Bool, T.Element == Element {
     try builder().aggregate(DFLAT_SUM.code, field._schemaName, query)
   }
 
-  /// The exact sum of a field of whole numbers; nil if no object has a value.
+  /// The exact sum of a field of whole numbers; nil if no object has a value. A sum that is no
+  /// `Int64` is an error.
   public func sum<N: BinaryInteger>(of field: FieldExpr<N, Element>) throws -> Int64? {
     try builder().aggregate(DFLAT_SUM.code, field._schemaName, Optional<Everything>.none)
   }
@@ -145,7 +147,13 @@ extension SQLiteQueryBuilder {
         }
       }
       let kept = text.map { Handle($0, release: dflat_buffer_release) }
-      return value.kind == DFLAT_NULL.code ? nil : decoded(value, kept?.text ?? "")
+      if value.kind == DFLAT_NULL.code { return nil }
+      guard let result: N = decoded(value, kept?.text ?? "") else {
+        throw DflatError(
+          code: DFLAT_INVALID_ARGUMENT.code,
+          message: "cannot compute a value of \(Element.self): the value of \(field) is no \(N.self)")
+      }
+      return result
     }
   }
 }
@@ -154,14 +162,15 @@ extension SQLiteQueryBuilder {
 private func decoded<N>(_ value: dflat_value, _ text: String) -> N? {
   if N.self == String.self { return text as? N }
   if N.self == Bool.self { return (value.integer != 0) as? N }
-  if let type = N.self as? any BinaryInteger.Type { return whole(value, type) as? N }
+  if let type = N.self as? any BinaryInteger.Type { return whole(value, type).flatMap { $0 as? N } }
   if let type = N.self as? any BinaryFloatingPoint.Type { return number(value, type) as? N }
   if let type = N.self as? any RawRepresentable.Type { return named(value, text, type) as? N }
   return nil
 }
 
-private func whole<I: BinaryInteger>(_ value: dflat_value, _: I.Type) -> I {
-  I(truncatingIfNeeded: value.integer)
+private func whole<I: BinaryInteger>(_ value: dflat_value, _: I.Type) -> I? {
+  value.kind == DFLAT_UNSIGNED.code
+    ? I(exactly: UInt64(bitPattern: value.integer)) : I(exactly: value.integer)
 }
 
 private func number<F: BinaryFloatingPoint>(_ value: dflat_value, _: F.Type) -> F {

@@ -194,10 +194,13 @@ public final class SQLiteWorkspace: Workspace, @unchecked Sendable {
   /// there is none: a file that was never used is opened only if it is to be changed.
   func beginClosing(_ flags: WorkspaceShutdownFlag) throws -> Handle? {
     guard engine.beginShutdown() else { return nil }
-    entries.close()
+    do {
+      try entries.close()
+    } catch {
+      report(error)
+    }
     return try engine.closing(opens: !flags.isEmpty)
   }
-
 
   // MARK: Dictionary
 

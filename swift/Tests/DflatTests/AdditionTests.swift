@@ -2,6 +2,7 @@ import Dflat
 import DflatC
 import Foundation
 import Generated_bench_doc
+import Generated_scalars
 import SQLiteDflat
 import XCTest
 
@@ -17,6 +18,19 @@ final class AdditionTests: FileTestCase {
     } catch {
       return error
     }
+  }
+
+  func testSumThatIsNoInt64IsAnError() throws {
+    let workspace = open()
+    workspace.wait([Scalars.self]) { context in
+      let scalars = Scalars(id: 1, h: .min, i: .max, needed: "")
+      context.try(submit: ScalarsChangeRequest.creationRequest(scalars))
+    }
+    let query = workspace.fetch(for: Scalars.self)
+    XCTAssertEqual(try query.sum(of: Scalars.h), .min)
+    XCTAssertEqual(try query.largest(of: Scalars.i), .max)
+    let error = failure { _ = try query.sum(of: Scalars.i) } as? DflatError
+    XCTAssertEqual(error?.code, Int32(DFLAT_INVALID_ARGUMENT))
   }
 
   func testCountsAndComputedValues() throws {

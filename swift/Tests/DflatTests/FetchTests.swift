@@ -28,6 +28,20 @@ final class FetchTests: FileTestCase {
     XCTAssertEqual(titles(workspace, list.lastIndex(of: BenchDoc.title)), ["b", "d", "a", "c"])
   }
 
+  /// Swift's strings are equal if they show the same characters; those of the engine are not.
+  func testOrderByAListTellsStringsOfOtherBytesApart() {
+    let workspace = open()
+    let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+    workspace.insert([decomposed, "b", composed])
+    let list = [composed, decomposed]
+    let scalars = { (order: OrderBy<BenchDoc>) in
+      self.titles(workspace, order).map { $0.unicodeScalars.count }
+    }
+    XCTAssertEqual(scalars(list.firstIndex(of: BenchDoc.title)), [1, 1, 2])
+    XCTAssertEqual(titles(workspace, list.firstIndex(of: BenchDoc.title)).first, "b")
+    XCTAssertEqual(scalars(list.lastIndex(of: BenchDoc.title)), [1, 1, 2])
+  }
+
   func testEveryConditionGivesTheSameAnswerInTheEngineAndInSwift() {
     let workspace = open()
     workspace.wait([BenchDoc.self]) { context in

@@ -54,6 +54,35 @@ final class ShutdownTests: FileTestCase {
     done.wait()
   }
 
+  func testDictionaryAnswersWhileAShutdownReadsIt() {
+    for _ in 0..<20 {
+      let workspace = open()
+      for number in 0..<300 { workspace.dictionary["key \(number)", Int.self] = number }
+      let (isOver, wrong, set) = (Shared(false), Shared(0), Shared(0))
+      let readers = DispatchGroup()
+      for reader in 0..<3 {
+        DispatchQueue.global().async(group: readers) {
+          var dictionary = workspace.dictionary
+          while !isOver.value {
+            if dictionary["key 7", Int.self] != 7 { wrong.change { $0 += 1 } }
+            let subscription = dictionary.subscribe("key 8", of: Int.self) { change in
+              if case .initial(let value) = change, value != 8 { wrong.change { $0 += 1 } }
+            }
+            subscription.cancel()
+            if reader == 0 {
+              dictionary["last", Int.self] = set.change { $0 += 1; return $0 }
+            }
+          }
+        }
+      }
+      workspace.shutdown()
+      isOver.value = true
+      readers.wait()
+      XCTAssertEqual(wrong.value, 0)
+      XCTAssertEqual(workspace.dictionary["last", Int.self], set.value == 0 ? nil : set.value)
+    }
+  }
+
   /// The original hangs.
   func testShutdownInAHandlerOrACallbackDoesNotHang() {
     let workspace = open()

@@ -114,7 +114,7 @@ impl Scope<'_> {
             text.line("_values = _ValueBox(values)");
         });
         text.item("public init(_ place: _PayloadReader)", |text| {
-            text.line("_stored = _StoredPart(place)");
+            text.line("_stored = _StoredPart(place.verified(by: Self._verify))");
             text.line("_values = nil");
         });
         text.item(

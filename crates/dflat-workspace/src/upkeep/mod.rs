@@ -62,12 +62,13 @@ impl Workspace {
     /// [`Busy`](ErrorKind::Busy) if a snapshot still reads an older state; otherwise, the errors of
     /// [`reclaim`](Self::reclaim).
     pub fn purge(&self) -> Result<Purged> {
-        self.on_sqlite("purge", |sqlite| sqlite.purge())?;
+        callback::forbid_blocking("purge")?;
+        // Listed first, so that an error means that nothing was purged.
         let stored = self.stored_tables()?.into_iter();
         let versioned = stored.filter(|table| table.is_versioned);
-        Ok(Purged {
-            versioned: versioned.map(|table| table.name).collect(),
-        })
+        let versioned = versioned.map(|table| table.name).collect();
+        self.on_sqlite("purge", |sqlite| sqlite.purge())?;
+        Ok(Purged { versioned })
     }
 
     /// Writes the whole file anew, without unused space and without the bytes of deleted objects.

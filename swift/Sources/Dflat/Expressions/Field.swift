@@ -103,8 +103,8 @@ extension Collection where Element: DflatFriendlyValue {
   public func firstIndex<AtomElement: Atom>(
     of field: FieldExpr<Element, AtomElement>
   ) -> OrderBy<AtomElement> {
-    var seen = Set<Element>()
-    return ListOrder(field, filter { seen.insert($0).inserted })
+    var seen = Set<AnyHashable>()
+    return ListOrder(field, filter { seen.insert(exact($0)).inserted })
   }
 
   /// The order by the last position of a field's value in this list. Missing values come first,
@@ -112,7 +112,14 @@ extension Collection where Element: DflatFriendlyValue {
   public func lastIndex<AtomElement: Atom>(
     of field: FieldExpr<Element, AtomElement>
   ) -> OrderBy<AtomElement> {
-    var seen = Set<Element>()
-    return ListOrder(field, reversed().filter { seen.insert($0).inserted }.reversed())
+    var seen = Set<AnyHashable>()
+    return ListOrder(field, reversed().filter { seen.insert(exact($0)).inserted }.reversed())
   }
+}
+
+/// A value that equals others as the engine compares them: strings by their bytes. Swift's strings
+/// are equal if they show the same characters.
+private func exact<T: Hashable>(_ value: T) -> AnyHashable {
+  guard let text = value as? String else { return AnyHashable(value) }
+  return AnyHashable(Array(text.utf8))
 }

@@ -237,7 +237,7 @@ extension Conforming {
     }
 
     public init(_ place: _PayloadReader) {
-      _stored = _StoredPart(place)
+      _stored = _StoredPart(place.verified(by: Self._verify))
       _values = nil
     }
 

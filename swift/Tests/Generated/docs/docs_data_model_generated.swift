@@ -108,7 +108,7 @@ public final class Thing: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
   }
 
   public init(_ place: _PayloadReader) {
-    _stored = _StoredPart(place)
+    _stored = _StoredPart(place.verified(by: Self._verify))
     _values = nil
   }
 

@@ -85,7 +85,7 @@ extension Shop {
     }
 
     public init(_ place: _PayloadReader) {
-      _stored = _StoredPart(place)
+      _stored = _StoredPart(place.verified(by: Self._verify))
       _values = nil
     }
 

@@ -347,7 +347,7 @@ public final class FlatBuffer: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDe
   }
 
   public init(_ place: _PayloadReader) {
-    _stored = _StoredPart(place)
+    _stored = _StoredPart(place.verified(by: Self._verify))
     _values = nil
   }
 

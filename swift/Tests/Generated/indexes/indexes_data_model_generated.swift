@@ -137,7 +137,7 @@ public final class Task: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
   }
 
   public init(_ place: _PayloadReader) {
-    _stored = _StoredPart(place)
+    _stored = _StoredPart(place.verified(by: Self._verify))
     _values = nil
   }
 

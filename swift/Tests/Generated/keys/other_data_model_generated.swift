@@ -45,7 +45,7 @@ public final class Other: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodab
   }
 
   public init(_ place: _PayloadReader) {
-    _stored = _StoredPart(place)
+    _stored = _StoredPart(place.verified(by: Self._verify))
     _values = nil
   }
 

@@ -551,7 +551,7 @@ extension Far {
     }
 
     public init(_ place: _PayloadReader) {
-      _stored = _StoredPart(place)
+      _stored = _StoredPart(place.verified(by: Self._verify))
       _values = nil
     }
 

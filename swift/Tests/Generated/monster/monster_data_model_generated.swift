@@ -205,7 +205,7 @@ extension MyGame.Sample {
     }
 
     public init(_ place: _PayloadReader) {
-      _stored = _StoredPart(place)
+      _stored = _StoredPart(place.verified(by: Self._verify))
       _values = nil
     }
 

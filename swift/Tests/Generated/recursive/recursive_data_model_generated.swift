@@ -182,7 +182,7 @@ public final class Document: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDeco
   }
 
   public init(_ place: _PayloadReader) {
-    _stored = _StoredPart(place)
+    _stored = _StoredPart(place.verified(by: Self._verify))
     _values = nil
   }
 

@@ -272,7 +272,7 @@ public final class Scalars: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
   }
 
   public init(_ place: _PayloadReader) {
-    _stored = _StoredPart(place)
+    _stored = _StoredPart(place.verified(by: Self._verify))
     _values = nil
   }
 

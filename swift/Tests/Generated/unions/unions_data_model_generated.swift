@@ -188,7 +188,7 @@ public final class Message: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
   }
 
   public init(_ place: _PayloadReader) {
-    _stored = _StoredPart(place)
+    _stored = _StoredPart(place.verified(by: Self._verify))
     _values = nil
   }
 

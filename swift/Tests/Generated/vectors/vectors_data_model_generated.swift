@@ -426,7 +426,7 @@ extension V {
     }
 
     public init(_ place: _PayloadReader) {
-      _stored = _StoredPart(place)
+      _stored = _StoredPart(place.verified(by: Self._verify))
       _values = nil
     }
 
