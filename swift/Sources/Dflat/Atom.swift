@@ -4,7 +4,9 @@ import FlatBuffers
 public protocol FlatBuffersDecodable {
   /// Reads the value at the reader's position of a buffer. A value that does not fit is absent.
   static func from(byteBuffer: ByteBuffer) -> Self
-  /// Whether the bytes are a payload of this type.
+  /// Whether the bytes are a payload of this type: everything that the type reads lies in the bytes.
+  /// Tables may nest 64 deep, and the limits for shared parts are those of the engine. Whether
+  /// strings are UTF-8 is not checked; bytes that are not are replaced when a string is read.
   static func verify(byteBuffer: ByteBuffer) -> Bool
   /// The version of the schema, the attribute `v` of the table.
   static var flatBuffersSchemaVersion: String? { get }
@@ -21,9 +23,11 @@ public typealias FlatBuffersCodable = FlatBuffersDecodable & FlatBuffersEncodabl
 
 /// An object that is stored.
 public protocol Atom: FlatBuffersDecodable, AnyObject {
-  /// The number of the object's row, or -1 for an object that was not read from a file.
+  /// The number of the object's row; -1 for an object that was neither fetched, delivered nor
+  /// returned by `submit`.
   var _rowid: Int64 { get set }
-  /// The number of the last transaction before the object was read, or -1.
+  /// How many transactions of this workspace were committed before the object was fetched: 0 if the
+  /// running transaction has changed the table, and -1 for an object that was not fetched.
   var _changesTimestamp: Int64 { get set }
 }
 

@@ -31,7 +31,9 @@
     }
   }
 
-  /// Publishes the results of a query, the present one first. Never finishes.
+  /// Publishes the results of a query, beginning with one that is fetched when the first subscriber
+  /// requests values. A later subscriber begins with that result too, and then gets the present one,
+  /// if it differs. Never finishes.
   open class QueryPublisher<Element: Atom & Equatable>: Publisher {
     public typealias Output = FetchedResult<Element>
     public typealias Failure = Never

@@ -4,13 +4,19 @@ public enum SubscribedDictionaryValue<Element: Equatable>: Equatable {
   case initial(_: Element?)
   /// A new value.
   case updated(_: Element)
-  /// The value was removed.
+  /// The value was removed, or the new one is no value of the type: it has another type or another
+  /// version of the schema, or cannot be decoded.
   case deleted
 }
 
 /// Small values by key, kept in the same file as the objects.
 ///
 /// A value is set in memory at once and written soon. Every method may be called on any thread.
+///
+/// A subscript is nil for a key without a value. It is also nil for a value of another type, which
+/// is reported to `onError`, and for a payload of another version of its schema, which is not.
+/// Setting nil removes a value. Setting an equal value changes nothing. If a value cannot be encoded,
+/// the error is reported and the stored value stays.
 public protocol WorkspaceDictionary {
   subscript<T: Codable & Equatable>(_: String, _: T.Type) -> T? { get set }
   subscript<T: FlatBuffersCodable & Equatable>(_: String, _: T.Type) -> T? { get set }
@@ -20,20 +26,25 @@ public protocol WorkspaceDictionary {
   subscript(_: String, _: Float.Type) -> Float? { get set }
   subscript(_: String, _: Double.Type) -> Double? { get set }
   subscript(_: String, _: String.Type) -> String? { get set }
-  /// Waits until all values that were set are written.
+  /// Waits until all values that were set are written. An error is reported, also that a handler or
+  /// a callback must not wait.
   func synchronize()
-  /// The keys that have values.
+  /// The keys that have values, in any order; none if they cannot be read, which is reported.
   var keys: [String] { get }
-  /// Removes all values.
+  /// Removes all values. Each subscriber gets `deleted`, also for a key without a value.
   func removeAll()
-  /// Subscribes to a key. The value at the beginning is delivered before this returns, and later
-  /// values on the thread that sets them.
+  /// Subscribes to a key. The value at the beginning is delivered before this returns. A later value
+  /// is delivered on the thread that sets it, or on one that sets another value at the same time; a
+  /// value that a transaction sets, on the thread that completes the transaction; and a value of
+  /// another process, on a thread of the library.
   func subscribe<Element: Codable & Equatable>(
     _ key: String, of: Element.Type,
     changeHandler: @escaping (_: SubscribedDictionaryValue<Element>) -> Void
   ) -> WorkspaceSubscription
-  /// Subscribes to a key. The value at the beginning is delivered before this returns, and later
-  /// values on the thread that sets them.
+  /// Subscribes to a key. The value at the beginning is delivered before this returns. A later value
+  /// is delivered on the thread that sets it, or on one that sets another value at the same time; a
+  /// value that a transaction sets, on the thread that completes the transaction; and a value of
+  /// another process, on a thread of the library.
   func subscribe<Element: FlatBuffersCodable & Equatable>(
     _ key: String, of: Element.Type,
     changeHandler: @escaping (_: SubscribedDictionaryValue<Element>) -> Void

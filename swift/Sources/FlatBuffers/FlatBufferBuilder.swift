@@ -247,7 +247,8 @@ public struct FlatBufferBuilder {
     addField(position)
   }
 
-  /// Adds a float to the open table, unless it has the bits of the default.
+  /// Adds a float to the open table, unless it equals the default: 0.0 and -0.0 differ, and any NaN
+  /// equals a default that is NaN.
   @inlinable
   public mutating func add<T: BinaryFloatingPoint>(element: T, def: T, at position: UInt16) {
     let same = element == def && element.sign == def.sign || element.isNaN && def.isNaN

@@ -21,7 +21,7 @@ public protocol SQLiteAtom {
   static var _table: _StoredTable { get }
   /// Where the object is read from.
   var _stored: _StoredPart { get }
-  /// Makes an object that the engine has read, with a time.
+  /// Makes an object that the engine has read, with its `_changesTimestamp`.
   static func _make(_ stored: _StoredView, _ timestamp: Int64) -> Atom
   /// The values of the primary key, in the order of the schema.
   var _primaryKey: [SQLiteBinding] { get }

@@ -59,8 +59,11 @@ public final class SQLiteWorkspace: Workspace, @unchecked Sendable {
   /// is used. If the file cannot be opened, the next use tries again.
   ///
   /// Handlers, completions and callbacks run on `targetQueue`, or else on threads of the library.
-  /// Handlers do not run on the main queue: there, completions and callbacks do. If another
-  /// workspace of this process has the file open, the options of that workspace hold.
+  /// Handlers do not run on the main queue: there, completions and callbacks do. A queue whose own
+  /// target is the main queue does not work: pass the main queue itself. Calls that wait for
+  /// callbacks, such as `shutdown` without a completion and `cancelAndWait`, must not be made on a
+  /// serial target queue. If another workspace of this process has the file open, the options of
+  /// that workspace hold.
   public required init(
     filePath: String, fileProtectionLevel: FileProtectionLevel,
     synchronous: Synchronous = .normal, writeConcurrency: WriteConcurrency = .concurrent,

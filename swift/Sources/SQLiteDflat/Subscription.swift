@@ -19,7 +19,8 @@ public final class SQLiteSubscription: WorkspaceSubscription, @unchecked Sendabl
     }
   }
 
-  /// Ends the subscription: no new call of its closure starts afterwards. Never waits.
+  /// Ends the subscription: no new call of its closure starts afterwards. A call that was about to
+  /// start on another thread counts as running. Never waits.
   public func cancel() {
     gate.close()
     let ended: Handle? = lock.withLock {
@@ -30,7 +31,8 @@ public final class SQLiteSubscription: WorkspaceSubscription, @unchecked Sendabl
   }
 
   /// Ends the subscription: when this returns, no call of its closure runs and none follows. In a
-  /// handler or a callback, does not wait for a call that runs.
+  /// handler or a callback, does not wait for a call that runs. Must not be called on the target
+  /// queue: the call for which it waits may wait for that queue.
   public func cancelAndWait() {
     gate.close()
     let ended: Handle? = lock.withLock {

@@ -1,6 +1,6 @@
 import FlatBuffers
 
-/// Whether a condition holds: true if one is true, and else nil if one is missing.
+/// Whether at least one of two conditions holds. If neither does, and one of them has no value, nil.
 public struct OrExpr<L: Expr, R: Expr, Element>: Expr
 where L.ResultType == Bool, R.ResultType == Bool, L.Element == R.Element, L.Element == Element {
   public typealias ResultType = Bool
