@@ -121,8 +121,10 @@ impl PresenceFile {
 
     /// Closes the file, which releases the lock. Deletes the file if no other process follows.
     pub(super) fn leave(self) {
-        // A file that stays does no harm.
-        if system::lock_alone(&self.file).unwrap_or(false) {
+        let is_alone = || system::lock_alone(&self.file).unwrap_or(false);
+        // Two followers that leave at the same time keep each other from being alone. So each gives
+        // up its own lock and tries once more: the later one is alone then.
+        if is_alone() || (system::unlock(&self.file).is_ok() && is_alone()) {
             self.remove();
         }
     }
@@ -206,9 +208,25 @@ mod tests {
                 });
             }
         });
-        // The last two may have left at the same time, each while the other one held its lock; then
-        // the file has stayed.
-        follow(&path).leave();
-        assert!(!path.exists());
+        assert!(!path.exists(), "the last follower deletes it");
+    }
+
+    #[test]
+    fn followers_that_leave_at_the_same_time_leave_no_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = path_of(&directory.path().join("a.db"));
+        for _ in 0..300 {
+            let followers = [follow(&path), follow(&path), follow(&path)];
+            let barrier = std::sync::Barrier::new(followers.len());
+            std::thread::scope(|scope| {
+                for follower in followers {
+                    scope.spawn(|| {
+                        barrier.wait();
+                        follower.leave();
+                    });
+                }
+            });
+            assert!(!path.exists());
+        }
     }
 }

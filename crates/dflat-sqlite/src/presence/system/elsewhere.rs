@@ -24,6 +24,11 @@ pub(in super::super) fn lock_alone(_: &File) -> io::Result<bool> {
 }
 
 /// Fails, as [`lock_shared`].
+pub(in super::super) fn unlock(_: &File) -> io::Result<()> {
+    Err(unsupported())
+}
+
+/// Fails, as [`lock_shared`].
 pub(in super::super) fn is_locked_by_others(_: &File) -> io::Result<bool> {
     Err(unsupported())
 }

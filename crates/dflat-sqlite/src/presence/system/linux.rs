@@ -49,6 +49,11 @@ pub(in super::super) fn lock_alone(file: &File) -> io::Result<bool> {
     lock(file, libc::F_WRLCK)
 }
 
+/// Releases the lock.
+pub(in super::super) fn unlock(file: &File) -> io::Result<()> {
+    lock(file, libc::F_UNLCK).map(drop)
+}
+
 /// Whether another open file is locked, in this process or in another.
 ///
 /// # Cost

@@ -15,12 +15,12 @@ mod linux;
     any(target_os = "linux", target_os = "android"),
     target_pointer_width = "64"
 )))]
-pub(super) use elsewhere::{Alarm, Events, is_locked_by_others, lock_alone, lock_shared};
+pub(super) use elsewhere::{Alarm, Events, is_locked_by_others, lock_alone, lock_shared, unlock};
 #[cfg(all(
     any(target_os = "linux", target_os = "android"),
     target_pointer_width = "64"
 ))]
-pub(super) use linux::{Alarm, Events, is_locked_by_others, lock_alone, lock_shared};
+pub(super) use linux::{Alarm, Events, is_locked_by_others, lock_alone, lock_shared, unlock};
 
 /// The events for which a wait ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
