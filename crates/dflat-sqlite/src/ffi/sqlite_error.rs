@@ -190,6 +190,10 @@ impl SqliteError {
 
     fn error_of_kind(self, kind: ErrorKind, operation: impl fmt::Display) -> Error {
         let why = match kind {
+            _ if self.0.code == sqlite::SQLITE_READONLY_ROLLBACK => {
+                ": a program ended while it committed, and a program with write access must open \
+                 the file and undo that commit first"
+            }
             ErrorKind::StorageFull => ": no space is left, or a size limit is reached",
             ErrorKind::InvalidArgument => ": a value is larger than SQLite can store",
             ErrorKind::Busy => ": the file is locked",

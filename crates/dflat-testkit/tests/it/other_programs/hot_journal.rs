@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use dflat::Workspace;
+use dflat::{ErrorKind, Workspace};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
 use rusqlite::Connection;
@@ -56,5 +56,23 @@ fn reader_that_was_open_before_a_crash_undoes_the_unfinished_transaction() {
         }
         let snapshot = workspace.snapshot().unwrap();
         assert_eq!(snapshot.fetch::<Other>().count().unwrap(), 50);
+    });
+}
+
+// Promise: concurrency#C87
+#[test]
+fn reader_without_write_access_tells_that_a_commit_must_be_undone() {
+    bounded(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("test.db");
+        store(&path);
+        crash(&path);
+        let reader = Workspace::builder(&path).read_only(true).open().unwrap();
+        let error = reader.fetch::<Other>().count().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
+        assert!(error.to_string().contains("undo that commit"), "{error}");
+        drop(reader);
+        let workspace = Workspace::open(&path).unwrap();
+        assert_eq!(workspace.fetch::<Other>().count().unwrap(), 50);
     });
 }
