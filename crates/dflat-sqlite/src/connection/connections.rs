@@ -369,7 +369,11 @@ impl Connections {
 
     /// Closes the connections, after waiting up to the busy timeout until all are returned.
     pub(crate) fn suspend(&self) -> Result<()> {
-        self.pool.suspend(self.options.busy_timeout)
+        self.pool.suspend(self.options.busy_timeout)?;
+        if self.check_in_place().is_ok() {
+            open::take_in_log(&self.path, &self.options);
+        }
+        Ok(())
     }
 
     /// Closes the connections when all are returned, then does the work that `options` requests.

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dflat_engine::storage::CloseOptions;
+use dflat_engine::telemetry::TARGET;
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::commits::{Commits, FileHeader, OpeningCounts};
@@ -25,6 +26,13 @@ use crate::options::SqliteOptions;
 /// How long to wait before an attempt is repeated that failed because of another process: about as
 /// long as that process takes to open or close the file.
 const RETRY_AFTER: Duration = Duration::from_millis(2);
+
+/// The milliseconds to wait before each attempt to take in a log that is left: another process that
+/// closes the file at the same moment is done with that soon.
+const TAKE_IN_WAITS_MS: [u64; 4] = [0, 1, 5, 20];
+
+/// How long such an attempt may wait for a lock.
+const TAKE_IN_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// How long the first attempts to switch the file to a log may take. An attempt keeps readers from
 /// beginning.
@@ -216,6 +224,31 @@ fn tidy_file(
         connection.execute("PRAGMA journal_mode = DELETE")?;
     }
     Ok(busy)
+}
+
+/// Has SQLite copy a log that is left into the file and delete it, unless another process has the
+/// file open. SQLite does so when the last connection is closed, but not if that connection could
+/// only read, or if another process closed its last one at the same moment.
+pub(crate) fn take_in_log(path: &Path, options: &SqliteOptions) {
+    let options = SqliteOptions {
+        busy_timeout: TAKE_IN_TIMEOUT,
+        ..options.clone()
+    };
+    for wait in TAKE_IN_WAITS_MS {
+        if options.read_only || !beside(path, "-wal").exists() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(wait));
+        let closed = open(path, Access::ReadWrite, &options).and_then(|mut connection| {
+            configure(&mut connection, &options)?;
+            integer(&mut connection, "PRAGMA schema_version").map(drop)
+        });
+        if let Err(error) = closed {
+            let path = path.display();
+            tracing::warn!(target: TARGET, %path, %error, "a log is left beside the file");
+            return;
+        }
+    }
 }
 
 fn configure_writer(

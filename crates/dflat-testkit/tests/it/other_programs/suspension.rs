@@ -59,6 +59,32 @@ fn suspension_holds_no_lock_and_leaves_no_log() {
     assert_eq!(count(&workspace), 1);
 }
 
+/// A workspace that has only read takes in a log that another program has left.
+// Promise: durability#D52
+#[test]
+fn suspension_of_a_reader_leaves_no_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let killed = directory.path().join("killed.db");
+    let workspace = open(&path);
+    put(&workspace, 1).wait().unwrap();
+    // The files are as those of a program that was killed.
+    for suffix in ["", "-wal"] {
+        let name = |path: &Path| format!("{}{suffix}", path.display());
+        std::fs::copy(name(&path), name(&killed)).unwrap();
+    }
+    workspace.shutdown().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let workspace = open(&killed);
+    assert_eq!(count(&workspace), 1);
+    workspace.suspend().unwrap();
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    workspace.resume();
+    assert_eq!(count(&workspace), 1);
+    put(&workspace, 2).wait().unwrap();
+    assert_eq!(count(&workspace), 2);
+}
+
 // Promise: durability#D53, durability#D55
 #[test]
 fn queued_transactions_wait_for_resume_and_then_see_foreign_commits() {
