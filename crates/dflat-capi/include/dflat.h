@@ -123,8 +123,8 @@ typedef struct dflat_error dflat_error;
 dflat_code dflat_error_new(int64_t value, dflat_text message, dflat_error **created,
                            dflat_error **error);
 
-/* The code of an error; DFLAT_OK for NULL, and DFLAT_INVALID_ARGUMENT for a pointer that is none of
- * an error.
+/* The code of an error; DFLAT_OK for NULL, and DFLAT_INVALID_ARGUMENT for a pointer to something
+ * else.
  * Blocks: no. */
 dflat_code dflat_error_code(const dflat_error *failure);
 
@@ -641,9 +641,9 @@ dflat_code dflat_cancellation_cancel(const dflat_cancellation *cancellation, dfl
 dflat_code dflat_cancellation_release(dflat_cancellation *cancellation);
 
 /* A copy of a query whose reads fail with DFLAT_DEADLINE_EXCEEDED after so many milliseconds, or
- * when they are cancelled. UINT64_MAX is no limit, and `cancellation` may be NULL. Both
- * replace those that the query had. Subscriptions, dflat_transaction_delete_where and
- * dflat_transaction_write_each ignore them.
+ * when they are cancelled. UINT64_MAX is no limit, and `cancellation` may be NULL. A limit and a
+ * cancellation that the query had before no longer count. Subscriptions,
+ * dflat_transaction_delete_where and dflat_transaction_write_each ignore both.
  * The caller releases it.
  * Blocks: no. */
 dflat_code dflat_query_bounded(const dflat_query *query, uint64_t milliseconds_max,
@@ -914,9 +914,10 @@ enum {
     DFLAT_ENTRY_FLATBUFFERS = 8
 };
 
-/* A value of the dictionary. `integer` has a DFLAT_ENTRY_BOOL, true if it is not 0, and both kinds of
- * whole numbers. `number` has a DFLAT_ENTRY_DOUBLE, and a DFLAT_ENTRY_FLOAT, which is rounded to 32
- * bits. `text` has a DFLAT_ENTRY_TEXT. The other kinds say what they use. */
+/* A value of the dictionary. The kind says which member holds the value: `integer` for
+ * DFLAT_ENTRY_BOOL (not 0 is true), DFLAT_ENTRY_INT64 and DFLAT_ENTRY_UINT64; `number` for
+ * DFLAT_ENTRY_DOUBLE and DFLAT_ENTRY_FLOAT, which is rounded to 32 bits; `text` for DFLAT_ENTRY_TEXT;
+ * `bytes` for the others. */
 typedef struct dflat_entry_value {
     int32_t kind;
     int64_t integer;

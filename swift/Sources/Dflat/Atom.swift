@@ -5,8 +5,9 @@ public protocol FlatBuffersDecodable {
   /// Reads the value at the reader's position of a buffer. A value that does not fit is absent.
   static func from(byteBuffer: ByteBuffer) -> Self
   /// Whether the bytes are a payload of this type: everything that the type reads lies in the bytes.
-  /// Tables may nest 64 deep, and the limits for shared parts are those of the engine. Whether
-  /// strings are UTF-8 is not checked; bytes that are not are replaced when a string is read.
+  /// Tables may nest 64 deep. A payload that shares parts so often that reading it takes more than
+  /// 272 bytes for each of its bytes is refused, unless it takes less than 16 MiB. Strings are not
+  /// checked to be UTF-8: wrong bytes are replaced when a string is read.
   static func verify(byteBuffer: ByteBuffer) -> Bool
   /// The version of the schema, the attribute `v` of the table.
   static var flatBuffersSchemaVersion: String? { get }
@@ -26,8 +27,8 @@ public protocol Atom: FlatBuffersDecodable, AnyObject {
   /// The number of the object's row; -1 for an object that was neither fetched, delivered nor
   /// returned by `submit`.
   var _rowid: Int64 { get set }
-  /// How many transactions of this workspace were committed before the object was fetched: 0 if the
-  /// running transaction has changed the table, and -1 for an object that was not fetched.
+  /// The number of transactions of this workspace that were committed before the object was fetched.
+  /// It is 0 if the running transaction has changed the table, and -1 if the object was not fetched.
   var _changesTimestamp: Int64 { get set }
 }
 

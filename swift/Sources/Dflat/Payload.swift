@@ -1,7 +1,7 @@
 import FlatBuffers
 
-/// The parts that a verification has found so far, on one thread. Its limits are those of the engine,
-/// for tables may be nested and shared without end.
+/// The parts that a verification has found so far, on one thread. Tables may be nested and shared
+/// without end, so there are limits. Payloads that the engine accepts are within them.
 @usableFromInline
 final class Verification {
   /// How deep tables may nest.
@@ -9,17 +9,18 @@ final class Verification {
 
   /// Whether something did not fit.
   @usableFromInline var isBroken = false
-  /// The number of tables that may still be read: at least two for each 16 bytes.
+  /// The number of tables that may still be read: at first two for each byte of the payload.
   private var tables: Int
   /// The bytes of strings and vectors that may still be read, each counted as often as the payload
-  /// refers to it.
+  /// refers to it: at first 272 for each byte. The engine counts 256 for strings and vectors of
+  /// numbers, and 16 for vectors of offsets.
   private var bytes: Int
   private let owner: AnyObject
 
   init(_ owner: AnyObject, count: Int) {
     self.owner = owner
     tables = max(8 * 1024, 2 * count)
-    bytes = max(16 * 1024 * 1024, 256 * count)
+    bytes = max(16 * 1024 * 1024, 256 * count) + max(64 * 1024, 16 * count)
   }
 
   /// Counts a table at a depth; false if it exceeds a limit.

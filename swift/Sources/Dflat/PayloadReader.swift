@@ -6,7 +6,7 @@ import FlatBuffers
 @frozen
 public struct _PayloadReader {
   public let payload: _Payload
-  /// How many tables of the payload hold this place, and this one, if the payload is being verified.
+  /// The number of tables from the root to this place, both counted. Only a verification uses it.
   @usableFromInline let depth: UInt8
   public let position: Int
   /// The position of the vtable and its length; 0 if this is no table.

@@ -13,10 +13,10 @@ public enum SubscribedDictionaryValue<Element: Equatable>: Equatable {
 ///
 /// A value is set in memory at once and written soon. Every method may be called on any thread.
 ///
-/// A subscript is nil for a key without a value. It is also nil for a value of another type, which
-/// is reported to `onError`, and for a payload of another version of its schema, which is not.
-/// Setting nil removes a value. Setting an equal value changes nothing. If a value cannot be encoded,
-/// the error is reported and the stored value stays.
+/// A subscript is nil for a key without a value. For a value of another type, it is nil and an error
+/// is reported to `onError`. For a payload of another version of its schema, it is nil without an
+/// error. Setting nil removes a value. Setting an equal value changes nothing. If a value cannot be
+/// encoded, an error is reported and the stored value stays.
 public protocol WorkspaceDictionary {
   subscript<T: Codable & Equatable>(_: String, _: T.Type) -> T? { get set }
   subscript<T: FlatBuffersCodable & Equatable>(_: String, _: T.Type) -> T? { get set }
@@ -26,8 +26,8 @@ public protocol WorkspaceDictionary {
   subscript(_: String, _: Float.Type) -> Float? { get set }
   subscript(_: String, _: Double.Type) -> Double? { get set }
   subscript(_: String, _: String.Type) -> String? { get set }
-  /// Waits until all values that were set are written. An error is reported, also that a handler or
-  /// a callback must not wait.
+  /// Waits until all values that were set are written. A value that cannot be written is reported as
+  /// an error. In a handler or a callback, this does not wait and reports an error.
   func synchronize()
   /// The keys that have values, in any order; none if they cannot be read, which is reported.
   var keys: [String] { get }

@@ -226,8 +226,15 @@ final class DictionaryStorage: @unchecked Sendable {
       if (try? engine.opened()) == nil { changes.forEach { $0(value, false) } }
       throw error
     }
-    // A shutdown meanwhile has perhaps copied the entries before this one was set.
-    lock.withLock { if memory != nil { memory?[key] = value } }
+    // A shutdown that has begun meanwhile has perhaps read the entries before this one was set.
+    let isClosed = engine.isClosed
+    lock.withLock {
+      if memory != nil {
+        memory?[key] = value
+      } else if isClosed {
+        unsaved[key] = value
+      }
+    }
   }
 
   /// Sets an entry after the shutdown; false if the workspace is not shut down.
@@ -329,10 +336,16 @@ final class DictionaryStorage: @unchecked Sendable {
     }
     let callback = dflat_entry_callback(
       context: context(receiver), call: receiveEntry, drop: released)
-    return try key.withText { key in
-      try Handle(release: dflat_subscription_release) {
-        dflat_dictionary_subscribe(handle.pointer, dflat_text(), key, 0, callback, $0, $1)
+    do {
+      return try key.withText { key in
+        try Handle(release: dflat_subscription_release) {
+          dflat_dictionary_subscribe(handle.pointer, dflat_text(), key, 0, callback, $0, $1)
+        }
       }
+    } catch let error as DflatError where error.code == DFLAT_SHUT_DOWN.code {
+      guard let memory = kept() else { throw error }
+      guarded(memory[key], true)
+      return nil
     }
   }
 

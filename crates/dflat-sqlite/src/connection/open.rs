@@ -230,12 +230,16 @@ fn tidy_file(
 /// file open. SQLite does so when the last connection is closed, but not if that connection could
 /// only read, or if another process closed its last one at the same moment.
 pub(crate) fn take_in_log(path: &Path, options: &SqliteOptions) {
+    if options.read_only {
+        return;
+    }
     let options = SqliteOptions {
         busy_timeout: TAKE_IN_TIMEOUT,
         ..options.clone()
     };
+    let log = beside(path, "-wal");
     for wait in TAKE_IN_WAITS_MS {
-        if options.read_only || !beside(path, "-wal").exists() {
+        if !log.exists() {
             return;
         }
         thread::sleep(Duration::from_millis(wait));

@@ -9,6 +9,7 @@ mod stored_tables;
 use std::path::Path;
 
 use dflat_engine::callback;
+use dflat_model::TableDescriptor;
 use dflat_sqlite::SqliteBackend;
 
 use crate::{Error, ErrorKind, Result, Workspace};
@@ -62,13 +63,14 @@ impl Workspace {
     /// [`Busy`](ErrorKind::Busy) if a snapshot still reads an older state; otherwise, the errors of
     /// [`reclaim`](Self::reclaim).
     pub fn purge(&self) -> Result<Purged> {
-        callback::forbid_blocking("purge")?;
-        // Listed first, so that an error means that nothing was purged.
-        let stored = self.stored_tables()?.into_iter();
-        let versioned = stored.filter(|table| table.is_versioned);
-        let versioned = versioned.map(|table| table.name).collect();
-        self.on_sqlite("purge", |sqlite| sqlite.purge())?;
-        Ok(Purged { versioned })
+        self.on_sqlite("purge", |sqlite| {
+            // Listed first, so that an error means that nothing was purged.
+            let stored = sqlite.stored_descriptors()?.into_iter();
+            let versioned = stored.filter(|(_, bytes)| TableDescriptor::is_versioned(bytes));
+            let versioned = versioned.map(|(name, _)| name).collect();
+            sqlite.purge()?;
+            Ok(Purged { versioned })
+        })
     }
 
     /// Writes the whole file anew, without unused space and without the bytes of deleted objects.

@@ -85,6 +85,43 @@ fn suspension_of_a_reader_leaves_no_log() {
     assert_eq!(count(&workspace), 2);
 }
 
+// Promise: durability#D86
+#[test]
+fn file_that_was_copied_over_a_suspended_one_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, backup) = (directory.path().join("a.db"), directory.path().join("b.db"));
+    let workspace = open(&path);
+    put(&workspace, 1).wait().unwrap();
+    workspace.backup(&backup).unwrap();
+    let (received, deliveries) = mpsc::channel();
+    let subscription = workspace
+        .subscribe(workspace.fetch::<Other>(), move |result| {
+            let _ = received.send(result.unwrap().len());
+        })
+        .unwrap();
+    assert_eq!(deliveries.recv().unwrap(), 1);
+    let many = workspace.perform_changes([Other::TABLE], |tx| {
+        for id in 0..2000 {
+            let note = Some("x".repeat(200));
+            tx.submit(OtherChangeRequest::upsert(OtherData { id, note }))?;
+        }
+        Ok(())
+    });
+    many.wait().unwrap();
+    assert_eq!(deliveries.recv().unwrap(), 2000);
+    workspace.suspend().unwrap();
+    // The copy has fewer pages than the file.
+    std::fs::copy(&backup, &path).unwrap();
+    workspace.resume();
+    assert_eq!(count(&workspace), 1);
+    put(&workspace, 7).wait().unwrap();
+    assert_eq!(count(&workspace), 2);
+    assert!(deliveries.iter().any(|found| found == 2));
+    subscription.cancel();
+    workspace.shutdown().unwrap();
+    assert_eq!(count(&open(&path)), 2);
+}
+
 // Promise: durability#D53, durability#D55
 #[test]
 fn queued_transactions_wait_for_resume_and_then_see_foreign_commits() {
