@@ -175,7 +175,7 @@ fn full_disk_inside_a_transaction_fails_no_other_in_its_group(rig: &Rig) {
             insert(tx, id)
         })
     });
-    rig.script.fail(Call::Write, 2);
+    rig.script.fail(Call::InsertOf("c"), 0);
     drop(hold);
     let kinds = handles.map(kind);
     assert_eq!(kinds, [None, None, Some(FULL), None]);
@@ -335,8 +335,8 @@ fn transaction_that_cannot_be_written_again_fails_only_its_readers_too(rig: &Rig
     // This transaction loses the group's transaction; then the first member can't be written again
     // either.
     let loser = rig.insert("b");
-    rig.script.fail(Call::Write, 2);
-    rig.script.fail(Call::Write, 3);
+    rig.script.fail(Call::InsertOf("b"), 0);
+    rig.script.fail(Call::InsertOf("a"), 1);
     drop(hold);
     let (first, reader, both) = (kind(first), reader.wait(), kind(both));
     assert_eq!(kind(loser), Some(FULL));
@@ -420,8 +420,7 @@ fn transaction_is_written_again_without_its_undone_savepoint(rig: &Rig) {
         insert(tx, "b")
     });
     let loser = rig.insert("loser");
-    // The write after the member's three insertions and one deletion fails.
-    rig.script.fail(Call::Write, 4);
+    rig.script.fail(Call::InsertOf("loser"), 0);
     drop(hold);
     assert_eq!(kind(member), None);
     assert_eq!(kind(loser), Some(FULL));

@@ -9,6 +9,7 @@ use dflat_engine::storage::{
     Backend, BaseState, CloseOptions, Durability, IndexRepair, Indexes, Row, RowWrite, ScanPlan,
     Snapshot, StateId, View, WriteError, WriteTransaction,
 };
+use dflat_model::ValueRef;
 
 /// A call that can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,9 @@ pub(crate) enum Call {
     Begin,
     /// A change of a row; its failure loses the transaction, as a full disk does in SQLite.
     Write,
+    /// The insertion of the row with this key. Its count does not depend on the changes that are
+    /// undone and written again because the commit group was committed early.
+    InsertOf(&'static str),
     /// A scan in a write transaction; its failure loses the transaction too.
     Scan,
     /// A record, or a part of one, that is appended; its failure loses the transaction too.
@@ -122,6 +126,11 @@ impl Script {
     }
 
     fn meets(&self, call: Call) -> Result<()> {
+        self.meets_with(call, None)
+    }
+
+    /// Meets a call and, if a key is given, the insertion of the row with this key.
+    fn meets_with(&self, call: Call, inserted: Option<&str>) -> Result<()> {
         let mut state = self.lock();
         state.writes += usize::from(call == Call::Write);
         match &mut state.kill {
@@ -131,7 +140,11 @@ impl Script {
         }
         let mut fails = false;
         state.failures.retain_mut(|(failing, before)| {
-            let (met, now) = (*failing == call, *before == 0);
+            let met = match *failing {
+                Call::InsertOf(key) => inserted == Some(key),
+                failing => failing == call,
+            };
+            let now = *before == 0;
             *before -= usize::from(met && !now);
             fails |= met && now;
             !(met && now)
@@ -246,8 +259,17 @@ impl ScriptedTransaction {
 
     /// The wrapped transaction; an error if this is the call that fails.
     fn meet(&mut self, call: Call) -> Result<&mut dyn WriteTransaction> {
+        self.meet_with(call, None)
+    }
+
+    /// As [`meet`](Self::meet), also for the insertion of the row with a key.
+    fn meet_with(
+        &mut self,
+        call: Call,
+        inserted: Option<&str>,
+    ) -> Result<&mut dyn WriteTransaction> {
         if self.lost.is_none()
-            && let Err(error) = self.script.meets(call)
+            && let Err(error) = self.script.meets_with(call, inserted)
         {
             // The transaction is rolled back, as by SQLite on a full disk.
             drop(self.inner.take());
@@ -306,7 +328,11 @@ impl WriteTransaction for ScriptedTransaction {
     }
 
     fn insert(&mut self, table: &Table, row: &RowWrite<'_>) -> Result<RowId, WriteError> {
-        self.meet(Call::Write)?.insert(table, row)
+        let inserted = match row.key {
+            Some([ValueRef::Text(key)]) => Some(*key),
+            _ => None,
+        };
+        self.meet_with(Call::Write, inserted)?.insert(table, row)
     }
 
     fn update(
