@@ -41,7 +41,7 @@ pub use presence::Following;
 pub use repair::contents::{FilePages, ObjectTable};
 pub use repair::in_place::UnreadableRow;
 pub use repair::problem::{Derive, Problem, ProblemKind, Report};
-pub use upkeep::backup::{Progress, in_the_way};
+pub use upkeep::backup::{Progress, in_the_way, obstacle};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

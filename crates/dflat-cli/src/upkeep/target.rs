@@ -25,11 +25,9 @@ impl Target {
             });
         }
         // Nothing shows better whether the name is free than the check of the library itself.
-        if let Some(by) = dflat_sqlite::in_the_way(path) {
-            let (path, by) = (path.display(), by.display());
-            return Err(Failure::usage(format!(
-                "cannot write {path}: {by} exists already"
-            )));
+        if let Some(obstacle) = dflat_sqlite::obstacle(path) {
+            let path = path.display();
+            return Err(Failure::usage(format!("cannot write {path}: {obstacle}")));
         }
         let folder = tempfile::tempdir()
             .map_err(|error| Failure::file(format!("cannot make a temporary folder: {error}")))?;

@@ -2,24 +2,24 @@
 
 mod file_length;
 mod first_page;
+mod in_place;
 
-use std::fs::File;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 use dflat_engine::storage::CloseOptions;
 use dflat_engine::telemetry::TARGET;
 use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::commits::Commits;
-use crate::connection::connections::file_length::{FileLength, PAGE_BYTES_MIN, SeenLength};
+use crate::connection::connections::file_length::FileLength;
 use crate::connection::file_connection::{FileConnection, OpenMark};
 use crate::connection::identity::{Identity, OpenedFile};
-use crate::connection::open;
+use crate::connection::open::{self, CLOSE_WAITS_MS, TAKE_IN_WAITS_MS};
 use crate::connection::pool::Pool;
 use crate::connection::readers::ShardId;
-use crate::ffi::{LogExtent, Switch};
-use crate::io::names::{beside, resolve_links};
+use crate::ffi::LogExtent;
+use crate::io::names::resolve_links;
 use crate::io::{Monitor, Space, WrittenRecords, monitor_of};
 use crate::options::SqliteOptions;
 
@@ -34,8 +34,9 @@ pub(crate) struct Connections {
     checkpoints: Mutex<()>,
     /// The mark of the connections that are open, once one was opened.
     open_mark: Mutex<Option<Weak<OpenMark>>>,
-    /// The file, once a connection has opened it.
-    opened: OnceLock<OpenedFile>,
+    /// The file, once a connection has opened it. After a suspension, the path may name another
+    /// file, which becomes this one.
+    opened: Mutex<Option<Arc<OpenedFile>>>,
     /// The length of the file, as it was seen.
     length: FileLength,
     /// Present if the file's I/O is counted.
@@ -53,15 +54,6 @@ pub(crate) struct FileSizes {
     pub(crate) records: WrittenRecords,
 }
 
-/// Where a check looks for the file that was opened.
-#[derive(Clone, Copy)]
-enum Look {
-    /// At its path.
-    Now,
-    /// At its handle, if the path named the file a moment ago.
-    Lately,
-}
-
 impl Connections {
     /// The connections to the file at `path`, of which none is open yet.
     pub(crate) fn new(path: &Path, options: SqliteOptions) -> Result<Self> {
@@ -74,7 +66,7 @@ impl Connections {
             commits: Arc::default(),
             checkpoints: Mutex::default(),
             open_mark: Mutex::default(),
-            opened: OnceLock::new(),
+            opened: Mutex::default(),
             length: FileLength::default(),
             path: path.into(),
             options,
@@ -92,7 +84,7 @@ impl Connections {
             return false;
         };
         let other = Identity::of(&path);
-        match (self.opened.get(), &other) {
+        match (self.opened(), &other) {
             (Some(opened), other) => other.as_ref() == Some(&opened.identity),
             (None, Some(_)) => Identity::of(&self.path) == other,
             (None, None) => *self.path == *path && Identity::of(&self.path).is_none(),
@@ -107,123 +99,6 @@ impl Connections {
         let path = self.path.display();
         let message = format!("cannot write {path}: the file was opened read-only");
         Err(Error::new(ErrorKind::ReadOnly, message))
-    }
-
-    /// Fails if the file that was opened was deleted, replaced, or cut to less than its first page.
-    /// It costs one system call. [`Self::check_whole`] also notices that other pages are missing.
-    pub(crate) fn check_in_place(&self) -> Result<()> {
-        self.length_in_place(Look::Now).map(drop)
-    }
-
-    /// The length of the file that was opened, if one was. Fails as [`Self::check_in_place`] does.
-    fn length_in_place(&self, look: Look) -> Result<Option<SeenLength>> {
-        let Some(opened) = self.opened.get() else {
-            return Ok(None);
-        };
-        let longest = self.length.longest();
-        let lately = match look {
-            Look::Now => None,
-            Look::Lately => opened.length_by_handle(),
-        };
-        let length = match lately {
-            Some(length) => length,
-            None => self.length_by_name(opened)?,
-        };
-        let seen = SeenLength { longest, length };
-        match self.note_length(seen) {
-            true => Err(self.truncated()),
-            false => Ok(Some(seen)),
-        }
-    }
-
-    /// Notes the length of the file. Returns whether the file has lost pages that it had.
-    fn note_length(&self, seen: SeenLength) -> bool {
-        // Once the file has a first page, a look at its journal costs nothing any more.
-        if self.length.has_first_page() {
-            return self.length.note(seen);
-        }
-        if seen.length < PAGE_BYTES_MIN {
-            return false;
-        }
-        // The look may be from before a transaction was undone, so the length is read again.
-        first_page::permanent_length(&self.path)
-            .is_some_and(|length| self.length.note(SeenLength { length, ..seen }))
-    }
-
-    /// The length of the file that was opened, if its path still names it.
-    fn length_by_name(&self, opened: &OpenedFile) -> Result<u64> {
-        match Identity::and_length(&self.path) {
-            None => Err(self.gone(ErrorKind::Io, "deleted")),
-            Some((there, _)) if there != opened.identity => {
-                Err(self.gone(ErrorKind::Io, "replaced"))
-            }
-            Some((_, length)) => {
-                opened.note_named();
-                Ok(length)
-            }
-        }
-    }
-
-    fn truncated(&self) -> Error {
-        self.gone(ErrorKind::Corrupt, "truncated")
-    }
-
-    fn gone(&self, kind: ErrorKind, event: &str) -> Error {
-        let path = self.path.display();
-        let message = format!("cannot use {path}: the file was {event} since it was opened");
-        Error::new(kind, message)
-    }
-
-    /// As [`Self::check_in_place`], and fails if the file was cut to some of its pages. The
-    /// connection shows the state of the log.
-    pub(crate) fn check_whole(&self, connection: &FileConnection) -> Result<()> {
-        self.check_pages(connection, Look::Now)
-    }
-
-    /// As [`Self::check_whole`], for a read: a file that was moved away may be read for some
-    /// milliseconds more. Each check but the first after these is cheap.
-    pub(crate) fn check_read(&self, connection: &FileConnection) -> Result<()> {
-        self.check_pages(connection, Look::Lately)
-    }
-
-    fn check_pages(&self, connection: &FileConnection, look: Look) -> Result<()> {
-        // Order: the log before the length. A checkpoint that runs meanwhile makes the file longer,
-        // or shortens it to its pages as of the last commit.
-        let mut log = connection.log_state();
-        while let (Some(seen), Some(state)) = (self.length_in_place(look)?, log) {
-            let open_log = || File::open(beside(&self.path, "-wal"));
-            if !self.length.lacks_pages(seen, state, open_log) {
-                break;
-            }
-            log = connection.log_state();
-            // Otherwise transactions or checkpoints have changed the file meanwhile.
-            if log == Some(state) {
-                self.length.note_lost_pages();
-                return Err(self.truncated());
-            }
-        }
-        Ok(())
-    }
-
-    /// As [`Self::check_whole`], for a connection that writes. If it fails, this connection does
-    /// not copy the log into the file when it is closed.
-    pub(crate) fn check_writer(&self, connection: &mut FileConnection) -> Result<()> {
-        let whole = self.check_whole(connection);
-        if whole.is_err() {
-            connection.raw.set(Switch::CheckpointAtClose, false);
-        }
-        whole
-    }
-
-    /// Notes the identity of the file that was opened.
-    fn note_identity(&self) {
-        if self.opened.get().is_none()
-            && let (longest, Some((opened, length))) =
-                (self.length.longest(), OpenedFile::at(&self.path))
-        {
-            self.opened.get_or_init(|| opened);
-            self.note_length(SeenLength { longest, length });
-        }
     }
 
     /// Marks one more connection as open, before it opens the file. If no other one is open, SQLite
@@ -264,12 +139,13 @@ impl Connections {
     pub(crate) fn open_reader(&self) -> Result<Option<Box<FileConnection>>> {
         let mark = self.mark_open();
         self.check_in_place()?;
-        let opened = open::open_reader(&self.path, &self.options, self.monitor.as_ref())?;
+        let opened = open::open_reader(&self.path, &self.options, self.monitor.as_ref());
+        let opened = opened.or_else(|error| self.check_in_place().and(Err(error)))?;
         let Some(mut opened) = opened else {
             return Ok(None);
         };
         opened.mark = Some(mark);
-        self.note_identity();
+        opened.file = self.note_opened();
         Ok(Some(Box::new(opened)))
     }
 
@@ -316,9 +192,10 @@ impl Connections {
         self.check_writable()?;
         let (mark, monitor) = (self.mark_open(), self.monitor.as_ref());
         self.check_in_place()?;
-        let mut opened = open::open_writer(&self.path, &self.options, monitor, &self.commits)?;
+        let opened = open::open_writer(&self.path, &self.options, monitor, &self.commits);
+        let mut opened = opened.or_else(|error| self.check_in_place().and(Err(error)))?;
         opened.mark = Some(mark);
-        self.note_identity();
+        opened.file = self.note_opened();
         Ok(opened)
     }
 
@@ -367,13 +244,17 @@ impl Connections {
         &self.options
     }
 
-    /// Closes the connections, after waiting up to the busy timeout until all are returned.
+    /// Closes the connections, after waiting up to the busy timeout until all are returned. From
+    /// then on, the path may name another file, unless a log is left, which SQLite would apply to
+    /// that file.
     pub(crate) fn suspend(&self) -> Result<()> {
-        self.pool.suspend(self.options.busy_timeout)?;
-        if self.check_in_place().is_ok() {
-            open::take_in_log(&self.path, &self.options);
-        }
-        Ok(())
+        self.pool.suspend(self.options.busy_timeout, || {
+            if self.check_in_place().is_ok()
+                && open::take_in_log(&self.path, &self.options, &TAKE_IN_WAITS_MS)
+            {
+                self.forget_opened();
+            }
+        })
     }
 
     /// Closes the connections when all are returned, then does the work that `options` requests.
@@ -385,10 +266,13 @@ impl Connections {
             let _ = writer.as_mut().map(|writer| self.check_writer(writer));
             self.pool.return_writer(writer);
         }
-        if !self.pool.drain() {
+        let Some(could_write) = self.pool.drain() else {
             return Ok(());
-        }
+        };
         let outcome = if options == CloseOptions::default() {
+            if could_write && self.check_in_place().is_ok() {
+                open::take_in_log(&self.path, &self.options, &CLOSE_WAITS_MS);
+            }
             Ok(())
         } else {
             let tidy = || open::tidy(&self.path, &self.options, options);

@@ -15,6 +15,7 @@ use dflat_model::{Table, ValueRef};
 
 use crate::connection::commits::{CommitBase, Commits};
 use crate::connection::held_table::{HeldTable, note_use};
+use crate::connection::identity::OpenedFile;
 use crate::connection::polled_file::PolledFile;
 use crate::ffi::{Connection, LogExtent, LogStamp, Param, SqliteError, StatementId};
 use crate::io::{Monitor, Space};
@@ -48,6 +49,8 @@ pub(crate) struct FileConnection {
     // Order: dropped before the connection is closed. Otherwise a connection that is opened in
     // between would not be taken for the first.
     pub(crate) mark: Option<Arc<OpenMark>>,
+    /// The file that was opened. Present in a connection of a backend.
+    pub(crate) file: Option<Arc<OpenedFile>>,
     pub(crate) raw: Connection,
     pub(crate) path: Arc<Path>,
     pub(crate) tables: Vec<HeldTable>,
@@ -97,6 +100,7 @@ impl FileConnection {
     pub(crate) fn new(raw: Connection, path: Arc<Path>, monitor: Option<Arc<Monitor>>) -> Self {
         Self {
             mark: None,
+            file: None,
             raw,
             path,
             tables: Vec::new(),

@@ -29,7 +29,10 @@ const RETRY_AFTER: Duration = Duration::from_millis(2);
 
 /// The milliseconds to wait before each attempt to take in a log that is left: another process that
 /// closes the file at the same moment is done with that soon.
-const TAKE_IN_WAITS_MS: [u64; 4] = [0, 1, 5, 20];
+pub(super) const TAKE_IN_WAITS_MS: [u64; 4] = [0, 1, 5, 20];
+
+/// The same for a shutdown, after which the process may end: the next process takes the log in.
+pub(super) const CLOSE_WAITS_MS: [u64; 3] = [0, 1, 5];
 
 /// How long such an attempt may wait for a lock.
 const TAKE_IN_TIMEOUT: Duration = Duration::from_millis(100);
@@ -228,19 +231,20 @@ fn tidy_file(
 
 /// Has SQLite copy a log that is left into the file and delete it, unless another process has the
 /// file open. SQLite does so when the last connection is closed, but not if that connection could
-/// only read, or if another process closed its last one at the same moment.
-pub(crate) fn take_in_log(path: &Path, options: &SqliteOptions) {
+/// only read, or if another process closed its last one at the same moment. Returns whether no log
+/// is left.
+pub(super) fn take_in_log(path: &Path, options: &SqliteOptions, waits_ms: &[u64]) -> bool {
+    let log = beside(path, "-wal");
     if options.read_only {
-        return;
+        return !log.exists();
     }
     let options = SqliteOptions {
         busy_timeout: TAKE_IN_TIMEOUT,
         ..options.clone()
     };
-    let log = beside(path, "-wal");
-    for wait in TAKE_IN_WAITS_MS {
+    for &wait in waits_ms {
         if !log.exists() {
-            return;
+            return true;
         }
         thread::sleep(Duration::from_millis(wait));
         let closed = open(path, Access::ReadWrite, &options).and_then(|mut connection| {
@@ -250,9 +254,10 @@ pub(crate) fn take_in_log(path: &Path, options: &SqliteOptions) {
         if let Err(error) = closed {
             let path = path.display();
             tracing::warn!(target: TARGET, %path, %error, "a log is left beside the file");
-            return;
+            return false;
         }
     }
+    !log.exists()
 }
 
 fn configure_writer(

@@ -186,8 +186,8 @@ impl Pool {
 
     /// Lends no connection any more, waits up to `timeout` until all are returned, and closes them.
     /// New callers wait for [`Self::resume`]. If another thread is suspending, this call has the
-    /// same outcome.
-    pub(crate) fn suspend(&self, timeout: Duration) -> Result<()> {
+    /// same outcome. Calls `closed` when all connections are closed.
+    pub(crate) fn suspend(&self, timeout: Duration, closed: impl FnOnce()) -> Result<()> {
         let deadline = Instant::now().checked_add(timeout);
         let mut state = self.lock();
         state.check_open()?;
@@ -210,6 +210,9 @@ impl Pool {
         // Order: as in `drain`.
         let is_done = !is_used && self.readers.drain(deadline);
         drop(writer);
+        if is_done {
+            closed();
+        }
         let mut state = self.lock();
         // Otherwise it was resumed or closed in between.
         if state.phase == Phase::Suspending {
@@ -258,15 +261,16 @@ impl Pool {
         self.phase_changed.notify_all();
     }
 
-    /// Lends no connection any more, waits until all are returned, and drops them. Returns false if
-    /// the pool was drained before; if another thread is draining it, waits for that thread.
-    pub(crate) fn drain(&self) -> bool {
+    /// Lends no connection any more, waits until all are returned, and drops them. Returns whether
+    /// one of them could write. `None` if the pool was drained before; if another thread is
+    /// draining it, waits for that thread.
+    pub(crate) fn drain(&self) -> Option<bool> {
         let mut state = self.lock();
         if matches!(state.phase, Phase::Closing | Phase::Closed) {
             while state.phase != Phase::Closed {
                 state = wait(self.phase_changed.wait(state));
             }
-            return false;
+            return None;
         }
         self.set_phase(&mut state, Phase::Closing);
         self.writer_returned.notify_all();
@@ -278,8 +282,9 @@ impl Pool {
         // Order: the writer closes last, because the last connection to close copies the log into
         // the file, which a reader cannot do.
         self.readers.drain(None);
+        let could_write = writer.is_some();
         drop(writer);
-        true
+        Some(could_write)
     }
 
     /// Lets the threads go on that wait for [`Self::drain`] by another thread.

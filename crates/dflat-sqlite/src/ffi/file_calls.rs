@@ -39,12 +39,13 @@ impl Connection {
     /// Waits until the device has all that any connection has written to the main file so far. It
     /// takes no lock, so other connections read and write meanwhile.
     pub(crate) fn sync_file(&mut self) -> Result<(), SqliteError> {
-        let (file, methods) = self.file()?;
-        let Some(sync) = methods.xSync else {
-            return Err(SqliteError::misuse("the file can't be synced"));
-        };
-        // SAFETY: The file is open, and this connection is used by this thread only.
-        check(unsafe { sync(file, sqlite::SQLITE_SYNC_NORMAL) })
+        sync(self.file()?)
+    }
+
+    /// Waits until the device has all that any connection has written to the log so far. The
+    /// precondition is as for [`Self::log_file_bytes`].
+    pub(crate) fn sync_log(&mut self) -> Result<(), SqliteError> {
+        sync(self.log_file()?)
     }
 
     /// The size of the log's file in bytes. A log must exist, and this connection must have read
@@ -72,6 +73,14 @@ impl Connection {
         // SAFETY: The log is open, and this connection is used by this thread only.
         check(unsafe { cut(file, bytes) })
     }
+}
+
+fn sync((file, methods): FileHandle<'_>) -> Result<(), SqliteError> {
+    let Some(sync) = methods.xSync else {
+        return Err(SqliteError::misuse("the file can't be synced"));
+    };
+    // SAFETY: The file is open, and its connection is used by this thread only.
+    check(unsafe { sync(file, sqlite::SQLITE_SYNC_NORMAL) })
 }
 
 fn check(code: c_int) -> Result<(), SqliteError> {

@@ -10,11 +10,26 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::ffi::create_private;
 
+/// The end of the name of a file by which processes know that they follow a database.
+pub(crate) const PRESENCE: &str = "-dflat-presence";
+
 /// The path of the file whose name is the database's name with a suffix, such as `-wal`.
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
+}
+
+/// The existing database for whose log, index, journal or presence file the name of `path` is kept.
+pub(crate) fn database_beside(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.as_encoded_bytes();
+    let suffixes = ["-wal", "-shm", "-journal", PRESENCE];
+    suffixes.into_iter().find_map(|suffix| {
+        let name = name.strip_suffix(suffix.as_bytes())?;
+        let name = str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
+        let database = path.with_file_name(name);
+        fs::symlink_metadata(&database).is_ok().then_some(database)
+    })
 }
 
 /// The absolute path of the file itself, to which symbolic links lead: its log is beside it.

@@ -13,18 +13,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::ffi::create_private;
-use crate::io::names::beside;
+use crate::io::names::{PRESENCE, beside};
 use crate::presence::system;
-
-/// The presence file's name, behind the name of the database.
-const SUFFIX: &str = "-dflat-presence";
 
 /// How often a follower tries again that meets a process which deletes the file.
 const ATTEMPTS: u32 = 100;
 
 /// The path of the presence file of a database.
 pub(super) fn path_of(database: &Path) -> PathBuf {
-    beside(database, SUFFIX)
+    beside(database, PRESENCE)
 }
 
 /// A presence file that is open, and locked if this process follows.

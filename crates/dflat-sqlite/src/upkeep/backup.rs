@@ -42,12 +42,12 @@ pub(crate) fn backup(
 ) -> Result<()> {
     let to = resolve(to)?;
     let what = || format!("cannot back up to {}", to.display());
-    let taken = |by: &Path| {
-        let message = format!("{}: {} exists already", what(), by.display());
+    let refused = |obstacle: &str| {
+        let message = format!("{}: {obstacle}", what());
         Error::new(ErrorKind::InvalidArgument, message)
     };
-    if let Some(by) = in_the_way(&to) {
-        return Err(taken(&by));
+    if let Some(obstacle) = obstacle(&to) {
+        return Err(refused(&obstacle));
     }
     remove_stale_parts(connections.options(), &to);
     let mut part = create_part(connections.options(), &to)?;
@@ -82,11 +82,13 @@ pub(crate) fn backup(
         let message = format!("{}: the backup was cancelled", what());
         return Err(Error::new(ErrorKind::Cancelled, message));
     }
-    if let Some(by) = in_the_way(&to) {
-        return Err(taken(&by));
+    if let Some(obstacle) = obstacle(&to) {
+        return Err(refused(&obstacle));
     }
     match part.publish(&to) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken(&to)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(refused(&exists_already(&to)))
+        }
         published => published.map_err(|error| create_error(error, what())),
     }
 }
@@ -183,6 +185,22 @@ fn copy(
             progress(Progress { done, total })
         })
         .map_err(|error| error.into_error(what()))
+}
+
+/// Why no new database may be made at `to`; `None` if one may. The text is the end of a message.
+#[must_use]
+pub fn obstacle(to: &Path) -> Option<String> {
+    if let Some(by) = in_the_way(to) {
+        return Some(exists_already(&by));
+    }
+    // SQLite and the library delete such files, or take them for a part of that database.
+    let database = names::database_beside(to)?;
+    let database = database.display();
+    Some(format!("the name is kept for a file beside {database}"))
+}
+
+fn exists_already(path: &Path) -> String {
+    format!("{} exists already", path.display())
 }
 
 /// The existing file that prevents a copy: a file of the same name, or a log or journal beside it,

@@ -115,12 +115,9 @@ fn checkpoint_alone(
     };
     // The checkpoint has a connection of its own, so that no transaction waits for the device.
     let mut connection = connections.open_writer()?;
-    let seen = connection.look_for_log();
-    // Order: before an error of the read, which may come from a missing page.
-    connections.check_writer(&mut connection)?;
-    seen.map_err(|error| error.into_error(what()))?;
     let (mut tries, mut is_read) = (0, false);
     for pass in 1..=PASSES_MAX {
+        check_synced(connections, &mut connection, what)?;
         let passive = copy_beside(connections, &mut connection, bytes_max);
         let passive = passive.map_err(|error| error.into_error(what()))?;
         if passive.bytes <= bytes_max {
@@ -160,6 +157,28 @@ fn checkpoint_alone(
         bytes: log.map_or(0, LogExtent::bytes),
         ..CheckpointOutcome::default()
     })
+}
+
+/// Checks that the file is whole, just before pages are copied into it: a copy would make a file
+/// that was cut as long as it was, without the pages that it lost.
+///
+/// SQLite syncs the log before it copies. That may take long, so the library syncs the log before
+/// it checks.
+fn check_synced(
+    connections: &Connections,
+    connection: &mut FileConnection,
+    what: impl Fn() -> String,
+) -> Result<()> {
+    let synced = connection.look_for_log().and_then(|()| {
+        let is_due = connection.log_extent().is_some() && connection.uncopied_pages() > 0;
+        match is_due {
+            true => connection.raw.sync_log(),
+            false => Ok(()),
+        }
+    });
+    // Order: before an error, which may come from a missing page.
+    connections.check_writer(connection)?;
+    synced.map_err(|error| error.into_error(what()))
 }
 
 /// Copies the log without write access. If the log is longer than `bytes_max`, and transactions
@@ -231,6 +250,10 @@ fn restart(
     if uncopied > hold.pages_max {
         connections.pool().return_writer(writer);
         return Ok(Ok(None));
+    }
+    if let Err(error) = connections.check_writer(connection) {
+        connections.pool().return_writer(writer);
+        return Err(error);
     }
     let forbidden = readers.forbid_kept_reads();
     connection.raw.set_busy_timeout(hold.patience);

@@ -5,10 +5,16 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
-use dflat_engine::storage::{Backend, Row, ScanPlan, Source, View};
+use dflat_engine::storage::{Backend, CloseOptions, Row, ScanPlan, Source, View};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_sqlite::SqliteBackend;
+
+use dflat_sqlite::SqliteOptions;
+use dflat_sqlite::faults::{Action, Fault, FaultPlan};
+use dflat_sqlite::{FileKind, Operation};
 
 use crate::raw::Raw;
 use crate::sample::*;
@@ -195,4 +201,52 @@ fn file_that_is_gone_is_noticed_before_a_checkpoint() {
         event.check(&backend.compact().unwrap_err());
         event.check(&backend.reclaim(1).unwrap_err());
     });
+}
+
+// Promise: durability#D89
+/// The failure of this test was seen when another program cut a file in use: a checkpoint that had
+/// begun made the file as long as it was, and transactions were committed to it for half a second.
+#[test]
+fn checkpoint_writes_nothing_to_a_file_that_is_cut_during_the_sync_of_the_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let options = SqliteOptions {
+        log_bytes_max: 256 << 10,
+        io_stats: true,
+        ..SqliteOptions::default()
+    };
+    let backend = SqliteBackend::open(&path, options).unwrap();
+    let insert = |range: std::ops::Range<i64>| {
+        let mut tx = begin(&backend);
+        tx.create(&post()).unwrap();
+        for number in range {
+            insert_post(&mut *tx, (&format!("{number:01000}"), number, None)).unwrap();
+        }
+        tx.commit().unwrap();
+    };
+    insert(0..100);
+    backend.purge().unwrap();
+    // The first commit to a log syncs it.
+    insert(100..101);
+    let length = fs::metadata(&path).unwrap().len();
+    let plan = FaultPlan::attach(&path).unwrap();
+    plan.add(Fault {
+        kind: Some(FileKind::Log),
+        operation: Operation::Flush,
+        at: 1,
+        lasting: true,
+        action: Action::Delay(Duration::from_secs(60)),
+    });
+    // The log is long enough for a checkpoint, which begins on the thread of the upkeep.
+    insert(101..250);
+    while plan.met_count() == 0 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    // SQLite itself notices a loss of more pages than the log has.
+    let shorter = length - 16 * PAGE_BYTES;
+    cut(&path, shorter);
+    plan.clear();
+    // Order: closing waits for the checkpoint.
+    backend.close(CloseOptions::default()).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().len(), shorter);
 }

@@ -98,6 +98,12 @@ impl FileLength {
         self.is_truncated.store(true, Ordering::Relaxed);
     }
 
+    /// Forgets all, as if no file was seen.
+    pub(super) fn reset(&self) {
+        self.longest.store(0, Ordering::Relaxed);
+        self.is_truncated.store(false, Ordering::Relaxed);
+    }
+
     /// Forgets the length, but not that the file has a first page. If this process has no
     /// connection, others may shorten the file and begin a new log.
     pub(super) fn forget(&self) {

@@ -49,7 +49,7 @@ mod tests {
         let path = directory.path().join("a.db");
         fs::write(&path, "").unwrap();
         let connections = Connections::new(&path, SqliteOptions::default()).unwrap();
-        connections.note_identity();
+        connections.note_opened();
         let journal = beside(&path, "-journal");
         // The first transaction, as another thread sees it, and then its undoing.
         fs::write(&journal, [1; 512]).unwrap();

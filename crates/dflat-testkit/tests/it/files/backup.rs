@@ -103,6 +103,15 @@ fn backup_never_overwrites_a_file() {
             "{error}"
         );
     }
+    // The next opening would delete such a file, or take it for a part of the database.
+    for suffix in ["-wal", "-shm", "-journal", "-dflat-presence"] {
+        for name in ["a.db", "file"] {
+            let error = workspace
+                .backup(at(&format!("{name}{suffix}")))
+                .unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        }
+    }
     assert_eq!(names(directory.path()), before);
     assert_eq!(fs::read(at("file")).unwrap(), b"mine");
     let error = workspace.backup(at("no directory/copy")).unwrap_err();

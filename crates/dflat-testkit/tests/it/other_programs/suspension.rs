@@ -85,9 +85,8 @@ fn suspension_of_a_reader_leaves_no_log() {
     assert_eq!(count(&workspace), 2);
 }
 
-// Promise: durability#D86
-#[test]
-fn file_that_was_copied_over_a_suspended_one_is_read() {
+/// A workspace with 2000 objects and a subscription to all, and a backup with one of them.
+fn with_backup(test: impl Fn(&Path, &Workspace, &mpsc::Receiver<usize>)) {
     let directory = tempfile::tempdir().unwrap();
     let (path, backup) = (directory.path().join("a.db"), directory.path().join("b.db"));
     let workspace = open(&path);
@@ -109,17 +108,82 @@ fn file_that_was_copied_over_a_suspended_one_is_read() {
     });
     many.wait().unwrap();
     assert_eq!(deliveries.recv().unwrap(), 2000);
-    workspace.suspend().unwrap();
-    // The copy has fewer pages than the file.
-    std::fs::copy(&backup, &path).unwrap();
-    workspace.resume();
-    assert_eq!(count(&workspace), 1);
-    put(&workspace, 7).wait().unwrap();
-    assert_eq!(count(&workspace), 2);
-    assert!(deliveries.iter().any(|found| found == 2));
+    test(directory.path(), &workspace, &deliveries);
     subscription.cancel();
     workspace.shutdown().unwrap();
-    assert_eq!(count(&open(&path)), 2);
+}
+
+// Promise: durability#D86
+#[test]
+fn file_that_took_the_place_of_a_suspended_one_is_read() {
+    type Replace = fn(&Path, &Path);
+    // The other file has fewer pages than the file.
+    let ways: [Replace; 3] = [
+        |path, backup| assert!(std::fs::copy(backup, path).unwrap() > 0),
+        |path, backup| std::fs::rename(backup, path).unwrap(),
+        |path, backup| {
+            let moved = path.with_extension("moved");
+            std::fs::rename(path, moved).unwrap();
+            std::fs::rename(backup, path).unwrap();
+        },
+    ];
+    for replace in ways {
+        with_backup(|directory, workspace, deliveries| {
+            workspace.suspend().unwrap();
+            replace(&directory.join("a.db"), &directory.join("b.db"));
+            workspace.resume();
+            assert_eq!(count(workspace), 1);
+            put(workspace, 7).wait().unwrap();
+            assert_eq!(count(workspace), 2);
+            assert!(deliveries.iter().any(|found| found == 2));
+        });
+    }
+}
+
+// Promise: durability#D87
+#[test]
+fn file_that_was_deleted_while_suspended_is_created_again() {
+    with_backup(|directory, workspace, deliveries| {
+        workspace.suspend().unwrap();
+        std::fs::remove_file(directory.join("a.db")).unwrap();
+        workspace.resume();
+        assert_eq!(count(workspace), 0);
+        put(workspace, 7).wait().unwrap();
+        put(workspace, 8).wait().unwrap();
+        assert_eq!(count(workspace), 2);
+        assert!(deliveries.iter().any(|found| found == 2));
+    });
+}
+
+// Promise: durability#D88
+/// SQLite would apply the log of the old file to the new one.
+#[test]
+fn suspension_does_not_hide_that_the_file_was_replaced_before_or_while_another_process_used_it() {
+    let replaced = |workspace: &Workspace| {
+        let error = put(workspace, 7).wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+        assert!(error.to_string().contains("replaced"), "{error}");
+    };
+    with_backup(|directory, workspace, _| {
+        workspace.suspend().unwrap();
+        workspace.resume();
+        assert_eq!(count(workspace), 2000);
+        std::fs::rename(directory.join("b.db"), directory.join("a.db")).unwrap();
+        replaced(workspace);
+        workspace.suspend().unwrap();
+        workspace.resume();
+        replaced(workspace);
+    });
+    with_backup(|directory, workspace, _| {
+        let other = rusqlite::Connection::open(directory.join("a.db")).unwrap();
+        other
+            .execute("DELETE FROM other WHERE __pk0 = 1", [])
+            .unwrap();
+        workspace.suspend().unwrap();
+        std::fs::rename(directory.join("b.db"), directory.join("a.db")).unwrap();
+        workspace.resume();
+        replaced(workspace);
+    });
 }
 
 // Promise: durability#D53, durability#D55

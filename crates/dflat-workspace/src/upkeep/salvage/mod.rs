@@ -58,7 +58,7 @@ pub struct SalvageReport {
 /// - [`NotADatabase`](ErrorKind::NotADatabase) or [`Corrupt`](ErrorKind::Corrupt) if the list of
 ///   the tables can't be read.
 /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if there is a file at `to`, or a log or
-///   journal beside it.
+///   journal beside it, or if the name is kept for a file beside another database.
 /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback.
 /// - [`Cancelled`](ErrorKind::Cancelled) if `progress` returns `Break`, and
 ///   [`Panicked`](ErrorKind::Panicked) if it panics.
@@ -71,9 +71,8 @@ pub fn salvage(
     progress: OnProgress<'_>,
 ) -> Result<SalvageReport> {
     callback::forbid_blocking("salvage")?;
-    if let Some(by) = dflat_sqlite::in_the_way(to) {
-        let (to, by) = (to.display(), by.display());
-        let message = format!("cannot salvage into {to}: {by} exists already");
+    if let Some(obstacle) = dflat_sqlite::obstacle(to) {
+        let message = format!("cannot salvage into {}: {obstacle}", to.display());
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
     let source = SqliteBackend::open(from, source_options(from))?;
