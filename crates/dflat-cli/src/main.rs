@@ -48,9 +48,11 @@ fn main() -> ExitCode {
         }),
         Err(error) => {
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
-            // If the terminal is gone, the message cannot be shown anywhere.
-            let _ = error.print();
-            ExitCode::from(code)
+            // A message of an error cannot be shown elsewhere; the help is the output of the command.
+            match error.print() {
+                Err(unprinted) if code == 0 => failure::end(Err(unprinted.into())),
+                _ => ExitCode::from(code),
+            }
         }
     }
 }

@@ -14,7 +14,15 @@ pub(super) fn assign(
     path: &str,
     text: &str,
 ) -> Result<(), Failure> {
+    /// An object has at most 64 levels, and each may be a member of a union, which has a name.
+    const NAMES_MAX: usize = 128;
     let names: Vec<&str> = path.split('.').map(str::trim).collect();
+    if names.len() > NAMES_MAX {
+        let found = names.len();
+        return Err(Failure::usage(format!(
+            "a path has at most {NAMES_MAX} names; this one has {found}"
+        )));
+    }
     let assignment = Assignment {
         types: &table.types,
         path,
@@ -46,11 +54,12 @@ impl<'a> Assignment<'a> {
                 let fields = layout.fields.iter();
                 match fields.clone().find(|field| field.name == *name) {
                     Some(field) => self.set_field(field, map, rest),
-                    None if is_tag(fields.clone(), name) && rest.is_empty() => {
-                        map.insert((*name).to_owned(), Value::String(self.text.to_owned()));
-                        Ok(())
-                    }
                     None => {
+                        if let Some(field) = fields.clone().find(|field| is_tag(field, name))
+                            && rest.is_empty()
+                        {
+                            return self.set_tag(field, name, map);
+                        }
                         let names: Vec<&str> = fields.map(|field| &*field.name).collect();
                         Err(self.unknown(&layout.name, name, "its fields are", &names))
                     }
@@ -95,6 +104,24 @@ impl<'a> Assignment<'a> {
             }
             _ => self.set_value(name, field.shape, map, rest),
         }
+    }
+
+    /// Sets the type code of a field that holds a union, or those of a vector of unions.
+    fn set_tag(
+        &self,
+        field: &FieldLayout,
+        name: &str,
+        map: &mut Map<String, Value>,
+    ) -> Result<(), Failure> {
+        let value = match field.shape {
+            Shape::Vector(_) => self.value(field.shape)?,
+            Shape::Single(_) => Value::String(self.text.to_owned()),
+        };
+        match (value, self.text) {
+            (Value::Null, _) | (_, "null") => map.remove(name),
+            (value, _) => map.insert(name.to_owned(), value),
+        };
+        Ok(())
     }
 
     fn set_value(
@@ -188,16 +215,11 @@ impl<'a> Assignment<'a> {
     }
 }
 
-/// Whether a name is that of the type code of a field that holds unions.
-fn is_tag<'f>(mut fields: impl Iterator<Item = &'f FieldLayout>, name: &str) -> bool {
-    let Some(name) = name.strip_suffix("_type") else {
-        return false;
-    };
-    fields.any(|field| {
-        let holds_unions = matches!(
-            field.shape,
-            Shape::Single(Element::Union(_)) | Shape::Vector(Element::Union(_))
-        );
-        holds_unions && field.name == name
-    })
+/// Whether a name is that of the type codes of a field that holds unions.
+fn is_tag(field: &FieldLayout, name: &str) -> bool {
+    let holds_unions = matches!(
+        field.shape,
+        Shape::Single(Element::Union(_)) | Shape::Vector(Element::Union(_))
+    );
+    holds_unions && name.strip_suffix("_type") == Some(&*field.name)
 }

@@ -14,7 +14,7 @@ use crate::session::Session;
 
 /// Deletes objects.
 pub(crate) fn delete(arguments: &DeleteArguments, session: &Session) -> Outcome {
-    let file = OpenFile::write(&arguments.file, arguments.write.dry_run)?;
+    let file = OpenFile::write_existing(&arguments.file, arguments.write.dry_run)?;
     let known = file.types.to_write(&arguments.type_name)?;
     let (deleted, missing) = match &arguments.condition {
         Some(condition) => (

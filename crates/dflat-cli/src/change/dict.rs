@@ -180,7 +180,7 @@ fn remove(
     yes: bool,
     write: &WriteArguments,
 ) -> Outcome {
-    let file = OpenFile::write(&file_of(place), write.dry_run)?;
+    let file = OpenFile::write_existing(&file_of(place), write.dry_run)?;
     let space = space(&file, place);
     let mut known = Vec::new();
     for key in keys {

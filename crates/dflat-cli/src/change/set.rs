@@ -16,7 +16,7 @@ use crate::object::keys;
 
 /// Sets fields.
 pub(crate) fn set(arguments: &SetArguments) -> Outcome {
-    let file = OpenFile::write(&arguments.file, arguments.write.dry_run)?;
+    let file = OpenFile::write_existing(&arguments.file, arguments.write.dry_run)?;
     let table = &file.types.to_write(&arguments.type_name)?.table.clone();
     let parts = table.primary_key.len().min(arguments.rest.len());
     let (key, assignments) = arguments.rest.split_at(parts);

@@ -126,6 +126,26 @@ impl OpenFile {
         })
     }
 
+    /// As [`write`](Self::write), for a command that changes what is there already: in the file, or
+    /// in the pack on which it stands.
+    pub(crate) fn write_existing(arguments: &FileArguments, is_dry: bool) -> Result<Self, Failure> {
+        if arguments.on.is_none() {
+            Self::check_exists(&arguments.path)?;
+        }
+        Self::write(arguments, is_dry)
+    }
+
+    /// Fails if there is no file at a path.
+    pub(crate) fn check_exists(path: &Path) -> Result<(), Failure> {
+        if exists(path) {
+            return Ok(());
+        }
+        let path = shown(path);
+        Err(Failure::file(format!(
+            "cannot open {path}: there is no such file"
+        )))
+    }
+
     /// Whether a path is that of a pack.
     pub(crate) fn is_pack(path: &Path) -> Result<bool, Failure> {
         Ok(path.is_file() && is_pack(path)?)

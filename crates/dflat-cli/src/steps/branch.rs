@@ -20,7 +20,7 @@ pub(crate) fn branch(arguments: &BranchArguments, session: &Session) -> Outcome 
     let Some(name) = &arguments.name else {
         return list(arguments, session);
     };
-    let file = OpenFile::write(&arguments.file, arguments.write.dry_run)?;
+    let file = OpenFile::write_existing(&arguments.file, arguments.write.dry_run)?;
     let tables = history(&file)?;
     let engine = file.workspace.engine();
     let counts = if arguments.delete {

@@ -15,7 +15,7 @@ use crate::session::Session;
 
 /// Commits the present state.
 pub(crate) fn commit(arguments: &CommitArguments, session: &Session) -> Outcome {
-    let file = OpenFile::write(&arguments.file, arguments.write.dry_run)?;
+    let file = OpenFile::write_existing(&arguments.file, arguments.write.dry_run)?;
     let tables = history(&file)?;
     let engine = file.workspace.engine();
     notice(engine, &tables)?;

@@ -13,7 +13,7 @@ use crate::session::Session;
 
 /// Deletes objects from the whole history.
 pub(crate) fn forget(arguments: &ForgetArguments, session: &Session) -> Outcome {
-    let file = OpenFile::write(&arguments.file, arguments.write.dry_run)?;
+    let file = OpenFile::write_existing(&arguments.file, arguments.write.dry_run)?;
     let tables = versioned(&file)?;
     let table = &file.types.to_write(&arguments.type_name)?.table;
     let keys = keys(table, &arguments.keys)?;

@@ -18,7 +18,7 @@ use crate::session::Session;
 
 /// Merges a branch into the current one.
 pub(crate) fn merge(arguments: &MergeArguments, session: &Session) -> Outcome {
-    let file = OpenFile::write(&arguments.file, arguments.write.dry_run)?;
+    let file = OpenFile::write_existing(&arguments.file, arguments.write.dry_run)?;
     let tables = history(&file)?;
     let engine = file.workspace.engine();
     notice(engine, &tables)?;

@@ -16,7 +16,7 @@ use super::version::shown;
 use super::versioned;
 use crate::arguments::{FileArguments, SyncArguments};
 use crate::failure::{Failure, Found, Outcome, note};
-use crate::file::OpenFile;
+use crate::file::{OpenFile, exists};
 use crate::record::report;
 use crate::session::Session;
 
@@ -128,6 +128,12 @@ pub(crate) fn sync(arguments: &SyncArguments, session: &Session) -> Outcome {
     if write.dry_run && arguments.through.is_some() {
         let message = "cannot make a dry run through a command: it would change the other file";
         return Err(Failure::usage(message));
+    }
+    // One of two files may be new.
+    if let Some(other) = &arguments.other
+        && !exists(other)
+    {
+        OpenFile::check_exists(&arguments.file.path)?;
     }
     let file = OpenFile::write(&arguments.file, write.dry_run)?;
     let mut tables = versioned(&file)?;

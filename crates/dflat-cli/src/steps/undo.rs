@@ -10,7 +10,7 @@ use crate::record::report;
 
 /// Undoes the latest change, or a step.
 pub(crate) fn undo(arguments: &UndoArguments) -> Outcome {
-    let file = OpenFile::write(&arguments.file, arguments.write.dry_run)?;
+    let file = OpenFile::write_existing(&arguments.file, arguments.write.dry_run)?;
     let tables = versioned(&file)?;
     let target = match arguments.step {
         Some(step) => Target::Step(StepId(step)),

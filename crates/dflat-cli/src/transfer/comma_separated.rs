@@ -90,17 +90,15 @@ impl CommaSeparated {
             .position()
             .map_or(number, |position| self.start.1 + position.line());
         let texts: Result<Vec<&str>, _> = record.iter().map(str::from_utf8).collect();
-        let (text, object) = match texts {
+        let object = match texts {
             // The rest of the input became one value.
-            Ok(texts) if self.quotes.is_one_open_at_end() => {
-                (texts.join(","), Err("a quote is not closed".to_owned()))
-            }
-            Ok(texts) => (texts.join(","), self.object(&texts)),
-            Err(_) => (String::new(), Err("the line is not UTF-8".to_owned())),
+            Ok(_) if self.quotes.is_one_open_at_end() => Err("a quote is not closed".to_owned()),
+            Ok(texts) => self.object(&texts),
+            Err(_) => Err("the line is not UTF-8".to_owned()),
         };
         Ok(Some(Line {
             number,
-            text,
+            text: text_of(&record),
             object: object.map(|payload| (self.table.clone(), payload)),
         }))
     }
@@ -179,6 +177,15 @@ pub(super) enum Input {
 fn read(reader: &mut Reader<Watched>, record: &mut ByteRecord) -> Result<bool, Failure> {
     let read = reader.read_byte_record(record);
     read.map_err(|error| Failure::file(format!("cannot read the input: {error}")))
+}
+
+/// A record as a line of CSV.
+fn text_of(record: &ByteRecord) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // A vector can always be written.
+    let _ = writer.write_byte_record(record);
+    let bytes = writer.into_inner().unwrap_or_default();
+    String::from_utf8_lossy(&bytes).trim_end().to_owned()
 }
 
 fn columns(names: &ByteRecord, table: &Table) -> Result<Vec<Column>, Failure> {

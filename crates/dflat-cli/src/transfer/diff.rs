@@ -243,9 +243,23 @@ fn changed<W: Write>(
     let (left, right) = (sides.left.cells(before)?, sides.right.cells(after)?);
     let fields = sides.names.iter().zip(left.into_iter().zip(right));
     let fields = fields
-        .filter(|(_, (left, right))| json!(left) != json!(right))
+        .filter(|(_, (left, right))| without_empty(json!(left)) != without_empty(json!(right)))
         .map(|(name, values)| (name.clone(), values));
     printer.changed((sides.right.table, after), &fields.collect::<Fields>())
+}
+
+/// A value without the empty vectors in it: an absent vector equals an empty one.
+fn without_empty(value: serde_json::Value) -> serde_json::Value {
+    match value {
+        serde_json::Value::Array(members) if members.is_empty() => serde_json::Value::Null,
+        serde_json::Value::Array(members) => members.into_iter().map(without_empty).collect(),
+        serde_json::Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, value)| (name, without_empty(value)))
+            .filter(|(_, value)| !value.is_null())
+            .collect(),
+        value => value,
+    }
 }
 
 /// The key of the next object.

@@ -10,7 +10,7 @@ use super::batch::{Importer, Item};
 use super::comma_separated::{self, CommaSeparated};
 use super::line::Line;
 use super::lines::Input;
-use super::position::{Position, Stored, cannot_read};
+use super::position::{Position, Recognized, Stored, cannot_read};
 use super::rejects::Rejects;
 use crate::arguments::{Format, ImportArguments, MoveFormat, OnConflict};
 use crate::confirm::confirm;
@@ -29,34 +29,26 @@ pub(crate) fn import(arguments: &ImportArguments, session: &Session) -> Outcome 
         return Ok(Found::Yes);
     }
     let file = OpenFile::write(&arguments.file, arguments.dry_run)?;
-    let mut source = match &arguments.from {
-        Some(path) => Some(File::open(path).map_err(|error| cannot_read(path, &error))?),
-        None => None,
-    };
-    let mut position = Position::default();
-    let (mut stored, mut is_new) = (None, true);
-    if let (Some(path), Some(source)) = (&arguments.from, &mut source) {
-        let place = Stored::of(&file.workspace, path, arguments.type_name.as_deref())?;
-        if !arguments.restart
-            && let Some(found) = place.find(source)?
-        {
-            if found.line > 0 {
-                note(&format!("the import continues after line {}", found.line));
-            }
-            position = found;
-            is_new = false;
-        }
-        stored = Some(place);
-    }
+    let Beginning {
+        source,
+        stored,
+        position,
+        is_new,
+    } = beginning(arguments, &file)?;
     let bar = progress::of_bytes(match &source {
-        Some(source) => source.metadata().ok().map(|found| found.len()),
+        Some(source) => source.input().metadata().ok().map(|found| found.len()),
         None => None,
     });
     if let (true, Some(path)) = (is_new, &arguments.rejects) {
         Rejects::check_new(path)?;
     }
     let mut run = Run {
-        input: open_input((arguments, session), &file, source.as_ref(), &position)?,
+        input: open_input(
+            (arguments, session),
+            &file,
+            source.as_ref().map(Recognized::input),
+            &position,
+        )?,
         source,
         rejects: arguments
             .rejects
@@ -95,6 +87,44 @@ pub(crate) fn import(arguments: &ImportArguments, session: &Session) -> Outcome 
         ],
     )?;
     Ok(Found::Yes)
+}
+
+/// Where an import begins.
+struct Beginning {
+    source: Option<Recognized>,
+    /// The place of the position in the dictionary; `None` for standard input.
+    stored: Option<Stored>,
+    position: Position,
+    /// Whether no interrupted import is continued.
+    is_new: bool,
+}
+
+/// Opens the input, and looks for the position of an interrupted import.
+fn beginning(arguments: &ImportArguments, file: &OpenFile) -> Result<Beginning, Failure> {
+    let mut beginning = Beginning {
+        source: None,
+        stored: None,
+        position: Position::default(),
+        is_new: true,
+    };
+    let Some(path) = &arguments.from else {
+        return Ok(beginning);
+    };
+    let input = File::open(path).map_err(|error| cannot_read(path, &error))?;
+    let mut source = Recognized::new(input);
+    let place = Stored::of(&file.workspace, path, arguments.type_name.as_deref())?;
+    if !arguments.restart
+        && let Some(found) = place.find(&mut source)?
+    {
+        if found.line > 0 {
+            note(&format!("the import continues after line {}", found.line));
+        }
+        beginning.position = found;
+        beginning.is_new = false;
+    }
+    beginning.stored = Some(place);
+    beginning.source = Some(source);
+    Ok(beginning)
 }
 
 /// Whether the import may go on: whether it replaces nothing, or the user agrees.
@@ -173,7 +203,7 @@ fn open_input(
 struct Run<'f> {
     input: Input,
     /// The file of the input, by which it is recognized; `None` for standard input.
-    source: Option<File>,
+    source: Option<Recognized>,
     rejects: Option<Rejects>,
     importer: Importer<'f>,
     position: Position,
@@ -193,7 +223,7 @@ impl Run<'_> {
             .commit(&[], &Position::default(), false, &mut |committed| {
                 source
                     .as_mut()
-                    .map_or(Ok(()), |source| committed.position.recognize(source))
+                    .map_or(Ok(()), |source| source.note(&mut committed.position))
             })?;
         self.position = begun.position;
         Ok(())
@@ -246,7 +276,7 @@ impl Run<'_> {
                         committed.position.rejects_bytes = rejects.write()?;
                     }
                     match source {
-                        Some(source) if !is_last => committed.position.recognize(source),
+                        Some(source) if !is_last => source.note(&mut committed.position),
                         _ => Ok(()),
                     }
                 })?;

@@ -61,12 +61,16 @@ impl Input {
                     "line {line} is too long: at most {most} MiB are allowed"
                 )));
             }
-            let Ok(text) = String::from_utf8(bytes) else {
-                return Ok(Some(Line {
-                    number: *line,
-                    text: String::new(),
-                    object: Err("the line is not UTF-8".to_owned()),
-                }));
+            let text = match String::from_utf8(bytes) {
+                Ok(text) => text,
+                Err(error) => {
+                    let text = String::from_utf8_lossy(error.as_bytes());
+                    return Ok(Some(Line {
+                        number: *line,
+                        text: text.trim_end().to_owned(),
+                        object: Err("the line is not UTF-8".to_owned()),
+                    }));
+                }
             };
             // Some programs put a byte order mark before the first line.
             let first = (*line == 1).then(|| text.strip_prefix('\u{feff}'));

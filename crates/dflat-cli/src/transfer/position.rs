@@ -1,7 +1,6 @@
 //! The position of an import in its input, stored in the file with each batch.
 
 use std::fs::File;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -12,9 +11,6 @@ use crate::failure::Failure;
 
 /// The namespace of the dictionary that holds the positions.
 const SPACE: &str = "dflat import";
-
-/// The number of bytes before a position by which the input is recognized.
-const RECOGNIZED: u64 = 4096;
 
 /// The counts and the place of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,11 +79,50 @@ impl Position {
             hash,
         })
     }
+}
 
-    /// Notes the bytes before the position.
-    pub(super) fn recognize(&mut self, input: &mut File) -> Result<(), Failure> {
-        self.hash = hash_before(input, self.byte)?;
+/// The input of an import, by which its position is recognized: a hash of all bytes before it.
+pub(super) struct Recognized {
+    input: File,
+    /// The state after the bytes before `byte`.
+    hasher: blake3::Hasher,
+    byte: u64,
+}
+
+impl Recognized {
+    pub(super) fn new(input: File) -> Self {
+        Self {
+            input,
+            hasher: blake3::Hasher::new(),
+            byte: 0,
+        }
+    }
+
+    /// The input, from its first byte on.
+    pub(super) const fn input(&self) -> &File {
+        &self.input
+    }
+
+    /// Notes the bytes before the position, which is not before the latest one.
+    pub(super) fn note(&mut self, position: &mut Position) -> Result<(), Failure> {
+        position.hash = self.hash_before(position.byte)?;
         Ok(())
+    }
+
+    /// A hash of the bytes before a byte. Reads those after the latest one.
+    fn hash_before(&mut self, byte: u64) -> Result<u64, Failure> {
+        let mut read = || {
+            let before = self.input.stream_position()?;
+            self.input.seek(SeekFrom::Start(self.byte))?;
+            let rest = self.input.by_ref().take(byte.saturating_sub(self.byte));
+            self.hasher.update_reader(rest)?;
+            self.input.seek(SeekFrom::Start(before))
+        };
+        read().map_err(|error| Failure::file(format!("cannot read the input: {error}")))?;
+        self.byte = byte;
+        let hash = self.hasher.finalize();
+        let (parts, _) = hash.as_bytes().as_chunks();
+        Ok(parts.first().copied().map_or(0, u64::from_le_bytes))
     }
 }
 
@@ -128,13 +163,13 @@ impl Stored {
     }
 
     /// The position of an interrupted import of this input.
-    pub(super) fn find(&self, input: &mut File) -> Result<Option<Position>, Failure> {
+    pub(super) fn find(&self, input: &mut Recognized) -> Result<Option<Position>, Failure> {
         let Some(value) = self.space.get(&self.key)? else {
             return Ok(None);
         };
         let position = Position::from_value(&value);
         match position {
-            Some(position) if hash_before(input, position.byte)? == position.hash => {
+            Some(position) if input.hash_before(position.byte)? == position.hash => {
                 Ok(Some(position))
             }
             _ => Err(Failure::usage(
@@ -143,22 +178,6 @@ impl Stored {
             )),
         }
     }
-}
-
-/// A hash of the bytes before a byte, and of its number.
-fn hash_before(input: &mut File, byte: u64) -> Result<u64, Failure> {
-    let start = byte.saturating_sub(RECOGNIZED);
-    let mut bytes = Vec::new();
-    let before = input.stream_position();
-    let read = before.and_then(|before| {
-        input.seek(SeekFrom::Start(start))?;
-        input.by_ref().take(byte - start).read_to_end(&mut bytes)?;
-        input.seek(SeekFrom::Start(before))
-    });
-    read.map_err(|error| Failure::file(format!("cannot read the input: {error}")))?;
-    let mut hasher = DefaultHasher::new();
-    (byte, bytes).hash(&mut hasher);
-    Ok(hasher.finish())
 }
 
 /// An error of reading the input.

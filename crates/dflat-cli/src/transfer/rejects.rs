@@ -9,9 +9,6 @@ use serde_json::json;
 use crate::display::{Entries, write_json};
 use crate::failure::Failure;
 
-/// The largest part of a line that is written.
-const TEXT_MAX: usize = 1000;
-
 /// The open file of rejects.
 pub(super) struct Rejects {
     path: PathBuf,
@@ -71,11 +68,10 @@ impl Rejects {
 
     /// Adds a line of the input.
     pub(super) fn add(&mut self, line: u64, reason: &str, text: &str) -> Result<(), Failure> {
-        let cut: String = text.chars().take(TEXT_MAX).collect();
         let entries = [
             ("line", json!(line)),
             ("reason", json!(reason)),
-            ("text", json!(cut)),
+            ("text", json!(text)),
         ];
         write_json(&mut self.pending, &Entries(&entries))
             .map_err(|error| Failure::file(error.to_string()))?;

@@ -3,7 +3,7 @@
 use dflat_sqlite::{Problem, ProblemKind};
 use dflat_workspace::CheckReport;
 
-use super::{described, open, refuse_others, with_bar};
+use super::{described, refuse_others, with_bar};
 use crate::arguments::{CheckArguments, Format, RepairArguments};
 use crate::display::Alignment;
 use crate::failure::{Failure, Found, Outcome};
@@ -36,7 +36,7 @@ pub(crate) fn check(arguments: &CheckArguments, session: &Session) -> Outcome {
 /// Repairs a file.
 pub(crate) fn repair(arguments: &RepairArguments, session: &Session) -> Outcome {
     OpenFile::refuse_server(&arguments.file.path, "repair")?;
-    let file = open(&arguments.file, &arguments.write)?;
+    let file = OpenFile::write_existing(&arguments.file, arguments.write.dry_run)?;
     let tables = described(&file.types);
     let done = with_bar(session, "objects", |progress| {
         file.workspace.repair(tables, progress)

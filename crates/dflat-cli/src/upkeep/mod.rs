@@ -16,7 +16,6 @@ pub(crate) use check::{check, repair};
 pub(crate) use salvage::salvage;
 pub(crate) use space::{backup, compact, purge};
 
-use crate::arguments::{FileArguments, WriteArguments};
 use crate::failure::{Failure, note};
 use crate::file::{OpenFile, Types};
 use crate::session::Session;
@@ -32,17 +31,6 @@ fn refuse_others(file: &OpenFile, verb: &str) -> Result<(), Failure> {
         "cannot {verb} {path}: it is a pack\nhelp: `dflat verify` checks a pack, and any copy of \
          the file is a copy of the pack"
     )))
-}
-
-/// Opens a file that exists, for a command that writes.
-fn open(arguments: &FileArguments, write: &WriteArguments) -> Result<OpenFile, Failure> {
-    if !arguments.path.exists() {
-        let path = arguments.path.display();
-        return Err(Failure::file(format!(
-            "cannot open {path}: there is no such file"
-        )));
-    }
-    OpenFile::write(arguments, write.dry_run)
 }
 
 /// Runs `work` with a bar on standard error, if that is a terminal.

@@ -1,7 +1,7 @@
 //! Copies of files, and their space.
 
 use super::target::Target;
-use super::{open, refuse_others, with_spinner};
+use super::{refuse_others, with_spinner};
 use crate::arguments::{BackupArguments, CompactArguments, PurgeArguments, WriteArguments};
 use crate::confirm::confirm;
 use crate::failure::{Found, Outcome, note};
@@ -30,7 +30,7 @@ pub(crate) fn backup(arguments: &BackupArguments, session: &Session) -> Outcome 
 /// Writes a file anew.
 pub(crate) fn compact(arguments: &CompactArguments, session: &Session) -> Outcome {
     OpenFile::refuse_server(&arguments.file.path, "compact")?;
-    let file = open(&arguments.file, &arguments.write)?;
+    let file = OpenFile::write_existing(&arguments.file, arguments.write.dry_run)?;
     let path = file.shown();
     let question = format!("write {path} anew, without the bytes of deleted objects?");
     if !confirm(session, &question, arguments.yes || arguments.write.dry_run)? {
@@ -44,7 +44,7 @@ pub(crate) fn compact(arguments: &CompactArguments, session: &Session) -> Outcom
 /// Removes the bytes of deleted objects.
 pub(crate) fn purge(arguments: &PurgeArguments, session: &Session) -> Outcome {
     OpenFile::refuse_server(&arguments.file.path, "purge")?;
-    let file = open(&arguments.file, &arguments.write)?;
+    let file = OpenFile::write_existing(&arguments.file, arguments.write.dry_run)?;
     let path = file.shown();
     let question = format!("remove the bytes of deleted objects from {path}?");
     if !confirm(session, &question, arguments.yes || arguments.write.dry_run)? {

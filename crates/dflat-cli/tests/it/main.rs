@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod changing;
 mod completing;
 mod concurrent;
 mod fixture;

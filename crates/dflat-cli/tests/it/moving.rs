@@ -165,6 +165,58 @@ fn a_changed_input_is_not_continued() {
     );
 }
 
+/// The failure of a program that compared the last bytes before the position only.
+#[test]
+fn input_that_has_changed_far_before_the_position_is_not_continued() {
+    let folder = tempfile::tempdir().unwrap();
+    make_tasks(&folder.path().join("tasks.db"));
+    let path = folder.path().join("more.jsonl");
+    let lines = |first: &str, last: &str| {
+        let line = |id: u64| format!("{{\"id\": {id}, \"title\": \"{first}\"}}\n");
+        let rest = (1001..2000).map(|id| format!("{{\"id\": {id}}}\n"));
+        let text: String = [line(1000)].into_iter().chain(rest).collect();
+        fs::write(&path, format!("{text}{last}\n")).unwrap();
+    };
+    let import = ["import", "tasks.db", "Task", "--from", "more.jsonl"];
+    let import = [&import[..], &["--batch", "100"]].concat();
+    lines("right", "wrong");
+    assert_eq!(dflat(&import, folder.path()).status.code(), Some(2));
+    lines("other", "{\"id\": 2000}");
+    let output = dflat(&import, folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("--restart"), "{error}");
+    lines("right", "{\"id\": 2000}");
+    assert_eq!(printed(&import, folder.path()), "1001 inserted\n");
+}
+
+#[test]
+fn rejects_have_the_whole_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    make_tasks(&folder.path().join("tasks.db"));
+    let long = "x".repeat(5000);
+    let texts = |name: &str, input: &[u8]| {
+        fs::write(folder.path().join(name), input).unwrap();
+        let import = ["import", "tasks.db", "Task", "--restart", "--from", name];
+        printed(
+            &[&import[..], &["--rejects", "rejects"]].concat(),
+            folder.path(),
+        );
+        let rejects = fs::read_to_string(folder.path().join("rejects")).unwrap();
+        fs::remove_file(folder.path().join("rejects")).unwrap();
+        let lines = rejects.lines().map(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            line["text"].as_str().unwrap().to_owned()
+        });
+        lines.collect::<Vec<_>>()
+    };
+    let input = format!("{{\"id\": \"{long}\"}}\n");
+    let found = texts("a.jsonl", &[input.as_bytes(), b"{\"id\": \xff}\n"].concat());
+    assert_eq!(found, [input.trim_end(), "{\"id\": \u{fffd}}"]);
+    let found = texts("a.csv", b"id,title\nx,\"a,b\"\ny,\"a \"\"b\"\"\"\n");
+    assert_eq!(found, ["x,\"a,b\"", "y,\"a \"\"b\"\"\""]);
+}
+
 #[test]
 fn comma_separated_values_that_are_cut_or_ambiguous_are_refused() {
     let folder = tempfile::tempdir().unwrap();
