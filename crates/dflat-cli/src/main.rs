@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         }),
         Err(error) => {
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
-            // A message of an error cannot be shown elsewhere; the help is the output of the command.
+            // The help is the output of the command; the message of an error has no other place.
             match error.print() {
                 Err(unprinted) if code == 0 => failure::end(Err(unprinted.into())),
                 _ => ExitCode::from(code),

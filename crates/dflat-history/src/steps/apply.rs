@@ -32,9 +32,9 @@ pub(crate) fn apply<'r>(
         changed += u64::from(transaction.set_row(to_set.table, to_set.row_id, None)?);
     }
     let mut again = Vec::new();
-    for to_set in set {
+    for to_set in &set {
         match put(transaction, to_set) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => again.push(to_set),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => again.push(*to_set),
             outcome => changed += u64::from(outcome?),
         }
     }
@@ -42,17 +42,62 @@ pub(crate) fn apply<'r>(
     for to_set in &again {
         transaction.set_row(to_set.table, to_set.row_id, None)?;
     }
-    let mut refused = Vec::new();
+    let mut is_refused = false;
     for to_set in again {
         match put(transaction, to_set) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                transaction.set_row(to_set.table, to_set.row_id, to_set.current)?;
-                refused.push((to_set.table, to_set.row_id));
-            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => is_refused = true,
             outcome => changed += u64::from(outcome?),
         }
     }
-    Ok((changed, refused))
+    if !is_refused {
+        return Ok((changed, Vec::new()));
+    }
+    let deleted = rows.len() - set.len();
+    let (placed, refused) = apply_in_rounds(transaction, &set)?;
+    let refused = refused.iter().map(|to_set| (to_set.table, to_set.row_id));
+    Ok((deleted as u64 + placed, refused.collect()))
+}
+
+/// Sets rows of which some cannot have their values, because another object has them. Returns how
+/// many rows were changed, and those that were left as they are.
+///
+/// A row that is left gets its present values back, which another of the rows may have taken. So
+/// each round deletes all rows, sets those that are left to their present values, and the others to
+/// their targets; a round that leaves another row is followed by the next one.
+fn apply_in_rounds<'a, 'r>(
+    transaction: &Transaction,
+    set: &[&'a RowToSet<'r>],
+) -> Result<(u64, Vec<&'a RowToSet<'r>>)> {
+    let (mut rest, mut refused) = (set.to_vec(), Vec::<&RowToSet<'r>>::new());
+    loop {
+        for to_set in set {
+            transaction.set_row(to_set.table, to_set.row_id, None)?;
+        }
+        for to_set in &refused {
+            let RowToSet {
+                table,
+                row_id,
+                current,
+                ..
+            } = **to_set;
+            transaction.set_row(table, row_id, current)?;
+        }
+        let (mut changed, mut placed, known) = (0, Vec::new(), refused.len());
+        for to_set in rest {
+            match put(transaction, to_set) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => refused.push(to_set),
+                Err(error) => return Err(error),
+                Ok(_) => {
+                    changed += u64::from(to_set.current != to_set.target);
+                    placed.push(to_set);
+                }
+            }
+        }
+        if refused.len() == known {
+            return Ok((changed, refused));
+        }
+        rest = placed;
+    }
 }
 
 fn put(transaction: &Transaction, to_set: &RowToSet<'_>) -> Result<bool> {

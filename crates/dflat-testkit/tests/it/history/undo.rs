@@ -167,6 +167,47 @@ fn keys_and_unique_values_that_moved_in_a_circle_move_back() {
     });
 }
 
+/// The failure of an undo that had given a unique value to one row before it left the row that had
+/// the value: it ended with `AlreadyExists`.
+#[test]
+fn unique_value_that_moved_on_is_left_with_all_rows_that_depend_on_it() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        let code = |id: &str, number: i32, code: Option<&str>| {
+            let mut data = data(id, number);
+            data.code = code.map(str::to_owned);
+            ItemChangeRequest::upsert(data)
+        };
+        let perform = |requests: Vec<ItemChangeRequest>| {
+            let stored = workspace.perform_changes_blocking([Item::TABLE], |tx| {
+                requests
+                    .into_iter()
+                    .try_for_each(|request| tx.submit(request).map(drop))
+            });
+            stored.unwrap();
+        };
+        // The order of the rows decides which of them gets its value first.
+        perform(vec![
+            code("free", 0, None),
+            code("first", 0, Some("x")),
+            code("second", 0, Some("y")),
+        ]);
+        perform(vec![
+            code("free", 5, None),
+            code("first", 0, Some("a")),
+            code("second", 0, Some("x")),
+        ]);
+        let moved = workspace.history().log().next().unwrap().unwrap().id;
+        perform(vec![code("other", 0, Some("y"))]);
+        let before = rows(&path, "item");
+        let error = workspace.history().undo_step(moved).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfDate, "{error}");
+        assert_eq!(rows(&path, "item"), before);
+        assert!(workspace.check([Item::TABLE]).unwrap().problems.is_empty());
+    });
+}
+
 #[test]
 fn transactions_of_one_undo_group_are_undone_and_redone_together() {
     bounded(|| {

@@ -79,6 +79,59 @@ fn conflicts_are_resolved_by_requests_sides_and_deletions() {
     });
 }
 
+/// The failure of a merge that had given a unique value to one object before it left the object
+/// that had the value: it ended with `AlreadyExists`, so no decision could be made.
+#[test]
+fn unique_value_that_moved_on_can_be_decided() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        let history = workspace.history();
+        let code = |id: &str, code: &str| {
+            let mut data = data(id, 1);
+            data.code = Some(code.to_owned());
+            let request = ItemChangeRequest::upsert(data);
+            let stored = workspace.perform_changes_blocking([Item::TABLE], |tx| tx.submit(request));
+            stored.unwrap();
+        };
+        code("first", "a");
+        code("second", "x");
+        history.branch("theirs").unwrap();
+        code("other", "y");
+        history.checkout("theirs").unwrap();
+        code("second", "y");
+        code("first", "x");
+        history.checkout("main").unwrap();
+        let Merged::Conflicts(mut pending) = history.merge("theirs").unwrap() else {
+            panic!()
+        };
+        let found = pending.of::<Item>().unwrap();
+        assert!(
+            found
+                .iter()
+                .all(|found| found.reason == ConflictReason::Unique)
+        );
+        let ids = found
+            .iter()
+            .map(|found| found.theirs.as_ref().map(Item::id));
+        let mut ids: Vec<_> = ids.collect();
+        ids.sort_unstable();
+        assert_eq!(ids, [Some("first"), Some("second")]);
+        let mut second = found
+            .iter()
+            .find_map(|found| found.theirs.clone())
+            .unwrap()
+            .to_data();
+        (second.id, second.code) = ("second".to_owned(), Some("z".to_owned()));
+        pending.resolve(ItemChangeRequest::upsert(second)).unwrap();
+        let finished = pending.finish().unwrap();
+        assert!(matches!(finished, Merged::Commit { .. }), "{finished:?}");
+        let first = workspace.get::<Item>("first").unwrap().unwrap();
+        assert_eq!(first.code(), Some("x"));
+        assert!(workspace.check([Item::TABLE]).unwrap().problems.is_empty());
+    });
+}
+
 #[test]
 fn unique_values_that_collide_need_a_decision() {
     bounded(|| {
