@@ -181,11 +181,15 @@ fn read(reader: &mut Reader<Watched>, record: &mut ByteRecord) -> Result<bool, F
 
 /// A record as a line of CSV.
 fn text_of(record: &ByteRecord) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let capacity = record.as_slice().len() + 64;
+    let mut writer = csv::WriterBuilder::new()
+        .buffer_capacity(capacity)
+        .from_writer(Vec::new());
     // A vector can always be written.
     let _ = writer.write_byte_record(record);
     let bytes = writer.into_inner().unwrap_or_default();
-    String::from_utf8_lossy(&bytes).trim_end().to_owned()
+    let text = String::from_utf8_lossy(&bytes);
+    text.strip_suffix('\n').unwrap_or(&text).to_owned()
 }
 
 fn columns(names: &ByteRecord, table: &Table) -> Result<Vec<Column>, Failure> {

@@ -4,6 +4,10 @@ use dflat_engine::transaction::Transaction;
 use dflat_engine::{ErrorKind, Result};
 use dflat_model::{RowId, Table};
 
+/// The most rounds in which rows are set that cannot all have their values. Rows that need the
+/// values of each other in a long chain, in any order, could take as many rounds as there are rows.
+const ROUNDS_MAX: u32 = 32;
+
 /// A row to set.
 pub(crate) struct RowToSet<'r> {
     pub(crate) table: &'r Table,
@@ -63,29 +67,34 @@ pub(crate) fn apply<'r>(
 ///
 /// A row that is left gets its present values back, which another of the rows may have taken. So
 /// each round deletes all rows, sets those that are left to their present values, and the others to
-/// their targets; a round that leaves another row is followed by the next one.
+/// their targets; a round that leaves another row is followed by the next one, in the other order,
+/// because a row may need the value of the row after it or before it. If many rounds do not
+/// suffice, all rows are left.
 fn apply_in_rounds<'a, 'r>(
     transaction: &Transaction,
     set: &[&'a RowToSet<'r>],
 ) -> Result<(u64, Vec<&'a RowToSet<'r>>)> {
     let (mut rest, mut refused) = (set.to_vec(), Vec::<&RowToSet<'r>>::new());
-    loop {
+    for round in 1.. {
         for to_set in set {
             transaction.set_row(to_set.table, to_set.row_id, None)?;
         }
         for to_set in &refused {
-            let RowToSet {
-                table,
-                row_id,
-                current,
-                ..
-            } = **to_set;
-            transaction.set_row(table, row_id, current)?;
+            put_back(transaction, to_set)?;
         }
         let (mut changed, mut placed, known) = (0, Vec::new(), refused.len());
-        for to_set in rest {
+        for to_set in rest.into_iter().rev() {
             match put(transaction, to_set) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => refused.push(to_set),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    refused.push(to_set);
+                    // If another row has taken its values, the next round puts it back.
+                    match put_back(transaction, to_set) {
+                        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                            return Err(error);
+                        }
+                        _ => {}
+                    }
+                }
                 Err(error) => return Err(error),
                 Ok(_) => {
                     changed += u64::from(to_set.current != to_set.target);
@@ -97,7 +106,15 @@ fn apply_in_rounds<'a, 'r>(
             return Ok((changed, refused));
         }
         rest = placed;
+        if round == ROUNDS_MAX {
+            refused.append(&mut rest);
+        }
     }
+    Ok((0, refused))
+}
+
+fn put_back(transaction: &Transaction, to_set: &RowToSet<'_>) -> Result<bool> {
+    transaction.set_row(to_set.table, to_set.row_id, to_set.current)
 }
 
 fn put(transaction: &Transaction, to_set: &RowToSet<'_>) -> Result<bool> {

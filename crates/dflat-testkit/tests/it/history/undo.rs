@@ -208,6 +208,43 @@ fn unique_value_that_moved_on_is_left_with_all_rows_that_depend_on_it() {
     });
 }
 
+/// Each object has the value that the object after it, or before it, had before. Only the first or
+/// the last of them lacks its value at the undo.
+#[test]
+fn undo_of_a_long_chain_of_unique_values_ends() {
+    const COUNT: i32 = 500;
+    for shift in [1, -1] {
+        bounded(move || {
+            let (_directory, path) = file();
+            let workspace = open(&path);
+            let set = |numbers: Vec<i32>, code: &dyn Fn(i32) -> String| {
+                let stored = workspace.perform_changes_blocking([Item::TABLE], |tx| {
+                    numbers.into_iter().try_for_each(|number| {
+                        let mut data = data(format!("item {number:04}"), number);
+                        data.code = Some(code(number));
+                        tx.submit(ItemChangeRequest::upsert(data)).map(drop)
+                    })
+                });
+                stored.unwrap();
+            };
+            let numbers: Vec<i32> = (0..COUNT).collect();
+            set(numbers.clone(), &|number| number.to_string());
+            let order = match shift {
+                1 => numbers.into_iter().rev().collect(),
+                _ => numbers,
+            };
+            set(order, &|number| (number + shift).to_string());
+            let moved = workspace.history().log().next().unwrap().unwrap().id;
+            let first = if shift == 1 { 0 } else { COUNT - 1 };
+            set(vec![COUNT], &|_| first.to_string());
+            let before = rows(&path, "item");
+            let error = workspace.history().undo_step(moved).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::OutOfDate, "{error}");
+            assert_eq!(rows(&path, "item"), before);
+        });
+    }
+}
+
 #[test]
 fn transactions_of_one_undo_group_are_undone_and_redone_together() {
     bounded(|| {
