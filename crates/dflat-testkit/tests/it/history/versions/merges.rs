@@ -1,7 +1,7 @@
 //! Merges: the decisions that they need, and changes beside them.
 
 use dflat::history::{ConflictReason, Merged, Note, Side};
-use dflat::{ErrorKind, Object};
+use dflat::{ErrorKind, Object, Workspace};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::{Item, ItemChangeRequest};
 
@@ -79,6 +79,15 @@ fn conflicts_are_resolved_by_requests_sides_and_deletions() {
     });
 }
 
+/// Stores an item with a unique value.
+fn put_code(workspace: &Workspace, id: &str, code: &str) {
+    let mut data = data(id, 1);
+    data.code = Some(code.to_owned());
+    let request = ItemChangeRequest::upsert(data);
+    let stored = workspace.perform_changes_blocking([Item::TABLE], |tx| tx.submit(request));
+    stored.unwrap();
+}
+
 /// The failure of a merge that had given a unique value to one object before it left the object
 /// that had the value: it ended with `AlreadyExists`, so no decision could be made.
 #[test]
@@ -87,13 +96,7 @@ fn unique_value_that_moved_on_can_be_decided() {
         let (_directory, path) = file();
         let workspace = open(&path);
         let history = workspace.history();
-        let code = |id: &str, code: &str| {
-            let mut data = data(id, 1);
-            data.code = Some(code.to_owned());
-            let request = ItemChangeRequest::upsert(data);
-            let stored = workspace.perform_changes_blocking([Item::TABLE], |tx| tx.submit(request));
-            stored.unwrap();
-        };
+        let code = |id: &str, code: &str| put_code(&workspace, id, code);
         code("first", "a");
         code("second", "x");
         history.branch("theirs").unwrap();
@@ -138,13 +141,7 @@ fn unique_values_that_collide_need_a_decision() {
         let (_directory, path) = file();
         let workspace = open(&path);
         let history = workspace.history();
-        let code = |id: &str, code: &str| {
-            let mut data = data(id, 1);
-            data.code = Some(code.to_owned());
-            let request = ItemChangeRequest::upsert(data);
-            let stored = workspace.perform_changes_blocking([Item::TABLE], |tx| tx.submit(request));
-            stored.unwrap();
-        };
+        let code = |id: &str, code: &str| put_code(&workspace, id, code);
         code("a", "one");
         history.branch("draft").unwrap();
         code("b", "two");
