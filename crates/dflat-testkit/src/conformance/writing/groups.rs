@@ -241,14 +241,18 @@ pub fn commits_of_all_types_are_delivered_in_one_order(open: Open) {
 // Promise: concurrency#C39
 pub fn lone_transaction_is_committed_at_once(open: Open) {
     let w = open();
-    let took = (0..20).map(|n| {
+    let begun = Instant::now();
+    // A group waits up to 2 ms; a transaction without successors does not. On a busy machine, most
+    // transactions take longer.
+    for n in 0.. {
         let start = Instant::now();
         w.perform([Item::TABLE], move |tx| insert(tx, &n.to_string(), n));
-        start.elapsed()
-    });
-    // A group waits up to 2 ms; a transaction without successors does not.
-    let least = took.min().unwrap();
-    assert!(least < Duration::from_millis(2), "{least:?}");
+        let took = start.elapsed();
+        if took < Duration::from_millis(2) {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "{took:?}");
+    }
 }
 
 // Promise: concurrency#C69
