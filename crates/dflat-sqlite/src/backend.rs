@@ -174,7 +174,7 @@ impl SqliteBackend {
     ///
     /// # Errors
     /// - `InvalidArgument` if a file of that name exists, or the log or journal of an earlier file
-    ///   beside it, or if the name is kept for a file beside another database.
+    ///   beside it, or if a file of this name would belong to another database.
     /// - `Cancelled` if `progress` breaks. As after any other error, no copy is left.
     /// - `Busy` if another process has meanwhile written to a file that can't be shared.
     /// - Otherwise the errors of reading the file and writing the copy.

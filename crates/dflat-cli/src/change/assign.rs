@@ -106,7 +106,8 @@ impl<'a> Assignment<'a> {
         }
     }
 
-    /// Sets the type code of a field that holds a union, or those of a vector of unions.
+    /// Sets the type code of a field that holds a union, or those of a vector of unions. Without
+    /// the codes, there is no value.
     fn set_tag(
         &self,
         field: &FieldLayout,
@@ -117,10 +118,12 @@ impl<'a> Assignment<'a> {
             Shape::Vector(_) => self.value(field.shape)?,
             Shape::Single(_) => Value::String(self.text.to_owned()),
         };
-        match (value, self.text) {
-            (Value::Null, _) | (_, "null") => map.remove(name),
-            (value, _) => map.insert(name.to_owned(), value),
-        };
+        if value.is_null() || self.text == "null" {
+            map.remove(name);
+            map.remove(&*field.name);
+        } else {
+            map.insert(name.to_owned(), value);
+        }
         Ok(())
     }
 

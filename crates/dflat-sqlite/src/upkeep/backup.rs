@@ -196,7 +196,9 @@ pub fn obstacle(to: &Path) -> Option<String> {
     // SQLite and the library delete such files, or take them for a part of that database.
     let database = names::database_beside(to)?;
     let database = database.display();
-    Some(format!("the name is kept for a file beside {database}"))
+    Some(format!(
+        "a file of this name belongs to the database {database}; choose another name"
+    ))
 }
 
 fn exists_already(path: &Path) -> String {

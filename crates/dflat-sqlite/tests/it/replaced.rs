@@ -6,15 +6,12 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dflat_engine::storage::{Backend, CloseOptions, Row, ScanPlan, Source, View};
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_sqlite::SqliteBackend;
-
-use dflat_sqlite::SqliteOptions;
 use dflat_sqlite::faults::{Action, Fault, FaultPlan};
-use dflat_sqlite::{FileKind, Operation};
+use dflat_sqlite::{FileKind, Operation, SqliteBackend, SqliteOptions};
 
 use crate::raw::Raw;
 use crate::sample::*;
@@ -239,7 +236,9 @@ fn checkpoint_writes_nothing_to_a_file_that_is_cut_during_the_sync_of_the_log() 
     });
     // The log is long enough for a checkpoint, which begins on the thread of the upkeep.
     insert(101..250);
+    let begun = Instant::now();
     while plan.met_count() == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint");
         thread::sleep(Duration::from_millis(1));
     }
     // SQLite itself notices a loss of more pages than the log has.

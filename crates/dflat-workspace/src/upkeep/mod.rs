@@ -88,7 +88,7 @@ impl Workspace {
     ///
     /// # Errors
     /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if there is a file at `to`, or a log or
-    ///   journal beside it; if the name is kept for a file beside another database; or if the
+    ///   journal beside it; if a file of this name would belong to another database; or if the
     ///   workspace is in memory.
     /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback.
     /// - [`Cancelled`](ErrorKind::Cancelled) if `progress` returns `Break`, and

@@ -163,8 +163,7 @@ impl Connections {
 
     /// Forgets the file: the next connection sets it anew. No connection is open.
     pub(super) fn forget_opened(&self) {
-        let opened = self.lock_opened().take();
+        *self.lock_opened() = None;
         self.length.reset();
-        drop(opened);
     }
 }

@@ -238,23 +238,6 @@ pub fn commits_of_all_types_are_delivered_in_one_order(open: Open) {
     }
 }
 
-// Promise: concurrency#C39
-pub fn lone_transaction_is_committed_at_once(open: Open) {
-    let w = open();
-    let begun = Instant::now();
-    // A group waits up to 2 ms; a transaction without successors does not. On a busy machine, most
-    // transactions take longer.
-    for n in 0.. {
-        let start = Instant::now();
-        w.perform([Item::TABLE], move |tx| insert(tx, &n.to_string(), n));
-        let took = start.elapsed();
-        if took < Duration::from_millis(2) {
-            break;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(20), "{took:?}");
-    }
-}
-
 // Promise: concurrency#C69
 pub fn slow_completion_does_not_hold_up_the_next_transaction(open: Open) {
     let w = open();

@@ -179,7 +179,6 @@ laws! { ($) writing_laws of writing;
         conflict_in_a_group_member_leaves_its_group_usable
         each_member_is_visible_to_all_when_its_completion_is_called
         commits_of_all_types_are_delivered_in_one_order
-        lone_transaction_is_committed_at_once
         slow_completion_does_not_hold_up_the_next_transaction
         subscription_in_a_queue_takes_its_place_between_two_members
         settle_waits_for_queued_work_and_its_deliveries

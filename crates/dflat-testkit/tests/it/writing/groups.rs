@@ -56,6 +56,7 @@ pub(crate) use on_each_backend;
 
 on_each_backend! {
     full_disk_inside_a_transaction_fails_no_other_in_its_group
+    lone_transaction_is_committed_at_once
     full_disk_during_a_read_fails_no_other_in_its_group
     transaction_that_cannot_be_started_fails_no_other
     failed_commit_fails_its_whole_group_and_is_not_delivered
@@ -185,6 +186,19 @@ fn full_disk_inside_a_transaction_fails_no_other_in_its_group(rig: &Rig) {
         "handlers run once"
     );
     assert_eq!(rig.ids(), ["a", "b", "d"]);
+}
+
+// Promise: concurrency#C39
+/// A group that waits for its next member is committed by another thread than its handlers'.
+fn lone_transaction_is_committed_at_once(rig: &Rig) {
+    for id in ["a", "b", "c", "d", "e", "f"] {
+        let handler = rig.workspace.perform_changes([Item::TABLE], move |tx| {
+            insert(tx, id)?;
+            Ok(std::thread::current().id())
+        });
+        let handler = handler.wait().unwrap();
+        assert_eq!(rig.script.committer(), Some(handler));
+    }
 }
 
 // Promise: concurrency#C45

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::{self, ThreadId};
 
 use dflat::{Error, ErrorKind, Result, RowId, Table};
 use dflat_engine::storage::{
@@ -41,7 +42,8 @@ struct State {
     failures: Vec<(Call, usize)>,
     /// The call at which the process ends, and the number of calls of its kind before it.
     kill: Option<(Call, usize)>,
-    commits: usize,
+    /// The threads on which commits succeeded.
+    committers: Vec<ThreadId>,
     /// The changes of rows.
     writes: usize,
     /// The number of foreign commits.
@@ -112,7 +114,12 @@ impl Script {
 
     /// The commits that succeeded.
     pub(crate) fn commits(&self) -> usize {
-        self.lock().commits
+        self.lock().committers.len()
+    }
+
+    /// The thread of the latest commit that succeeded.
+    pub(crate) fn committer(&self) -> Option<ThreadId> {
+        self.lock().committers.last().copied()
     }
 
     /// The number of changes of rows, including repeated ones.
@@ -153,7 +160,9 @@ impl Script {
             let message = format!("no space is left for {call:?}");
             return Err(Error::new(ErrorKind::StorageFull, message));
         }
-        state.commits += usize::from(call == Call::Commit);
+        if call == Call::Commit {
+            state.committers.push(thread::current().id());
+        }
         Ok(())
     }
 }

@@ -58,7 +58,7 @@ pub struct SalvageReport {
 /// - [`NotADatabase`](ErrorKind::NotADatabase) or [`Corrupt`](ErrorKind::Corrupt) if the list of
 ///   the tables can't be read.
 /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if there is a file at `to`, or a log or
-///   journal beside it, or if the name is kept for a file beside another database.
+///   journal beside it, or if a file of this name would belong to another database.
 /// - [`WouldDeadlock`](ErrorKind::WouldDeadlock) inside a handler or a callback.
 /// - [`Cancelled`](ErrorKind::Cancelled) if `progress` returns `Break`, and
 ///   [`Panicked`](ErrorKind::Panicked) if it panics.
