@@ -10,7 +10,7 @@ use super::base::{Bases, Roots, root};
 use super::conflict::{ConflictReason, ObjectConflict};
 use super::object::{MergedObject, Three, merge_object};
 use super::payloads;
-use super::set::{ObjectToSet, row_of};
+use super::set::{MergedFrom, ObjectToSet, row_of};
 use crate::chunk::Address;
 use crate::commits::{CommitId, Content};
 use crate::compare::KeyedStates;
@@ -82,26 +82,31 @@ pub(super) fn merge_table(
     };
     for entry in entries {
         let (current, their) = merger.states(&entry)?;
+        let base = match entry.is_theirs {
+            true => None,
+            false => payloads.get(table, entry.base)?,
+        };
         let decision = sides
             .decisions
             .get(&(table.name.to_string(), entry.key.clone()));
         let target = match decision {
             Some(decision) => Ok(decision.clone()),
             None if entry.is_theirs => Ok(their.clone()),
-            None => {
-                let base = payloads.get(table, entry.base)?;
-                merger.merge(
-                    &entry,
-                    Three {
-                        base,
-                        ours: current.as_ref().map(|(_, payload)| payload.as_slice()),
-                        theirs: their.as_deref(),
-                    },
-                )?
-            }
+            None => merger.merge(
+                &entry,
+                Three {
+                    base,
+                    ours: current.as_ref().map(|(_, payload)| payload.as_slice()),
+                    theirs: their.as_deref(),
+                },
+            )?,
         };
+        let merged = (!entry.is_theirs).then(|| MergedFrom {
+            base: base.map(<[u8]>::to_vec),
+            theirs: their,
+        });
         match target {
-            Ok(target) => merger.set(&entry, current, target, &mut merge)?,
+            Ok(target) => merger.set(&entry, (current, merged), target, &mut merge)?,
             Err(conflict) => merge.conflicts.push(conflict),
         }
     }
@@ -196,7 +201,7 @@ impl Merger<'_> {
     fn set(
         &self,
         entry: &Entry,
-        current: Option<Row>,
+        (current, merged): (Option<Row>, Option<MergedFrom>),
         target: Option<Vec<u8>>,
         merge: &mut TableMerge,
     ) -> Result<()> {
@@ -214,7 +219,11 @@ impl Merger<'_> {
                 .get(&entry.key)
                 .and_then(|(row_id, _)| *row_id);
             let target = target.map(|payload| (of_theirs, payload));
-            merge.objects.push(ObjectToSet { current, target });
+            merge.objects.push(ObjectToSet {
+                current,
+                target,
+                merged: merged.map(Box::new),
+            });
         }
         Ok(())
     }

@@ -196,7 +196,11 @@ pub(super) fn differences<'t>(
             {
                 return Err(misfit(table));
             }
-            objects.push(ObjectToSet { current, target });
+            objects.push(ObjectToSet {
+                current,
+                target,
+                merged: None,
+            });
         }
         to_set.push((table, objects));
     }

@@ -352,12 +352,7 @@ impl<'r> Run<'r> {
         for (table, payload) in left {
             let content = Content::of(table);
             let key = content.key(payload).unwrap_or_default();
-            let current = current_of(to_set, table, &key);
-            let three = Three {
-                base: None,
-                ours: current,
-                theirs: Some(payload),
-            };
+            let three = three_of(to_set, table, payload);
             let fields = unique_fields(table);
             refused.push(conflict(
                 table,
@@ -388,16 +383,30 @@ impl<'r> Run<'r> {
     }
 }
 
-/// The present payload of an object to set.
-fn current_of<'s>(to_set: &'s ToSet<'_>, table: &Table, key: &[u8]) -> Option<&'s [u8]> {
-    let content = Content::of(table);
+/// The object that is to get this payload as it was before both changes, ours and theirs. If only
+/// they have changed it, ours is as before, and theirs has the payload.
+fn three_of<'s>(to_set: &'s ToSet<'_>, table: &Table, payload: &'s [u8]) -> Three<'s> {
     let of_table =
         |((of, objects), _): &'s (TableToSet<'_>, _)| of.is_stored_as(table).then_some(objects);
     let mut objects = to_set.iter().filter_map(of_table).flatten();
-    objects.find_map(|object| {
-        let (_, payload) = object.current.as_ref()?;
-        (content.key(payload).as_deref() == Some(key)).then_some(payload.as_slice())
-    })
+    let found = objects.find(|object| {
+        let target = object.target.as_ref();
+        target.is_some_and(|(_, target)| std::ptr::eq(target.as_slice(), payload))
+    });
+    let current = found.and_then(|object| object.current.as_ref());
+    let ours = current.map(|(_, payload)| payload.as_slice());
+    match found.and_then(|object| object.merged.as_ref()) {
+        Some(merged) => Three {
+            base: merged.base.as_deref(),
+            ours,
+            theirs: merged.theirs.as_deref(),
+        },
+        None => Three {
+            base: ours,
+            ours,
+            theirs: Some(payload),
+        },
+    }
 }
 
 /// The fields of the unique indexes.

@@ -17,6 +17,16 @@ pub(super) struct ObjectToSet {
     pub(super) current: Option<(RowId, Vec<u8>)>,
     /// The object as it is to be, and the row id that it had, if it had one; `None` to delete it.
     pub(super) target: Option<(Option<RowId>, Vec<u8>)>,
+    /// The other states of an object that both sides of a merge have changed, or that the caller
+    /// has decided about.
+    pub(super) merged: Option<Box<MergedFrom>>,
+}
+
+/// The states from which an object was merged, beside ours.
+#[derive(Debug)]
+pub(super) struct MergedFrom {
+    pub(super) base: Option<Vec<u8>>,
+    pub(super) theirs: Option<Vec<u8>>,
 }
 
 /// The row of an object of the present state, in which all objects have rows.

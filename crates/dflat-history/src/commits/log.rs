@@ -86,10 +86,12 @@ pub fn place(snapshot: &mut dyn Snapshot, id: CommitId) -> Result<Place> {
     while let Some(id) = next {
         let commit = load(snapshot, id)?;
         if commit.last_step.is_some() || !has_part(snapshot, id, 0)? {
+            let named = commit.tables.into_iter().map(|table| table.name);
             return Ok(Place {
                 step: commit.last_step,
                 commit: Some(id),
                 received,
+                named: Some(named.collect()),
             });
         }
         received.push(id);
@@ -99,6 +101,7 @@ pub fn place(snapshot: &mut dyn Snapshot, id: CommitId) -> Result<Place> {
         step: None,
         commit: None,
         received,
+        named: None,
     })
 }
 

@@ -198,6 +198,7 @@ fn build(engine: &Engine, tables: &[Table], (store, trees): (&FileStore, &Trees)
         step: Some(step),
         commit: None,
         received: Vec::new(),
+        named: None,
     };
     Ok(Base {
         place,

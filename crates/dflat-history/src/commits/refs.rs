@@ -38,6 +38,7 @@ impl Head {
             step: Some(self.step),
             commit: self.commit,
             received: Vec::new(),
+            named: None,
         }
     }
 }

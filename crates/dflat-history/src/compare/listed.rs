@@ -104,7 +104,7 @@ fn list(
     for moment in moments {
         check_kept(snapshot, tables, moment)?;
     }
-    let mut reached = moments.each_ref().map(Moment::is_without_steps);
+    let mut reached = moments.each_ref().map(|moment| moment.lacks(table));
     if reached[0] != reached[1] {
         // Some objects of one of the states are in no step.
         list_present(snapshot, table, keys)?;

@@ -80,7 +80,7 @@ pub fn states_at(
     };
     let mut found: Vec<Option<KeyedStates>> = wanted
         .iter()
-        .map(|(moment, _)| moment.is_without_steps().then(KeyedStates::new))
+        .map(|(moment, _)| moment.lacks(table).then(KeyedStates::new))
         .collect();
     let mut steps = Backwards::below(None);
     while found.iter().any(Option::is_none) {

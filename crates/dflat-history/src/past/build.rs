@@ -21,10 +21,14 @@ impl Overlay {
         moment: &Moment,
     ) -> Result<Self> {
         let mut overlay = Self::default();
-        match moment.is_without_steps() {
-            true => overlay.empty(tables),
-            false => overlay.go_back(snapshot, tables, moment)?,
+        let (lacking, led_to): (Vec<Table>, Vec<Table>) = tables
+            .iter()
+            .cloned()
+            .partition(|table| moment.lacks(table));
+        if !moment.is_without_steps() {
+            overlay.go_back(snapshot, &led_to, moment)?;
         }
+        overlay.empty(&lacking);
         overlay.receive(snapshot, tables, moment.received())?;
         Ok(overlay)
     }

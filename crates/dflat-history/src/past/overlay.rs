@@ -137,9 +137,8 @@ impl Overlay {
         self.tables.get(table.name.as_ref())
     }
 
-    /// Makes the earlier state one without objects.
+    /// Makes the earlier state one without objects of these tables.
     pub(super) fn empty(&mut self, tables: &[Table]) {
-        self.tables.clear();
         for table in tables {
             let past = self.tables.entry(table.name.to_string()).or_default();
             past.is_whole = true;

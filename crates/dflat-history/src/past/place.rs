@@ -1,9 +1,11 @@
 //! Moments, and the places of commits among the steps.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dflat_engine::storage::StepId;
 use dflat_engine::{Error, ErrorKind, Result};
+use dflat_model::Table;
 
 use crate::steps::{CommitId, StoredStep};
 
@@ -34,6 +36,9 @@ pub struct Place {
     /// The commits of other files that lead from this commit to the state, the last one first.
     /// Without a step and a commit, they begin with no objects.
     pub received: Vec<CommitId>,
+    /// The tables that the commit names: it has no objects of others, which were versioned later or
+    /// not at that time. `None` if the steps lead to the objects of all tables.
+    pub named: Option<BTreeSet<String>>,
 }
 
 impl Place {
@@ -42,6 +47,7 @@ impl Place {
         step: Some(StepId(i64::MAX)),
         commit: None,
         received: Vec::new(),
+        named: None,
     };
 
     /// The place of no objects.
@@ -49,6 +55,7 @@ impl Place {
         step: None,
         commit: None,
         received: Vec::new(),
+        named: None,
     };
 
     /// Whether a step and those before it led to the commit.
@@ -66,6 +73,15 @@ impl Moment {
             Self::Commit(place) => place.step.is_none() && place.commit.is_none(),
             Self::Step(_) | Self::Time(_) => false,
         }
+    }
+
+    /// Whether the state has no objects of a table but those of received commits.
+    pub(crate) fn lacks(&self, table: &Table) -> bool {
+        let named = match self {
+            Self::Commit(place) => place.named.as_ref(),
+            Self::Step(_) | Self::Time(_) => None,
+        };
+        self.is_without_steps() || named.is_some_and(|named| !named.contains(&*table.name))
     }
 
     /// The received commits that lead from the place of the moment to the state, the last one

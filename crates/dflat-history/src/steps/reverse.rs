@@ -108,9 +108,13 @@ fn lose_unnoted(step: &StoredStep, rows: &mut ReversedRows) -> Result<()> {
 impl ReversedRow {
     /// Notes that a step that is not reversed has changed the row.
     fn note_other(&mut self, step: StepId) {
-        match self.is_reached {
-            true => self.later.push(step),
-            false => self.after.push(step),
+        let noted = match self.is_reached {
+            true => &mut self.later,
+            false => &mut self.after,
+        };
+        // A step may have changed a row in several of its parts.
+        if noted.last() != Some(&step) {
+            noted.push(step);
         }
     }
 

@@ -56,9 +56,10 @@ pub struct Conflict {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Undone {
-    /// The steps that were undone or redone, the latest one first.
+    /// The steps that were undone or redone, the latest one first. Steps whose undo would have
+    /// changed nothing may be the first ones.
     pub steps: Vec<StepId>,
-    /// The label of the latest of them.
+    /// The label of the latest step whose undo, or redo, changed an object.
     pub label: Option<String>,
     /// The number of objects that were changed.
     pub changed: u64,

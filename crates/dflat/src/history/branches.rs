@@ -92,7 +92,8 @@ impl History<'_> {
     /// The checkout is one transaction over all versioned types: subscribers get exactly the
     /// objects that differ. An object that both branches have stays in its row, so a subscription
     /// to it goes on. An object that only the other branch has gets its row id back, if that is
-    /// free. Undo goes back to the last checkout and no further.
+    /// free. Undo goes back to the last checkout or merge that changed an object, and no further.
+    /// A branch from before a type was versioned has none of its objects.
     ///
     /// # Errors
     /// - [`NotFound`](crate::ErrorKind::NotFound) if there is no branch of this name, or the

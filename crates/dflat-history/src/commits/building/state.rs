@@ -74,6 +74,7 @@ impl Building {
             step: Some(self.step),
             commit: None,
             received: Vec::new(),
+            named: None,
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Undo of objects that others have changed since.
 
+use dflat::history::Note;
 use dflat::{ErrorKind, Workspace};
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::schema::{Item, ItemChangeRequest};
 
-use super::files::{another, data, delete, file, open, put, rank, rows, steps};
+use super::files::{another, data, delete, file, open, payload, put, rank, rows, steps};
+use super::unnoted::prevention::{Prevention, unnoted};
 
 /// Stores items in one transaction.
 fn put_all(workspace: &Workspace, ids: &[&str], rank: i32) {
@@ -145,5 +147,31 @@ fn object_that_was_deleted_and_made_anew_is_another_one() {
         let error = workspace.history().undo().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::OutOfDate);
         assert_eq!(rank(&workspace, "a"), Some(2));
+    });
+}
+
+/// The step of a row that got another key without a note lists the row twice.
+#[test]
+fn conflict_names_a_step_once() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        put_all(&workspace, &["a", "b"], 1);
+        put_all(&workspace, &["a", "b"], 2);
+        workspace.history().commit("before").unwrap();
+        let moves = "UPDATE item SET __pk0 = 'z', p = ? WHERE __pk0 = 'a'";
+        unnoted(&path, Prevention::Dropped, (moves, Some(&payload("z", 2))));
+        // A history that is used makes the step.
+        assert!(workspace.history().head().unwrap().is_some());
+        let step = workspace.history().log().next().unwrap().unwrap();
+        assert_eq!(step.note, Note::Unknown);
+        let undone = workspace.history().undo_rest().unwrap().unwrap();
+        assert_eq!(rank(&workspace, "b"), Some(1));
+        let found: Vec<_> = undone
+            .conflicts
+            .iter()
+            .map(|conflict| (&conflict.key[..], &conflict.steps[..]))
+            .collect();
+        assert_eq!(found, [(&[dflat::Value::text("a")][..], &[step.id][..])]);
     });
 }

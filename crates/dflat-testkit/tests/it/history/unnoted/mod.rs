@@ -3,5 +3,5 @@
 mod cases;
 mod faults;
 mod pairs;
-mod prevention;
+pub(super) mod prevention;
 mod random;

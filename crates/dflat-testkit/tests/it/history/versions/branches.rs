@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 
 use dflat::history::Note;
 use dflat::{ErrorKind, Object, SubscribedObject, Workspace};
+use dflat_history::tree::Root;
 use dflat_testkit::fixture::bounded;
 use dflat_testkit::random::Random;
 use dflat_testkit::schema::{Item, ItemChangeRequest, Other, OtherChangeRequest, OtherData};
 
-use super::super::files::{data, delete, file, open, open_both, put, rank, rows, sql};
+use super::super::files::{data, delete, file, note_others, open, open_both, put, rank, rows, sql};
 use super::commits::{built, last};
 
 /// The payloads of all objects by their keys.
@@ -82,6 +83,8 @@ fn change(workspace: &Workspace, random: &mut Random) {
 /// A file with branches, beside whole copies of those that are not current.
 struct Run {
     workspace: Workspace,
+    /// Whether others are versioned, too.
+    has_both: bool,
     random: Random,
     copies: BTreeMap<String, Content>,
     current: String,
@@ -89,8 +92,11 @@ struct Run {
 }
 
 impl Run {
-    fn new(path: &Path, seed: u64) -> Self {
-        let workspace = open_both(path);
+    fn new(path: &Path, seed: u64, has_both: bool) -> Self {
+        let workspace = match has_both {
+            true => open_both(path),
+            false => open(path),
+        };
         workspace
             .perform_changes_blocking([Item::TABLE, Other::TABLE], |tx| {
                 tx.submit(OtherChangeRequest::creation(OtherData::default()))?;
@@ -99,11 +105,26 @@ impl Run {
             .unwrap();
         Self {
             workspace,
+            has_both,
             random: Random::new(seed),
             copies: BTreeMap::new(),
             current: "main".to_owned(),
             checkouts: 0,
         }
+    }
+
+    /// The stored objects of versioned types.
+    fn content(&self, path: &Path) -> Content {
+        let mut content = content(path);
+        content.retain(|key, _| self.has_both || key.starts_with("item "));
+        content
+    }
+
+    /// Makes others versioned, too. The commits so far have none of them.
+    fn add_others(&mut self, path: &Path) {
+        self.workspace = open_both(path);
+        self.has_both = true;
+        note_others(&self.workspace, 3..4, "versioned");
     }
 
     fn go_on(&mut self, path: &Path) {
@@ -113,7 +134,7 @@ impl Run {
         match self.random.below(8) {
             0 if is_other => {
                 let outcome = history.branch(&name).map(drop);
-                let now = content(path);
+                let now = self.content(path);
                 match outcome {
                     Ok(()) => assert_eq!(self.copies.insert(name, now.clone()), None),
                     Err(error) => assert_eq!(error.kind(), ErrorKind::AlreadyExists),
@@ -140,19 +161,19 @@ impl Run {
     }
 
     fn checkout(&mut self, path: &Path, name: String) {
-        let before = content(path);
+        let before = self.content(path);
         let done = match self.workspace.history().checkout(&name) {
             Ok(done) => done,
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::NotFound);
                 assert!(!self.copies.contains_key(&name));
-                assert_eq!(content(path), before);
+                assert_eq!(self.content(path), before);
                 return;
             }
         };
         let left = std::mem::replace(&mut self.current, name);
         self.copies.insert(left, before.clone());
-        let after = content(path);
+        let after = self.content(path);
         assert_eq!(after, self.copies[&self.current]);
         let mut keys: Vec<_> = before.keys().chain(after.keys()).collect();
         keys.sort_unstable();
@@ -162,12 +183,16 @@ impl Run {
         assert!(done.changed <= keys.len() as u64);
         assert_eq!(done.changed == 0, keys.is_empty());
         self.checkouts += usize::from(done.changed > 0);
-        let roots: Vec<_> = last(&self.workspace)
-            .tables
-            .iter()
-            .map(|t| t.root)
-            .collect();
-        assert_eq!(roots, [built::<Item>(path), built::<Other>(path)]);
+        let commit = last(&self.workspace);
+        let root = |name: &str| {
+            let mut tables = commit.tables.iter();
+            tables.find(|table| table.name == name).map(|of| of.root)
+        };
+        assert_eq!(root("item"), Some(built::<Item>(path)));
+        if self.has_both {
+            let of_others = root("other").unwrap_or(Root::EMPTY);
+            assert_eq!(of_others, built::<Other>(path));
+        }
     }
 
     /// Checks the branches that are not current, and the indexes.
@@ -190,7 +215,7 @@ fn random_branches_equal_whole_copies_of_them() {
         let mut checkouts = 0;
         for seed in 0..6 {
             let (_directory, path) = file();
-            let mut run = Run::new(&path, seed);
+            let mut run = Run::new(&path, seed, true);
             let live = run
                 .workspace
                 .observe(run.workspace.fetch::<Item>())
@@ -206,6 +231,25 @@ fn random_branches_equal_whole_copies_of_them() {
             checkouts += run.checkouts;
         }
         assert!(checkouts > 30, "{checkouts}");
+    });
+}
+
+#[test]
+fn random_branches_from_before_a_type_was_versioned_have_none_of_its_objects() {
+    bounded(|| {
+        let (mut checkouts, mut old) = (0, 0);
+        for seed in 0..6 {
+            let (_directory, path) = file();
+            let mut run = Run::new(&path, seed, false);
+            (0..30).for_each(|_| run.go_on(&path));
+            run.add_others(&path);
+            old += run.copies.len();
+            run.check();
+            (0..50).for_each(|_| run.go_on(&path));
+            run.check();
+            checkouts += run.checkouts;
+        }
+        assert!(checkouts > 30 && old > 6, "{checkouts}, {old}");
     });
 }
 

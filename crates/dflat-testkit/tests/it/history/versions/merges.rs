@@ -181,6 +181,55 @@ fn unique_values_that_collide_need_a_decision() {
     });
 }
 
+/// Such a conflict had no object before, and the merged object as theirs.
+#[test]
+fn conflict_about_a_unique_value_has_all_three_states() {
+    bounded(|| {
+        let (_directory, path) = file();
+        let workspace = open(&path);
+        let history = workspace.history();
+        let change = |id: &str, rank: i32, code: &str| {
+            let mut data = data(id, rank);
+            data.code = Some(code.to_owned());
+            let request = ItemChangeRequest::upsert(data);
+            let stored = workspace.perform_changes_blocking([Item::TABLE], |tx| tx.submit(request));
+            stored.unwrap();
+        };
+        change("both", 1, "one");
+        change("theirs", 1, "two");
+        history.branch("draft").unwrap();
+        change("both", 2, "one");
+        change("other", 1, "taken");
+        change("another", 1, "taken too");
+        history.checkout("draft").unwrap();
+        change("both", 1, "taken");
+        change("theirs", 3, "taken too");
+        history.checkout("main").unwrap();
+        let Merged::Conflicts(pending) = history.merge("draft").unwrap() else {
+            panic!()
+        };
+        let found = pending.of::<Item>().unwrap();
+        let state = |item: &Option<Item>| {
+            let item = item.as_ref().unwrap();
+            (item.rank(), item.code().unwrap().to_owned())
+        };
+        let mut states: Vec<_> = found
+            .iter()
+            .map(|found| {
+                assert_eq!(found.reason, ConflictReason::Unique);
+                [&found.base, &found.ours, &found.theirs].map(state)
+            })
+            .collect();
+        states.sort();
+        let of = |states: [(i32, &str); 3]| states.map(|(rank, code)| (rank, code.to_owned()));
+        let expected = [
+            of([(1, "one"), (2, "one"), (1, "taken")]),
+            of([(1, "two"), (1, "two"), (3, "taken too")]),
+        ];
+        assert_eq!(states, expected);
+    });
+}
+
 #[test]
 fn changes_before_and_during_a_merge_are_not_lost() {
     bounded(|| {

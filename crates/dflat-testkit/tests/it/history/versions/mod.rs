@@ -9,6 +9,7 @@ pub(super) mod commits;
 mod diff;
 mod forgotten;
 mod garbage;
+mod later_types;
 mod merge_cases;
 mod merge_model;
 mod merges;
