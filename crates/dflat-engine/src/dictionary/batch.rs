@@ -1,8 +1,8 @@
 //! The keys that one transaction of the dictionary writes.
 
 use super::item;
+use super::reading::read_inside;
 use super::space::{Key, Overtaken, Space};
-use super::transactional;
 use crate::engine::Engine;
 use crate::error::{ErrorKind, Result};
 use crate::object::Writer;
@@ -130,7 +130,7 @@ impl Batch {
 /// Notes the value of another process that a key's change is about to replace, if there is one.
 fn note_replaced(transaction: &Transaction, key: &Key) {
     // An error is met again when the key is written.
-    if let Ok(stored) = transactional::read(transaction, &key.space, &key.key)
+    if let Ok(stored) = read_inside(transaction, &key.space, &key.key)
         && let Some(entry) = key.space.shard(&key.key).get_mut(&key.key)
     {
         entry.note_replaced(&stored);

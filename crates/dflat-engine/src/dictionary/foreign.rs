@@ -15,7 +15,6 @@ use super::item::TABLE;
 use super::key_subscribers::{Pattern, PendingNotifications};
 use super::reading::read;
 use super::space::{Key, Overtaken, Space};
-use super::write_behind::WriteBehind;
 use super::{Core, Dictionary, lock};
 use crate::change_set::ChangedKeys;
 use crate::engine::Engine;
@@ -170,20 +169,23 @@ fn read_again(engine: &Engine, key: &Key) -> PendingNotifications {
     }
 }
 
-/// Compares a key that was overtaken, and that is free now, with the file.
-pub(super) fn settle(engine: &Engine, writer: &WriteBehind, key: &Key, overtaken: Overtaken) {
+/// Compares a key that was overtaken, and that is free now, with the file. Returns the change that
+/// it has overwritten, if that is to be reported.
+#[must_use]
+pub(super) fn settle(engine: &Engine, key: &Key, overtaken: Overtaken) -> Option<Overwrite> {
     let shard = key.space.shard(&key.key);
     let written = shard.get(&key.key).map(|entry| entry.value.clone());
     drop(shard);
     match (read(engine, &key.space, &key.key), written) {
         (Ok(stored), Some(written)) if stored == written => {
-            if overtaken == Overtaken::Yes {
-                writer.report_overwrite(Overwrite {
-                    namespace: Arc::from(&*key.space.name),
-                    key: Arc::clone(&key.key),
-                });
-            }
+            (overtaken == Overtaken::Yes).then(|| Overwrite {
+                namespace: Arc::from(&*key.space.name),
+                key: Arc::clone(&key.key),
+            })
         }
-        _ => refresh(engine, key),
+        _ => {
+            refresh(engine, key);
+            None
+        }
     }
 }

@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::corrupt;
 use crate::object::Object;
 use crate::sync::Arc;
+use crate::transaction::Transaction;
 
 impl Dictionary {
     /// The value of a key.
@@ -208,4 +209,15 @@ fn unknown_kind(key: &str) -> Error {
     let message =
         format!("cannot read the value of {key:?}: a later version of Dflat wrote its kind");
     Error::new(ErrorKind::Corrupt, message)
+}
+
+/// The value of a key that a transaction sees.
+pub(super) fn read_inside(
+    transaction: &Transaction,
+    space: &Space,
+    key: &str,
+) -> Result<Option<Value>> {
+    let row = transaction.get(&TABLE, &item::key_of(key, &space.name))?;
+    row.map(|row| value_of(key, row.row_id(), row.payload()))
+        .transpose()
 }

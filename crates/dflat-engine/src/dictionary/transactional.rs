@@ -10,9 +10,9 @@
 
 use super::batch::put;
 use super::foreign;
-use super::item::{self, TABLE, Value};
-use super::reading::value_of;
-use super::space::{Key, Overtaken, Space};
+use super::item::Value;
+use super::reading::read_inside;
+use super::space::{Key, Overtaken};
 use super::{Dictionary, lock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Writer;
@@ -76,7 +76,7 @@ impl HeldKeys {
     pub fn seal(&self, transaction: &Transaction) -> Result<()> {
         for hold in self.lock().iter_mut() {
             if hold.is_set {
-                hold.last = read(transaction, &hold.dictionary.space, &hold.key)?;
+                hold.last = read_inside(transaction, &hold.dictionary.space, &hold.key)?;
             } else if let Some((_, value)) = &hold.carried {
                 hold.last = value.clone();
             } else {
@@ -140,7 +140,9 @@ impl HeldKeys {
         pending.notify();
         for (dictionary, key, overtaken) in overtaken {
             let engine = &dictionary.state.engine;
-            foreign::settle(engine, dictionary.writer(), &key, overtaken);
+            if let Some(overwrite) = foreign::settle(engine, &key, overtaken) {
+                dictionary.writer().report_overwrite(overwrite);
+            }
         }
     }
 }
@@ -192,7 +194,7 @@ impl TransactionKeys<'_> {
     /// another engine.
     pub fn get(&self, key: &str) -> Result<Option<Value>> {
         self.hold(key)?;
-        read(self.transaction, &self.dictionary.space, key)
+        read_inside(self.transaction, &self.dictionary.space, key)
     }
 
     /// Sets or removes a value.
@@ -228,7 +230,7 @@ impl TransactionKeys<'_> {
             return Ok(());
         }
         // Fails if the transaction does not declare the table.
-        let found = read(self.transaction, &self.dictionary.space, key)?;
+        let found = read_inside(self.transaction, &self.dictionary.space, key)?;
         let space = &self.dictionary.space;
         let (key, carried) = loop {
             // The value from before must be in memory for direct reads during the transaction.
@@ -275,11 +277,4 @@ impl HeldKey {
     fn is(&self, dictionary: &Dictionary, key: &str) -> bool {
         *self.key == *key && Arc::ptr_eq(&self.dictionary.space, &dictionary.space)
     }
-}
-
-/// The value of a key that a transaction sees.
-pub(super) fn read(transaction: &Transaction, space: &Space, key: &str) -> Result<Option<Value>> {
-    let row = transaction.get(&TABLE, &item::key_of(key, &space.name))?;
-    row.map(|row| value_of(key, row.row_id(), row.payload()))
-        .transpose()
 }

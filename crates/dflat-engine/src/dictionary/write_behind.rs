@@ -115,7 +115,9 @@ impl WriteBehind {
             let overtaken = this.finish(std::mem::take(&mut *batch), outcome);
             drop(batch);
             for (key, overtaken) in overtaken {
-                foreign::settle(&reading, &this, &key, overtaken);
+                if let Some(overwrite) = foreign::settle(&reading, &key, overtaken) {
+                    this.report_overwrite(overwrite);
+                }
             }
         };
         engine.perform(

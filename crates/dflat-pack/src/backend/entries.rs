@@ -182,7 +182,7 @@ impl<'s> Entries<'s> {
 
     /// The number of entries of the file below encoded values.
     fn below(&mut self, bound: &[u8]) -> Result<u64> {
-        self.run.below(&mut self.reader, bound, &|record, out| {
+        self.reader.below(self.run, bound, &|record, out| {
             out.extend_from_slice(record);
             Ok(())
         })

@@ -6,12 +6,9 @@ use dflat_engine::object::{Object, Origin, exceeded_limit};
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{ROOT_TYPE, RowId, Table, ValueRef, key};
 
-use super::iter::Iter;
 use super::layered::ReadType;
 use super::options::OpenOptions;
-use super::reader::ObjectsReader;
 use super::records::{Reach, RecordReader};
-use super::set::{Combination, SetIter};
 use super::sought::{Sought, integer_of};
 use super::stored::KEYS_AHEAD;
 use crate::layout::{Place, integer_hash};
@@ -194,37 +191,7 @@ impl Objects {
         self.object(position, payload).map(Some)
     }
 
-    /// All objects in the order of their keys, from both ends.
-    #[must_use]
-    pub fn iter(&self) -> Iter {
-        self.at(0..self.len())
-    }
-
-    /// The objects at these positions. Positions behind the last object are left out.
-    #[must_use]
-    pub fn slice(&self, positions: Range<u64>) -> Iter {
-        let end = positions.end.min(self.len());
-        self.at(positions.start.min(end)..end)
-    }
-
-    fn at(&self, positions: Range<u64>) -> Iter {
-        Iter::new(self.clone(), positions)
-    }
-
-    /// The objects whose key lies in a range. A bound may have the first parts of a key only. Such
-    /// a bound stands for all keys that begin with these parts.
-    ///
-    /// # Errors
-    /// As [`get`](Self::get).
-    ///
-    /// # Cost
-    /// At most two reads before the first object.
-    pub fn range<'k>(&self, keys: impl RangeBounds<&'k [ValueRef<'k>]>) -> Result<Iter> {
-        let positions = self.positions(keys)?;
-        Ok(self.at(positions))
-    }
-
-    /// The positions of the objects whose key lies in a range, as for [`range`](Self::range).
+    /// The positions of the objects whose key lies in a range, as for `range`.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -248,46 +215,6 @@ impl Objects {
             Bound::Excluded(key) => below(key, false)?,
         };
         Ok(start.min(end)..end)
-    }
-
-    /// All objects in the order of their keys, in `parts` iterators of about the same length, for
-    /// as many threads.
-    #[must_use]
-    pub fn split(&self, parts: usize) -> Vec<Iter> {
-        let parts = parts.max(1) as u64;
-        // The product of two numbers of 64 bits fits.
-        let start = |part: u64| {
-            let start = u128::from(self.len()) * u128::from(part) / u128::from(parts);
-            start as u64
-        };
-        (0..parts)
-            .map(|part| self.at(start(part)..start(part + 1)))
-            .collect()
-    }
-
-    /// A reader for many look-ups by one thread, which keeps its buffers.
-    #[must_use]
-    pub fn reader(&self) -> ObjectsReader<'_> {
-        ObjectsReader::new(self)
-    }
-
-    /// The objects of both in the order of their keys. For a key that both have, the object of this
-    /// one is taken.
-    #[must_use]
-    pub fn union(&self, other: &Self) -> SetIter {
-        SetIter::new(self, other, Combination::Union)
-    }
-
-    /// The objects of this one whose keys the other has too, in the order of their keys.
-    #[must_use]
-    pub fn intersection(&self, other: &Self) -> SetIter {
-        SetIter::new(self, other, Combination::Intersection)
-    }
-
-    /// The objects of this one whose keys the other lacks, in the order of their keys.
-    #[must_use]
-    pub fn difference(&self, other: &Self) -> SetIter {
-        SetIter::new(self, other, Combination::Difference)
     }
 
     pub(super) fn check(&self, key: &[ValueRef<'_>]) -> Result<()> {

@@ -10,7 +10,7 @@ use dflat_model::Table;
 use super::layered::ReadType;
 use super::objects::Objects;
 use super::options::OpenOptions;
-use super::stored::StoredPayloads;
+use super::payloads::StoredPayloads;
 use crate::digest::Digest;
 use crate::file::PackFile;
 use crate::layer::Layer;

@@ -9,6 +9,14 @@ use super::sought::{Sought, integer_of};
 use super::stored::KEYS_AHEAD;
 use crate::layout::integer_hash;
 
+impl Objects {
+    /// A reader for many look-ups by one thread, which keeps its buffers.
+    #[must_use]
+    pub fn reader(&self) -> ObjectsReader<'_> {
+        ObjectsReader::new(self)
+    }
+}
+
 /// Looks up payloads with buffers that it keeps from one look-up to the next.
 #[derive(Debug)]
 pub struct ObjectsReader<'o> {

@@ -7,6 +7,9 @@ use dflat_engine::Result;
 use super::run::Run;
 use crate::layout::Place;
 
+/// Appends the encoded key of a record.
+pub(crate) type KeyOf<'k> = &'k dyn Fn(&[u8], &mut Vec<u8>) -> Result<()>;
+
 /// The bytes that are read at once by a reader that goes through a run.
 const AHEAD_BYTES: u64 = 128 * 1024;
 
@@ -88,6 +91,23 @@ impl RecordReader {
             Lent::Mapped(place) => run.file().mapped().and_then(|map| map.get(place)),
         }
         .unwrap_or_default()
+    }
+
+    /// The number of records of a run whose key is below `bound`.
+    pub(crate) fn below(&mut self, run: &Run, bound: &[u8], key_of: KeyOf<'_>) -> Result<u64> {
+        let Range { mut start, mut end } = run.around(bound);
+        let mut key = Vec::new();
+        while start < end {
+            let middle = start + (end - start) / 2;
+            key.clear();
+            key_of(self.record(run, middle, Reach::Block)?, &mut key)?;
+            if *key < *bound {
+                start = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        Ok(start)
     }
 
     /// Brings the record at a position into the buffer, unless the file is mapped. Returns the

@@ -8,6 +8,27 @@ use dflat_engine::object::Object;
 use super::iter::Iter;
 use super::objects::Objects;
 
+impl Objects {
+    /// The objects of both in the order of their keys. For a key that both have, the object of this
+    /// one is taken.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> SetIter {
+        SetIter::new(self, other, Combination::Union)
+    }
+
+    /// The objects of this one whose keys the other has too, in the order of their keys.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> SetIter {
+        SetIter::new(self, other, Combination::Intersection)
+    }
+
+    /// The objects of this one whose keys the other lacks, in the order of their keys.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> SetIter {
+        SetIter::new(self, other, Combination::Difference)
+    }
+}
+
 /// The objects to take from two collections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Combination {

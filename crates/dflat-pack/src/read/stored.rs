@@ -6,7 +6,6 @@ use dflat_engine::object::field_value;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::{Field, Table, TableDescriptor, key};
 
-use super::layered::ReadType;
 use super::records::{Lent, Reach, RecordReader};
 use super::run::Run;
 use super::slots::{Candidate, Likely, Slots};
@@ -275,8 +274,9 @@ impl StoredType {
 
     /// The number of objects whose key is below an encoded key.
     pub(crate) fn below(&self, reader: &mut RecordReader, key: &[u8]) -> Result<u64> {
-        self.objects
-            .below(reader, key, &|payload, out| self.key_of(payload, out))
+        reader.below(&self.objects, key, &|payload, out| {
+            self.key_of(payload, out)
+        })
     }
 
     /// Whether a program's descriptor of the table has the same primary key.
@@ -286,41 +286,5 @@ impl StoredType {
         };
         let (own, other) = (&self.table.primary_key, &table.primary_key);
         own.len() == other.len() && own.iter().zip(other.iter()).all(same)
-    }
-}
-
-/// All payloads of a pack, by type and key.
-pub(crate) struct StoredPayloads {
-    types: Vec<ReadType>,
-    reader: RecordReader,
-    number: usize,
-    position: u64,
-}
-
-impl StoredPayloads {
-    pub(super) fn new(types: Vec<ReadType>, check_blocks: bool) -> Self {
-        Self {
-            types,
-            reader: RecordReader::new(check_blocks),
-            number: 0,
-            position: 0,
-        }
-    }
-
-    /// The number of a type, and the next of its payloads.
-    pub(crate) fn next(&mut self) -> Result<Option<(usize, &[u8])>> {
-        while let Some(ty) = self.types.get(self.number) {
-            if self.position < ty.len() {
-                self.position += 1;
-                let position = self.position - 1;
-                let payload = ty.record(&mut self.reader, position, Reach::Ahead)?;
-                return Ok(Some((self.number, payload)));
-            }
-            // The buffer has blocks of another run.
-            self.reader = self.reader.renewed();
-            self.number += 1;
-            self.position = 0;
-        }
-        Ok(None)
     }
 }

@@ -274,7 +274,7 @@ impl<'s> Checker<'s> {
             let mut entry = Vec::new();
             key::append_all(values.iter().map(Value::as_ref), &mut entry);
             entry.extend_from_slice(&position.to_be_bytes());
-            let at = index.below(reader, &entry, &|record, out| {
+            let at = reader.below(index, &entry, &|record, out| {
                 out.extend_from_slice(record);
                 Ok(())
             })?;

@@ -2,9 +2,15 @@
 
 use std::ops::ControlFlow;
 
-use super::union::{Union, Visit, Visited};
+use dflat_engine::Result;
+
 use crate::backend::{Entries, Span, behind};
 use crate::read::Reach;
+
+pub(super) type Visited = Result<ControlFlow<()>>;
+
+/// Visits the object of the pack at a position.
+pub(super) type VisitAt<'v> = &'v mut dyn FnMut(u64) -> Visited;
 
 /// The entries of an index of the pack that are not visited yet.
 pub(super) struct Left {
@@ -14,7 +20,6 @@ pub(super) struct Left {
     pub(super) equal: Option<(Vec<u8>, Span)>,
     /// Rows before this position are left out.
     pub(super) from: u64,
-    pub(super) payload: bool,
 }
 
 impl Left {
@@ -24,50 +29,36 @@ impl Left {
 
     pub(super) fn ascending(
         &self,
-        union: &mut Union<'_>,
         entries: &mut Entries<'_>,
         span: &Span,
-        visit: Visit<'_>,
+        visit: VisitAt<'_>,
     ) -> Visited {
-        let how = (self.payload, Reach::Record);
-        entries.ascending(span, self.from, Reach::Ahead, &mut |position| {
-            union.visit([position].into_iter(), how, visit)
-        })
+        entries.ascending(span, self.from, Reach::Ahead, visit)
     }
 
-    fn descending(
-        &self,
-        union: &mut Union<'_>,
-        entries: &mut Entries<'_>,
-        span: Span,
-        visit: Visit<'_>,
-    ) -> Visited {
-        let how = (self.payload, Reach::Record);
-        entries.descending(span, self.from, &mut |position| {
-            union.visit([position].into_iter(), how, visit)
-        })
+    fn descending(&self, entries: &mut Entries<'_>, span: Span, visit: VisitAt<'_>) -> Visited {
+        entries.descending(span, self.from, visit)
     }
 
     /// In a descending scan, visits the entries that come before a row of the file: those of larger
     /// values, and those of equal values and a smaller row id.
     pub(super) fn descend_to(
         &mut self,
-        union: &mut Union<'_>,
         entries: &mut Entries<'_>,
         (values, position): (Vec<u8>, u64),
-        visit: Visit<'_>,
+        visit: VisitAt<'_>,
     ) -> Visited {
         let mut equal = match self.equal.take() {
             Some((last, equal)) if last == values => equal,
             other => {
                 if let Some((_, equal)) = other
-                    && self.ascending(union, entries, &equal, visit)?.is_break()
+                    && self.ascending(entries, &equal, visit)?.is_break()
                 {
                     return Ok(ControlFlow::Break(()));
                 }
                 let larger = entries.split_off(&mut self.span, &behind(values.clone()))?;
                 let equal = entries.split_off(&mut self.span, &values)?;
-                if self.descending(union, entries, larger, visit)?.is_break() {
+                if self.descending(entries, larger, visit)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
                 equal
@@ -75,21 +66,16 @@ impl Left {
         };
         let before = entries.split_off_before(&mut equal, &values, position)?;
         self.equal = Some((values, equal));
-        self.ascending(union, entries, &before, visit)
+        self.ascending(entries, &before, visit)
     }
 
     /// Visits all that is left.
-    pub(super) fn descend(
-        &mut self,
-        union: &mut Union<'_>,
-        entries: &mut Entries<'_>,
-        visit: Visit<'_>,
-    ) -> Visited {
+    pub(super) fn descend(&mut self, entries: &mut Entries<'_>, visit: VisitAt<'_>) -> Visited {
         if let Some((_, equal)) = self.equal.take()
-            && self.ascending(union, entries, &equal, visit)?.is_break()
+            && self.ascending(entries, &equal, visit)?.is_break()
         {
             return Ok(ControlFlow::Break(()));
         }
-        self.descending(union, entries, self.span.clone(), visit)
+        self.descending(entries, self.span.clone(), visit)
     }
 }

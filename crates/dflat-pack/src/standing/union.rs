@@ -11,12 +11,11 @@ use dflat_engine::transaction::derive;
 use dflat_model::{Direction, RowId, Table, Value, ValueRef, key};
 
 use super::hidden::Rows;
-use super::left::Left;
+use super::left::{Left, VisitAt, Visited};
 use crate::backend::{Entries, bounds, index_in, positions_behind, row_id};
 use crate::read::{Held, Reach, ReadType, RecordReader, Sought};
 
 pub(super) type Visit<'v> = &'v mut dyn FnMut(Row<'_>) -> ControlFlow<()>;
-pub(super) type Visited = Result<ControlFlow<()>>;
 
 const GOES_ON: Visited = Ok(ControlFlow::Continue(()));
 
@@ -259,8 +258,9 @@ impl Union<'_> {
             span: entries.span(&start, &end, None)?,
             equal: None,
             from: scan.after.map_or(0, positions_behind),
-            payload: plan.payload || matches!(plan.source, Source::Entries(_)),
         };
+        let payload = plan.payload || matches!(plan.source, Source::Entries(_));
+        let how = (payload, Reach::Record);
         let table = plan.table;
         let plan = with_payload(plan, !left.span.is_empty());
         let flow = self.merged(file, &plan, visit, &mut |union, row, visit| {
@@ -270,6 +270,8 @@ impl Union<'_> {
             let Some(values) = values(table, Key::Index(number), row) else {
                 return GOES_ON;
             };
+            let visit: VisitAt<'_> =
+                &mut |position| union.visit([position].into_iter(), how, visit);
             match scan.direction {
                 Direction::Ascending => {
                     let before = entries.split_off_before(
@@ -277,25 +279,23 @@ impl Union<'_> {
                         &values,
                         position_of(row.row_id),
                     )?;
-                    left.ascending(union, &mut entries, &before, visit)
+                    left.ascending(&mut entries, &before, visit)
                 }
-                Direction::Descending => left.descend_to(
-                    union,
-                    &mut entries,
-                    (values, position_of(row.row_id)),
-                    visit,
-                ),
+                Direction::Descending => {
+                    left.descend_to(&mut entries, (values, position_of(row.row_id)), visit)
+                }
             }
         })?;
         if flow.is_break() {
             return Ok(());
         }
+        let visit: VisitAt<'_> = &mut |position| self.visit([position].into_iter(), how, visit);
         let _ended = match scan.direction {
             Direction::Ascending => {
                 let rest = left.span.clone();
-                left.ascending(self, &mut entries, &rest, visit)?
+                left.ascending(&mut entries, &rest, visit)?
             }
-            Direction::Descending => left.descend(self, &mut entries, visit)?,
+            Direction::Descending => left.descend(&mut entries, visit)?,
         };
         Ok(())
     }

@@ -10,6 +10,7 @@ mod backup;
 mod blob;
 mod connection;
 mod file_calls;
+mod file_handle;
 mod log_index;
 mod memory;
 mod platform;

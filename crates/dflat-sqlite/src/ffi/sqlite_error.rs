@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use dflat_engine::{Error, ErrorKind};
 use libsqlite3_sys as sqlite;
 
-use super::file_calls::last_system_error;
+use super::file_handle::last_system_error;
 
 /// A failed call of SQLite. Its size is one word, because each call of each write may return it.
 #[derive(Clone, Debug)]

@@ -7,9 +7,9 @@ use dflat::pack::{BuildOptions, PackBuilder};
 use dflat_bench_rivals::usage;
 
 use crate::data::Data;
-use crate::round::{each, timed, two_threads};
 use crate::schema::Packed;
 use crate::system::{Files, opened, over};
+use crate::timing::{each, timed};
 use crate::{Options, Result};
 
 /// The figures of packs alone.
@@ -88,4 +88,28 @@ fn read_bytes() -> Result<u64> {
         .lines()
         .find_map(|line| line.strip_prefix("read_bytes: "));
     Ok(line.ok_or("/proc/self/io has no read_bytes")?.parse()?)
+}
+
+/// The look-ups of two threads on one pack in the time of one look-up of one thread.
+fn two_threads(folder: &Path, data: &Data, options: &Options) -> Result<f64> {
+    let pack = opened(&folder.join("pack"), true, false)?;
+    let work = |keys: &[u64]| over(&pack)?.get(keys);
+    let (mut one, mut two) = (f64::MAX, f64::MAX);
+    // The first round brings the pages of the file into this map.
+    for round in 0..options.rounds as u64 + 3 {
+        // No two of them have the same keys.
+        let [alone, first, second] =
+            [0, 1, 2].map(|number| data.sample(options.gets, 3000 + 3 * round + number));
+        let (_, time) = timed(|| work(&alone))?;
+        one = one.min(time.as_secs_f64());
+        let (_, time) = timed(|| {
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| work(&first));
+                work(&second)?;
+                other.join().map_err(|_| "a thread panicked")?
+            })
+        })?;
+        two = two.min(time.as_secs_f64());
+    }
+    Ok(2.0 * one / two)
 }

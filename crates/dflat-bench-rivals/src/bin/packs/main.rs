@@ -10,6 +10,7 @@ mod data;
 mod page;
 mod round;
 mod system;
+mod timing;
 
 use std::path::PathBuf;
 

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use dflat_bench_rivals::usage;
 
 use crate::cold::{self, Cold};
 use crate::data::{Data, sum};
-use crate::system::{Entry, Sum, System, all, opened};
+use crate::system::{Entry, Sum, System, all};
+use crate::timing::{each, timed};
 use crate::{Options, Result};
 
 /// The figures of one size.
@@ -164,38 +164,4 @@ fn compare(entry: &Entry, system: &mut dyn System, data: &Data) -> Result<()> {
         }
     }
     Ok(())
-}
-
-pub(crate) fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Duration)> {
-    let start = Instant::now();
-    let done = work()?;
-    Ok((done, start.elapsed()))
-}
-
-pub(crate) fn each(time: Duration, count: usize) -> f64 {
-    time.as_nanos() as f64 / count.max(1) as f64
-}
-
-/// The look-ups of two threads on one pack in the time of one look-up of one thread.
-pub(crate) fn two_threads(folder: &Path, data: &Data, options: &Options) -> Result<f64> {
-    let pack = opened(&folder.join("pack"), true, false)?;
-    let work = |keys: &[u64]| crate::system::over(&pack)?.get(keys);
-    let (mut one, mut two) = (f64::MAX, f64::MAX);
-    // The first round brings the pages of the file into this map.
-    for round in 0..options.rounds as u64 + 3 {
-        // No two of them have the same keys.
-        let [alone, first, second] =
-            [0, 1, 2].map(|number| data.sample(options.gets, 3000 + 3 * round + number));
-        let (_, time) = timed(|| work(&alone))?;
-        one = one.min(time.as_secs_f64());
-        let (_, time) = timed(|| {
-            std::thread::scope(|scope| {
-                let other = scope.spawn(|| work(&first));
-                work(&second)?;
-                other.join().map_err(|_| "a thread panicked")?
-            })
-        })?;
-        two = two.min(time.as_secs_f64());
-    }
-    Ok(2.0 * one / two)
 }

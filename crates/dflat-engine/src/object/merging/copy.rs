@@ -1,12 +1,12 @@
 //! Copies a payload, or parts of it: as stored, or as code with given types sees it.
 
 use dflat_model::{
-    Element, Field, FieldLayout, Shape, StructLayout, TypeDescriptor, TypeId, Value,
+    Element, Field, FieldLayout, Shape, StructLayout, TableLayout, TypeDescriptor, TypeId, Value,
 };
 
 use super::super::{Malformed, Slot, TableView, UnionView, VectorView, Writer};
-use super::canonical::{copy_members, copy_table};
 use super::knowledge::Types;
+use super::parts::{copy_members, inline_parts};
 
 type Copied = Result<(), Malformed>;
 
@@ -20,6 +20,9 @@ pub(super) struct Copier<'t> {
     /// If given, the copy is in the canonical form of an object with this primary key.
     pub(super) canonical: Option<&'t [Field]>,
 }
+
+/// The places that were left for the values behind a table: of a value, and of type codes.
+type Slots = (Option<Slot>, Option<Slot>);
 
 /// A value that is written behind the table that it belongs to.
 pub(super) enum Child {
@@ -43,8 +46,8 @@ impl<'t> Copier<'t> {
         if !writer.begin_table(slot) {
             return Err(Malformed);
         }
-        if self.canonical.is_some() {
-            copy_table(self, writer, (id, layout), from)?;
+        if let Some(key) = self.canonical {
+            self.canonical_fields(key, writer, (id, layout), from)?;
             writer.leave();
             return Ok(());
         }
@@ -59,6 +62,49 @@ impl<'t> Copier<'t> {
             self.child(writer, field, child, from)?;
         }
         writer.leave();
+        Ok(())
+    }
+
+    /// Copies the fields of a table that was begun into the canonical form of an object with this
+    /// primary key.
+    fn canonical_fields(
+        self,
+        key: &[Field],
+        writer: &mut Writer,
+        (id, layout): (TypeId, &TableLayout),
+        from: TableView<'_>,
+    ) -> Copied {
+        let mut parts = inline_parts((self.types, key), (id, layout), from)?;
+        parts.sort_unstable();
+        let mut slots: Vec<Slots> = vec![(None, None); layout.fields.len()];
+        for (_, voffset, number) in parts {
+            let field = layout.fields.get(number).ok_or(Malformed)?;
+            let slots = slots.get_mut(number).ok_or(Malformed)?;
+            match field.shape {
+                Shape::Single(
+                    element @ (Element::Scalar(_) | Element::Enum(_) | Element::Struct(_)),
+                ) => {
+                    let (size, align) = self.types.inline(element)?;
+                    let bytes = from.structure(voffset, size)?.ok_or(Malformed)?;
+                    self.inline(element, bytes, writer.structure(voffset, size, align))?;
+                }
+                Shape::Single(Element::Union(_)) if voffset != field.voffset => {
+                    let union = from.union(field.voffset)?.ok_or(Malformed)?;
+                    writer.scalar(voffset, union.code);
+                }
+                _ if voffset != field.voffset => slots.1 = Some(writer.slot(voffset)),
+                _ => slots.0 = Some(writer.slot(voffset)),
+            }
+        }
+        writer.end_table();
+        for (field, slots) in layout.fields.iter().zip(slots) {
+            let child = match slots {
+                (Some(value), None) => Child::Value(value),
+                (Some(values), Some(codes)) => Child::Unions(codes, values),
+                (None, _) => continue,
+            };
+            self.child(writer, field, child, from)?;
+        }
         Ok(())
     }
 

@@ -13,6 +13,7 @@ mod copy;
 mod fields;
 mod knowledge;
 mod merge;
+mod parts;
 mod vectors;
 
 pub use assign::{Assigned, assign};

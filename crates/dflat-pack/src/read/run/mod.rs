@@ -14,15 +14,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use blocks::Blocks;
 
-use super::records::{Reach, RecordReader};
-
 use crate::codec::{Compression, RATIO_MAX};
 use crate::failure::damaged;
 use crate::file::PackFile;
 use crate::layout::{ALIGN, BLOCK_MAX, BLOCK_RECORDS, Extent, Packed, RunLayout, Section};
-
-/// Appends the encoded key of a record.
-pub(crate) type KeyOf<'k> = &'k dyn Fn(&[u8], &mut Vec<u8>) -> Result<()>;
 
 /// Records that are read from the file by their places.
 #[derive(Debug)]
@@ -233,42 +228,29 @@ impl Run {
         self.keys.get(start..end(block)).unwrap_or_default()
     }
 
-    /// The number of records whose key is below `bound`.
-    pub(crate) fn below(
-        &self,
-        reader: &mut RecordReader,
-        bound: &[u8],
-        key_of: KeyOf<'_>,
-    ) -> Result<u64> {
+    /// The positions at which the first record stands whose key is not below `bound`: the first
+    /// ones up to the end, which is one of them.
+    pub(super) fn around(&self, bound: &[u8]) -> Range<u64> {
         let (mut low, mut high) = (0, self.blocks.len());
         while low < high {
             let middle = low + (high - low) / 2;
             match self.first_key(middle).cmp(bound) {
                 Ordering::Less => low = middle + 1,
-                Ordering::Equal => return Ok(self.positions(middle).start),
+                Ordering::Equal => {
+                    let start = self.positions(middle).start;
+                    return start..start;
+                }
                 Ordering::Greater => high = middle,
             }
         }
-        // The first record that is not below the bound is in the last block whose first key is
-        // below it, or directly behind that block.
+        // The record is in the last block whose first key is below the bound, or directly behind
+        // that block.
         let Some(block) = low.checked_sub(1) else {
-            return Ok(0);
+            return 0..0;
         };
-        let Range { mut start, mut end } = self.positions(block);
+        let Range { start, end } = self.positions(block);
         // The first record is below the bound.
-        start += 1;
-        let mut key = Vec::new();
-        while start < end {
-            let middle = start + (end - start) / 2;
-            key.clear();
-            key_of(reader.record(self, middle, Reach::Block)?, &mut key)?;
-            if *key < *bound {
-                start = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
-        Ok(start)
+        start + 1..end
     }
 }
 

@@ -4,24 +4,14 @@ use std::cmp::Ordering;
 
 use dflat_model::{
     Comparison, Direction, Expression, Field, FieldKind, Nulls, Order, Predicate, Query, TextTest,
-    Value,
 };
 
-use super::compute;
-use super::tree::{Node, Types, cell, number, value};
+use super::compute::term;
+use super::literal::{COMPARISONS, compared, literal};
+use super::tree::{Node, Types, cell};
 use crate::fuzz::question::TEXTS;
 use crate::model::{Cell, among, compare, stand};
 use crate::random::Random;
-
-pub(super) const COMPARISONS: [Comparison; 7] = [
-    Comparison::Equal,
-    Comparison::Equal,
-    Comparison::NotEqual,
-    Comparison::Less,
-    Comparison::LessOrEqual,
-    Comparison::Greater,
-    Comparison::GreaterOrEqual,
-];
 
 /// A query on a few paths, so that its result is not empty.
 pub(super) fn query(paths: &[Field], random: &mut Random) -> Query {
@@ -107,22 +97,6 @@ fn part(few: &[&Field], paths: &[Field], depth: usize, random: &mut Random) -> P
     }
 }
 
-pub(super) fn compared(left: Expression, operator: Comparison, right: Expression) -> Predicate {
-    Predicate::Compare {
-        left,
-        operator,
-        right,
-    }
-}
-
-/// A value to compare a field with; NULL only in the form of NaN.
-pub(super) fn literal(field: &Field, random: &mut Random) -> Value {
-    value(&match field.kind {
-        FieldKind::Text => Cell::Text((*random.pick(&TEXTS)).to_owned()),
-        FieldKind::Scalar(scalar) => number(scalar, random),
-    })
-}
-
 /// The objects of a query, in order; if the query starts after a cursor, without its window
 /// applied.
 pub(super) fn answer<'n>(types: Types<'_>, objects: &'n [Node], query: &Query) -> Vec<&'n Node> {
@@ -153,14 +127,6 @@ fn arranged(order: &Order, a: &Cell, b: &Cell) -> Ordering {
     match order.direction {
         Direction::Ascending => ordering,
         Direction::Descending => ordering.reverse(),
-    }
-}
-
-pub(super) fn term(types: Types<'_>, object: &Node, expression: &Expression) -> Cell {
-    match expression {
-        Expression::Field(field) => types.read(object, field),
-        Expression::Literal(value) => cell(value),
-        computed => compute::value(types, object, computed),
     }
 }
 

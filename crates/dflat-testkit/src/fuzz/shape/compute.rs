@@ -6,7 +6,7 @@ use dflat_model::{
     Predicate, Query, Scalar, TextTest, Value, VectorField, VectorMember,
 };
 
-use super::ask::{COMPARISONS, compared, literal, term};
+use super::literal::{COMPARISONS, compared, literal};
 use super::members::Paths;
 use super::tree::{Node, Types, cell, value as to_value};
 use crate::fuzz::question::{REALS, TEXTS, WIDES};
@@ -201,8 +201,17 @@ fn limit(is_float: bool, random: &mut Random) -> Value {
     })
 }
 
+/// The value of an expression for an object.
+pub(super) fn term(types: Types<'_>, object: &Node, expression: &Expression) -> Cell {
+    match expression {
+        Expression::Field(field) => types.read(object, field),
+        Expression::Literal(value) => cell(value),
+        computed => value(types, object, computed),
+    }
+}
+
 /// The value of an expression.
-pub(super) fn value(types: Types<'_>, object: &Node, expression: &Expression) -> Cell {
+fn value(types: Types<'_>, object: &Node, expression: &Expression) -> Cell {
     let whole = |number: usize| Cell::Whole(i128::try_from(number).unwrap());
     match expression {
         Expression::Arithmetic {

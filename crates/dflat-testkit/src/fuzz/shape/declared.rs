@@ -6,7 +6,7 @@ use dflat_model::{
     Comparison, Direction, Field, IndexCondition, IndexDescriptor, Nulls, Order, Query, Value,
 };
 
-use super::ask::literal;
+use super::literal::literal;
 use crate::random::Random;
 
 /// The largest number of such indexes of a table.

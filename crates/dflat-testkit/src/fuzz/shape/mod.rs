@@ -7,6 +7,7 @@ mod bytes;
 mod compute;
 mod declared;
 mod ending;
+mod literal;
 mod members;
 mod packed;
 mod reopening;
@@ -20,8 +21,8 @@ use dflat_engine::object::{Object, equal};
 use dflat_model::{Expression, Field, IndexCondition, IndexDescriptor, Query, RowId, Table, Value};
 use dflat_schema::{MemoryLoader, Options, compile, describe};
 
-use self::ask::{answer, query, term, truth};
-use self::compute::computing;
+use self::ask::{answer, query, truth};
+use self::compute::{computing, term};
 use self::declared::serve;
 use self::members::Paths;
 use self::side::{Change, File, Side};
