@@ -11,7 +11,19 @@ impl TableDescriptor {
     /// with `other` knows, and reads their bytes alike. Names do not count.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
+        self.includes(other, true)
+    }
+
+    /// Whether code with this descriptor reads the bytes of each field and union member that code
+    /// with `other` knows, too, as the other does. Names and defaults do not count.
+    #[must_use]
+    pub fn agrees(&self, other: &Self) -> bool {
+        self.includes(other, false)
+    }
+
+    fn includes(&self, other: &Self, knows_all: bool) -> bool {
         let mut coverage = Coverage {
+            knows_all,
             types: &self.types,
             others: &other.types,
             seen: HashSet::from([(ROOT_TYPE, ROOT_TYPE)]),
@@ -28,6 +40,8 @@ impl TableDescriptor {
 }
 
 struct Coverage<'t> {
+    /// Whether the types must know everything that the others know.
+    knows_all: bool,
     types: &'t [TypeDescriptor],
     others: &'t [TypeDescriptor],
     /// The pairs of types that were compared or are waiting to be compared.
@@ -46,21 +60,24 @@ impl<'t> Coverage<'t> {
             (Some(TypeDescriptor::Union(a)), Some(TypeDescriptor::Union(b))) => {
                 b.members.iter().all(|member| {
                     let known = a.members.iter().find(|known| known.code == member.code);
-                    known.is_some_and(|known| self.elements(known.element, member.element))
+                    match known {
+                        Some(known) => self.elements(known.element, member.element),
+                        None => !self.knows_all,
+                    }
                 })
             }
             (Some(TypeDescriptor::Enum(a)), Some(TypeDescriptor::Enum(b))) => {
                 let known = |value| a.values.iter().any(|known| known.value == value);
                 a.base == b.base
                     && a.bit_flags == b.bit_flags
-                    && b.values.iter().all(|named| known(named.value.clone()))
+                    && (!self.knows_all || b.values.iter().all(|named| known(named.value.clone())))
             }
             _ => false,
         }
     }
 
     fn tables(&mut self, a: &'t TableLayout, b: &'t TableLayout) -> bool {
-        a.end >= b.end
+        (!self.knows_all || a.end >= b.end)
             && b.fields.iter().all(|field| {
                 let known = a.fields.iter().find(|known| known.voffset == field.voffset);
                 // A field that was deprecated since keeps its slot.

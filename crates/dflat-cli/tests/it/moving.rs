@@ -63,6 +63,63 @@ fn file_is_not_copied_to_itself_under_any_name() {
     }
 }
 
+/// A copy into such a file gave its objects other keys and values.
+#[test]
+fn file_with_another_key_or_other_types_of_fields_is_not_written_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let schema = |name: &str, fields: &str| {
+        let text = format!("table T (stored) {{ {fields} }}");
+        fs::write(folder.join(format!("{name}.fbs")), text).unwrap();
+    };
+    schema("number", "id: ulong (primary); a: string;");
+    schema("text", "name: string (primary); a: string;");
+    schema("count", "id: ulong (primary); a: uint;");
+    schema("more", "id: ulong (primary); a: string; b: int;");
+    let insert = |name: &str, schema: &str, object: &str| {
+        let file = format!("{name}.db");
+        let schema = format!("{schema}.fbs");
+        dflat(&["insert", &file, "T", "--schema", &schema, object], folder)
+    };
+    for (name, object) in [
+        ("number", r#"{"id":1,"a":"one"}"#),
+        ("text", r#"{"name":"k","a":"precious"}"#),
+        ("count", r#"{"id":2,"a":7}"#),
+        ("more", r#"{"id":3,"a":"x","b":9}"#),
+    ] {
+        assert!(insert(name, name, object).status.success(), "{name}");
+    }
+    let content = |name: &str| printed(&["export", &format!("{name}.db")], folder);
+    for (target, differ) in [
+        ("text", "another primary key"),
+        ("count", "other types of fields"),
+    ] {
+        let before = content(target);
+        for words in [
+            &["copy", "number.db", target][..],
+            &["copy", "number.db", target, "--dry-run"],
+        ] {
+            let target = format!("{target}.db");
+            let words = [words[0], words[1], &target]
+                .into_iter()
+                .chain(words[3..].iter().copied());
+            let output = dflat(&words.collect::<Vec<_>>(), folder);
+            assert!(!output.status.success(), "{target}");
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert!(error.contains(differ), "{error}");
+        }
+        assert_eq!(content(target), before);
+    }
+    printed(&["copy", "number.db", "more.db"], folder);
+    let back = ["copy", "more.db", "number.db", "--on-conflict", "skip"];
+    printed(&back, folder);
+    let both = [content("number"), content("more")];
+    assert!(
+        both.iter().all(|lines| lines.lines().count() == 2),
+        "{both:?}"
+    );
+}
+
 #[test]
 fn an_import_that_is_killed_continues_where_it_was() {
     const TASKS: u64 = 100_000;

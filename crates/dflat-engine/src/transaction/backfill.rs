@@ -57,7 +57,7 @@ type Values = (RowId, Vec<(usize, Vec<Value>)>);
 /// [`ErrorKind::Corrupt`](crate::ErrorKind::Corrupt) for a row whose value can't be read; otherwise
 /// the errors of the backend. The caller must then roll back the writes of the batch.
 pub(super) fn fill(writer: &mut dyn WriteTransaction, table: &Table) -> Result<Batch> {
-    let newest = NewestSchemas::default().learn(writer, table)?.newest;
+    let newest = NewestSchemas::of_indexes().learn(writer, table)?.newest;
     let table = newest.unwrap_or_else(|| table.clone());
     let mended = mend(writer, &table)?;
     let covered: Vec<(usize, RowId)> = {

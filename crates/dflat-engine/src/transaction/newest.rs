@@ -21,6 +21,8 @@ pub(super) struct NewestSchemas {
     /// The names of the tables whose changes are kept, as far as they are known.
     versioned: Vec<String>,
     history: Option<Arc<dyn KeepHistory>>,
+    /// Whether the changes to come concern indexes alone, so that a history does not matter.
+    is_of_indexes: bool,
     is_outdated: bool,
 }
 
@@ -47,13 +49,23 @@ impl NewestSchemas {
         }
     }
 
+    /// No schemas, for changes of indexes alone. They need no history, and change none.
+    pub(super) fn of_indexes() -> Self {
+        Self {
+            is_of_indexes: true,
+            ..Self::default()
+        }
+    }
+
     /// The schema of newer code that has written to a table, if there is any. Reads the stored
     /// schema once, and stores the caller's schema if that is newer.
     ///
     /// # Errors
-    /// [`ErrorKind::NewerSchema`] if the stored schema has a form that this build does not read:
-    /// its indexes would not be maintained; and if the table is versioned, and the engine keeps no
-    /// history.
+    /// - [`ErrorKind::NewerSchema`] if the stored schema has a form that this build does not read:
+    ///   its indexes would not be maintained; and if the table is versioned, and the engine keeps
+    ///   no history.
+    /// - [`ErrorKind::InvalidArgument`] if the stored schema has another primary key, or other
+    ///   types of fields: the objects would be damaged.
     pub(super) fn learn(
         &mut self,
         writer: &mut dyn WriteTransaction,
@@ -68,10 +80,15 @@ impl NewestSchemas {
         let bytes = writer.stored_schema(table)?;
         let stored = bytes.as_deref().map(TableDescriptor::from_bytes);
         let newest = match &stored {
-            // Not the schema of the newest code: it would send writes to another table.
-            Some(Ok(stored)) if !is_stored_alike(stored, table) => None,
-            Some(Ok(newest)) if table.covers(newest) => None,
-            Some(Ok(newest)) => newest.covers(table).then(|| Table::new(newest.clone())),
+            Some(Ok(stored)) if stored.name == table.name => {
+                check_alike(stored, table)?;
+                match table.covers(stored) {
+                    true => None,
+                    false => stored.covers(table).then(|| Table::new(stored.clone())),
+                }
+            }
+            // Not the schema of this table: it would send writes to another one.
+            Some(Ok(_)) => None,
             Some(Err(DecodeError::Version(version))) if *version > VERSIONED_DESCRIPTOR => {
                 let message = "a newer version of Dflat has written to it, whose indexes this one \
                                does not know; update the program";
@@ -90,7 +107,7 @@ impl NewestSchemas {
         }
         // The schema to store, unless the stored one stays as it is.
         let kept = stored.as_ref().and_then(|stored| stored.as_ref().ok());
-        let kept = kept.filter(|kept| is_stored_alike(kept, table));
+        let kept = kept.filter(|kept| kept.name == table.name);
         let kept = kept.filter(|kept| kept.covers(table) || !table.covers(kept));
         let stays = kept.is_some() && is_versioned == was_versioned;
         if !stays {
@@ -113,6 +130,7 @@ impl NewestSchemas {
     fn is_versioned_from_now(&self, table: &Table, was_versioned: bool) -> Result<bool> {
         match &self.history {
             Some(history) => Ok(history.is_wanted(&table.name).unwrap_or(was_versioned)),
+            None if self.is_of_indexes => Ok(was_versioned),
             None if was_versioned => {
                 let message = "all changes of it are kept in a history, and this program keeps \
                                none; build it with the feature `history` of dflat";
@@ -235,14 +253,32 @@ impl NewestSchemas {
     }
 }
 
-/// Whether objects of both descriptors are stored in one table, under the same keys. Names of
-/// fields do not count.
-fn is_stored_alike(one: &TableDescriptor, other: &TableDescriptor) -> bool {
+/// Fails if a program has written objects to a table that this schema would read otherwise.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`] if the stored schema has another primary key, or other types of
+/// fields.
+fn check_alike(stored: &TableDescriptor, table: &Table) -> Result<()> {
+    let differ = match (has_same_key(stored, table), table.agrees(stored)) {
+        (true, true) => return Ok(()),
+        (false, _) => "another primary key",
+        (true, false) => "other types of fields",
+    };
+    let message = format!(
+        "the objects in the table {} have {differ} than this program's schema of {}; give the \
+         changed type a new version, such as `(v: \"2\")`",
+        table.name, table.type_name
+    );
+    Err(Error::new(ErrorKind::InvalidArgument, message))
+}
+
+/// Whether objects of both descriptors are stored under the same keys. Names of fields do not
+/// count.
+fn has_same_key(one: &TableDescriptor, other: &TableDescriptor) -> bool {
     let same = |(one, other): (&Field, &Field)| {
         one.steps == other.steps && one.kind == other.kind && one.default == other.default
     };
-    one.name == other.name
-        && one.primary_key.len() == other.primary_key.len()
+    one.primary_key.len() == other.primary_key.len()
         && one
             .primary_key
             .iter()

@@ -143,6 +143,18 @@ fn check(old: &Version, new: &Version, random: &mut Random) -> Evolution {
     // Objects have deprecated fields too, and a deprecated field may come back.
     let same =
         both_readable(old, new, random) && both_readable(&old.revived(), &new.revived(), random);
+    // The library refuses writes of types that do not agree.
+    let [one, other] = [&old_schema, &new_schema].map(|schema| {
+        let root = schema.files[0].root.unwrap();
+        describe(schema, root)
+    });
+    let agree = one.agrees(&other) && other.agrees(&one);
+    assert!(
+        agree || evolution.breaking,
+        "{}\n{}",
+        old.text(),
+        new.text()
+    );
     let changes = evolution.changes.iter();
     let changes = changes.map(|change| change.render(&evolution.sources, Style::Plain));
     let changes: Vec<String> = changes.collect();

@@ -6,6 +6,7 @@ mod cost;
 mod faults;
 mod files;
 mod forget;
+mod indexes;
 mod model;
 mod operation;
 mod past;
