@@ -19,6 +19,10 @@ pub trait KeepHistory: fmt::Debug + Send + Sync + 'static {
     /// Has the changes of the objects in a table kept from its next write on, or no longer kept.
     fn want(&self, table: &Table, versioned: bool);
 
+    /// Has the file decide again whether the changes of the objects in a table are kept: another
+    /// program may have begun to keep them.
+    fn follow_file(&self, table: &Table);
+
     /// The tables whose changes the program [wants](Self::want) to be kept.
     fn wanted(&self) -> Vec<Table>;
 

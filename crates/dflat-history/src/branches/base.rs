@@ -43,6 +43,10 @@ pub(super) struct Bases<'b> {
     pub(super) made: HashMap<Address, Vec<u8>>,
     /// The commits whose trees were collected as garbage.
     pub(super) lost: Vec<CommitId>,
+    /// The roots of several best common ancestors that were merged. Merges of merges need the same
+    /// ones again and again: without this, the time doubles with each round of merges among three
+    /// files.
+    pub(super) merged: HashMap<Vec<CommitId>, Roots>,
 }
 
 impl Bases<'_> {
@@ -60,13 +64,17 @@ impl Bases<'_> {
         one: &BTreeSet<CommitId>,
         other: &BTreeSet<CommitId>,
     ) -> Result<Roots> {
-        let mut best = self.graph.bases(one, other).into_iter();
-        let Some(first) = best.next() else {
+        let best: Vec<CommitId> = self.graph.bases(one, other).into_iter().collect();
+        if let Some(merged) = self.merged.get(&best) {
+            return Ok(merged.clone());
+        }
+        let Some((first, others)) = best.split_first() else {
             return Ok(Roots::new());
         };
+        let first = *first;
         let mut roots = self.roots_of(snapshot, first)?;
         let mut ancestors = self.graph.ancestors([first]);
-        for next in best {
+        for next in others.iter().copied() {
             let of_next = self.graph.ancestors([next]);
             let before = self.of(snapshot, &ancestors, &of_next)?;
             let next_roots = self.roots_of(snapshot, next)?;
@@ -75,6 +83,7 @@ impl Bases<'_> {
             }
             ancestors.extend(of_next);
         }
+        self.merged.insert(best, roots.clone());
         Ok(roots)
     }
 

@@ -234,6 +234,7 @@ impl<'r> Run<'r> {
             tables: self.tables,
             used: BTreeSet::new(),
             made: HashMap::new(),
+            merged: HashMap::new(),
             lost: without_trees(snapshot, self.tables, [ours, theirs])?,
         };
         let base = bases.of(snapshot, &of_ours, &of_theirs)?;

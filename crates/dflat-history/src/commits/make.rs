@@ -40,7 +40,7 @@ struct Base {
 
 impl Base {
     fn of(commit: &Commit, head: &Head) -> Self {
-        let tables = commit.tables.iter();
+        let tables = commit.tables.iter().filter(|of| !of.is_forgotten);
         Self {
             place: head.place(),
             collections: None,
@@ -162,7 +162,10 @@ fn is_of(snapshot: &mut dyn Snapshot, tables: &[Table], commit: &Commit) -> Resu
         return Ok(false);
     }
     let mut is_of = true;
-    let is_missing = |table: &&Table| !commit.tables.iter().any(|of| of.name == *table.name);
+    let is_missing = |table: &&Table| {
+        let mut kept = commit.tables.iter().filter(|of| !of.is_forgotten);
+        !kept.any(|of| of.name == *table.name)
+    };
     for table in tables.iter().filter(is_missing) {
         let plan = ScanPlan {
             table,

@@ -42,12 +42,14 @@ pub fn forget(engine: &Engine, tables: &[Table], table: &Table) -> Result<()> {
             writer.forget_notes(stored, true)
         })
     };
-    engine
-        .perform_here(tables.iter().cloned(), options, handler, |_| ())
-        .inspect_err(|_| {
-            history.want(stored, true);
-            engine.ask_for_versioned();
-        })
+    let done = engine.perform_here(tables.iter().cloned(), options, handler, |_| ());
+    match done {
+        // From now on the file decides: another program may begin a new history.
+        Ok(()) => history.follow_file(stored),
+        Err(_) => history.want(stored, true),
+    }
+    engine.ask_for_versioned();
+    done
 }
 
 /// Deletes the changes of a table. A step without changes is deleted, except for the latest one:

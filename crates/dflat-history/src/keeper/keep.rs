@@ -37,6 +37,10 @@ impl KeepHistory for Keeper {
         self.wishes().insert(table.name.to_string(), wish);
     }
 
+    fn follow_file(&self, table: &Table) {
+        self.wishes().remove(&*table.name);
+    }
+
     fn wanted(&self) -> Vec<Table> {
         let wishes = self.wishes();
         let wanted = wishes.values().filter(|(_, versioned)| *versioned);

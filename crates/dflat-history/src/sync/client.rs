@@ -110,7 +110,7 @@ impl Remote<'_> {
         };
         let mut receiver = Receiver::new(self.engine, (self.tables, self.allowed), source);
         if !offered.wanted.is_empty() {
-            receiver.receive(&mut channel, &offered.wanted)?;
+            receiver.receive(&mut channel, &offered)?;
         }
         let tip = offered.tip;
         self.track(receiver.tables(), branch, tip)?;
@@ -147,7 +147,7 @@ impl Remote<'_> {
             let tracked = remote_tip(snapshot, &remote_name(self.name, branch))?;
             sample(snapshot, [tip].into_iter().chain(tracked))
         })?;
-        channel.send(&Message::Push(self.request(self.tables, branch, named)))?;
+        channel.send(&Message::Push(self.request(self.allowed, branch, named)))?;
         channel.flush()?;
         let Message::Ready { known, tip: theirs } = channel.expect()? else {
             return Err(malformed("another answer to a push"));
@@ -163,7 +163,7 @@ impl Remote<'_> {
         let wanted = offer(&mut channel, tip, &ids)?;
         let mut sender = Sender::new(self.engine, self.tables);
         if !wanted.is_empty() {
-            sender.send(&mut channel, &wanted, &names(self.tables))?;
+            sender.send(&mut channel, &wanted, &names(self.allowed))?;
         }
         let Message::Moved = channel.expect()? else {
             return Err(malformed("another end of a push"));

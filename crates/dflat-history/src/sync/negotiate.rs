@@ -8,7 +8,7 @@ use dflat_engine::storage::Snapshot;
 
 use super::wire::{Channel, Message, OFFERED_MAX, malformed, too_much};
 use crate::branches::Graph;
-use crate::commits::{CommitId, has, load};
+use crate::commits::{CommitId, collections, has, load};
 
 /// The number of commits before the tips that a request names.
 const SAMPLES: usize = 8;
@@ -149,6 +149,8 @@ pub(super) fn offer(
 pub(super) struct Offered {
     pub(super) tip: CommitId,
     pub(super) wanted: Vec<CommitId>,
+    /// The number of collections of garbage before this side has said which commits it has.
+    pub(super) collections: u64,
 }
 
 /// Takes an offer, and asks for the commits that this side lacks. `None` if the other side ends the
@@ -181,11 +183,15 @@ pub(super) fn take_offer(engine: &Engine, channel: &mut Channel<'_>) -> Result<O
             break tip;
         }
     };
+    let (found, collections) =
+        engine.read_history(|snapshot| Ok((has(snapshot, &offered)?, collections(snapshot)?)))?;
     if offered.is_empty() {
-        let wanted = Vec::new();
-        return Ok(Some(Offered { tip, wanted }));
+        return Ok(Some(Offered {
+            tip,
+            wanted: Vec::new(),
+            collections,
+        }));
     }
-    let found = engine.read_history(|snapshot| has(snapshot, &offered))?;
     let mut bits = vec![0_u8; offered.len().div_ceil(8)];
     let mut wanted = Vec::new();
     for (place, (id, is_known)) in offered.iter().zip(found).enumerate() {
@@ -196,5 +202,9 @@ pub(super) fn take_offer(engine: &Engine, channel: &mut Channel<'_>) -> Result<O
     }
     channel.send(&Message::Want(bits))?;
     channel.flush()?;
-    Ok(Some(Offered { tip, wanted }))
+    Ok(Some(Offered {
+        tip,
+        wanted,
+        collections,
+    }))
 }

@@ -28,9 +28,9 @@ pub(super) struct Change<'m> {
 pub(super) struct ParentObjects<'r> {
     engine: &'r Engine,
     latest: LatestPayloads,
-    /// The commit with a place among the steps that each commit stands on; `None` if there is none,
-    /// or its trees are not kept.
-    bases: HashMap<CommitId, Option<Commit>>,
+    /// The commit with a place among the steps that each commit stands on, by table; `None` if
+    /// there is none, or its tree of the table is not kept.
+    bases: HashMap<CommitId, HashMap<String, Option<Commit>>>,
 }
 
 /// An object: the commit to look it up in, and its hash.
@@ -53,9 +53,9 @@ impl<'r> ParentObjects<'r> {
     /// Notes that a commit was received.
     pub(super) fn pass(&mut self, commit: &Commit) {
         let parent = commit.parents.first();
-        let base = parent.and_then(|parent| self.bases.get(parent).cloned());
-        if let Some(base) = base {
-            self.bases.insert(commit.id, base);
+        let bases = parent.and_then(|parent| self.bases.get(parent).cloned());
+        if let Some(bases) = bases {
+            self.bases.insert(commit.id, bases);
         }
     }
 
@@ -154,13 +154,14 @@ impl<'r> ParentObjects<'r> {
         (parent, hash): Reference<'_>,
         key: &[u8],
     ) -> Result<CommitId> {
-        if !self.bases.contains_key(&parent.id) {
+        let bases = self.bases.entry(parent.id).or_default();
+        if !bases.contains_key(&*table.name) {
             let found = self
                 .engine
                 .read_history(|snapshot| base(snapshot, table, parent))?;
-            self.bases.insert(parent.id, found);
+            bases.insert(table.name.to_string(), found);
         }
-        if let Some(Some(base)) = self.bases.get(&parent.id)
+        if let Some(Some(base)) = bases.get(&*table.name)
             && trees.get(&base.root(&table.name), key)? == Some(hash)
         {
             return Ok(base.id);

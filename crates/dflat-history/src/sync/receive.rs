@@ -9,13 +9,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use dflat_engine::engine::{Engine, PerformOptions};
-use dflat_engine::storage::WriteTransaction;
+use dflat_engine::storage::{Snapshot, WriteTransaction};
 use dflat_engine::transaction::Transaction;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
 use super::descriptors::Descriptors;
 use super::forgotten::{Forgotten, forgotten_here};
+use super::negotiate::Offered;
 use super::objects::{Change, ParentObjects};
 use super::parts::Parts;
 use super::wire::{Channel, Item, Items, Message, Sent, malformed, too_much};
@@ -61,6 +62,8 @@ pub(super) struct Receiver<'r> {
     trees: Trees,
     objects: ParentObjects<'r>,
     forgotten: Forgotten,
+    /// The number of collections of garbage before this side has said which commits it has.
+    collections: u64,
     /// The number of changes that were received, and the bytes of their objects.
     pub(super) changes: u64,
     bytes: u64,
@@ -100,6 +103,7 @@ impl<'r> Receiver<'r> {
             store,
             objects: ParentObjects::new(engine),
             forgotten: Forgotten::new(source.accepts_forgotten),
+            collections: 0,
             changes: 0,
             bytes: 0,
             changes_max: CHANGES_MIN,
@@ -111,14 +115,16 @@ impl<'r> Receiver<'r> {
         self.types.tables()
     }
 
-    /// Receives these commits, in this order.
+    /// Receives the commits that were wanted of an offer, in their order.
     ///
     /// # Errors
     /// - [`ErrorKind::Corrupt`] if the peer sends wrong bytes.
     /// - [`ErrorKind::InvalidArgument`] for a type that is not allowed, and beyond a limit.
+    /// - [`ErrorKind::Busy`] if a commit before them was deleted meanwhile.
     /// - Otherwise the errors of the connection, of reading and of writing.
-    pub(super) fn receive(&mut self, channel: &mut Channel<'_>, ids: &[CommitId]) -> Result<()> {
-        let mut ids = ids.iter();
+    pub(super) fn receive(&mut self, channel: &mut Channel<'_>, offered: &Offered) -> Result<()> {
+        self.collections = offered.collections;
+        let mut ids = offered.wanted.iter();
         loop {
             match channel.expect()? {
                 Message::Descriptor(bytes) => self.types.take(&bytes)?,
@@ -163,8 +169,10 @@ impl<'r> Receiver<'r> {
             )));
         }
         let collections = self.engine.read_history(|snapshot| {
-            if has(snapshot, &commit.parents)?.contains(&false) {
-                return Err(malformed(&format!("commit {id} comes before its parents")));
+            let found = has(snapshot, &commit.parents)?.into_iter();
+            let mut parents = commit.parents.iter().zip(found);
+            if let Some((parent, _)) = parents.find(|(_, is_there)| !is_there) {
+                return Err(self.missing(snapshot, id, *parent));
             }
             self.forgotten.read(snapshot)
         })?;
@@ -208,6 +216,23 @@ impl<'r> Receiver<'r> {
             is_begun: false,
             collections,
         })
+    }
+
+    /// The error of a commit that comes before one of its parents.
+    fn missing(&self, snapshot: &mut dyn Snapshot, id: CommitId, parent: CommitId) -> Error {
+        match collections(snapshot) {
+            Ok(collections) if collections == self.collections => {
+                malformed(&format!("commit {id} comes before its parents"))
+            }
+            Ok(_) => {
+                let message = format!(
+                    "cannot sync commit {id}: garbage collection, or forgetting an object, has \
+                     deleted commit {parent} before it meanwhile; exchange again"
+                );
+                Error::new(ErrorKind::Busy, message)
+            }
+            Err(error) => error,
+        }
     }
 
     fn changes(&mut self, channel: &mut Channel<'_>, incoming: &mut Incoming) -> Result<()> {

@@ -169,7 +169,7 @@ impl Server<'_> {
         };
         let mut receiver = Receiver::new(self.engine, (self.tables, self.allowed), source);
         if !offered.wanted.is_empty() {
-            receiver.receive(channel, &offered.wanted)?;
+            receiver.receive(channel, &offered)?;
         }
         let moved = self.forward(receiver.tables(), branch, offered.tip)?;
         if !moved {

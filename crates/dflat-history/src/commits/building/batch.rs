@@ -66,7 +66,8 @@ fn has_tree(snapshot: &mut dyn Snapshot, table: &Table) -> Result<bool> {
         return Ok(false);
     };
     let commit = load(snapshot, id)?;
-    Ok(commit.tables.iter().any(|of| of.name == *table.name))
+    let mut of_commit = commit.tables.iter().filter(|of| !of.is_forgotten);
+    Ok(of_commit.any(|of| of.name == *table.name))
 }
 
 /// Adds the next batch to the first tree of a table, in a transaction, from which on the table is

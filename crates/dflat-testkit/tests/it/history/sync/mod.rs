@@ -4,6 +4,7 @@ mod devices;
 mod exchange;
 mod faults;
 mod forgotten;
+mod found;
 mod hostile;
 mod pushes;
 mod received_marks;
