@@ -43,42 +43,50 @@ pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
     identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
-/// A path for people. An address is shown without its password.
+/// A path for people. An address is shown without its password, also one that is no address of a
+/// server for the other commands, such as one with a misspelt scheme.
 pub(crate) fn shown(path: &Path) -> String {
-    match address_of(path) {
-        None => path.display().to_string(),
-        Some(address) => without_password(address),
+    let text = path.display().to_string();
+    match text.split_once("://") {
+        None => text,
+        Some((scheme, rest)) => format!("{scheme}://{}", without_password(rest)),
     }
 }
 
-fn without_password(address: &str) -> String {
-    let (start, parameters) = match address.split_once('?') {
-        Some((start, parameters)) => (start, Some(parameters)),
-        None => (address, None),
-    };
-    let (scheme, rest) = start.split_once("://").unwrap_or(("", start));
+/// The part of an address behind its scheme, without passwords. An address with signs that should
+/// be encoded may lose more than its password.
+fn without_password(rest: &str) -> String {
     // A password may have the character `@`, so the last one is the end of it.
-    let rest = match rest.rsplit_once('@') {
-        None => rest.to_owned(),
-        Some((user, host)) => match user.split_once(':') {
-            None => rest.to_owned(),
-            Some((name, _)) => format!("{name}:{HIDDEN}@{host}"),
-        },
+    let Some((user, host)) = rest.rsplit_once('@') else {
+        return without_parameters(rest);
     };
-    let parameters = parameters.map(|parameters| {
-        let parameters =
-            parameters
-                .split('&')
-                .map(|parameter| match parameter.strip_prefix("password=") {
-                    Some(_) => format!("password={HIDDEN}"),
-                    None => parameter.to_owned(),
-                });
-        parameters.collect::<Vec<_>>().join("&")
-    });
-    match parameters {
-        None => format!("{scheme}://{rest}"),
-        Some(parameters) => format!("{scheme}://{rest}?{parameters}"),
+    match user.split_once(':') {
+        // The sign may also stand in the password of a parameter.
+        Some((name, password)) if without_parameters(password) != password => {
+            format!("{name}:{HIDDEN}")
+        }
+        Some((name, _)) => format!("{name}:{HIDDEN}@{}", without_parameters(host)),
+        None => without_parameters(rest),
     }
+}
+
+/// A part of an address without the values of parameters that may be passwords.
+fn without_parameters(part: &str) -> String {
+    let mut shown = String::new();
+    for piece in part.split_inclusive(['?', '&']) {
+        let end = piece.strip_suffix(['?', '&']).map_or(piece.len(), str::len);
+        let (parameter, end) = piece.split_at(end);
+        match parameter.split_once('=') {
+            Some((name, _)) if may_be_password(name) => shown.extend([name, "=", HIDDEN, end]),
+            _ => shown.push_str(piece),
+        }
+    }
+    shown
+}
+
+/// Whether the value of a parameter may be a password. An encoded name may be any.
+fn may_be_password(name: &str) -> bool {
+    name.contains('%') || name.to_ascii_lowercase().contains("password")
 }
 
 /// The variable of the environment with the password, if the address has none.
@@ -116,6 +124,21 @@ mod tests {
                 "postgresql://host/db?password=pw&sslmode=require",
                 "postgresql://host/db?password=***&sslmode=require",
             ),
+            ("postgres://user:p?w@host/db", "postgres://user:***@host/db"),
+            (
+                "postgres://host/db?pass%77ord=pw&a=b",
+                "postgres://host/db?pass%77ord=***&a=b",
+            ),
+            (
+                "postgres://host/db?a=b&sslpassword=p@w",
+                "postgres://host/db?a=b&sslpassword=***",
+            ),
+            (
+                "POSTGRES://user:pw@host/db?PASSWORD=pw",
+                "POSTGRES://user:***@host/db?PASSWORD=***",
+            ),
+            ("postgres://user:p?password=x@host", "postgres://user:***"),
+            ("postgres://host:1/db?password=p@w", "postgres://host:***"),
         ];
         for (address, wanted) in cases {
             assert_eq!(shown(Path::new(address)), wanted);

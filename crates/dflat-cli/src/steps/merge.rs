@@ -1,5 +1,7 @@
 //! Merges.
 
+use std::collections::BTreeSet;
+
 use std::io::Write;
 
 use dflat_engine::engine::Engine;
@@ -27,7 +29,7 @@ pub(crate) fn merge(arguments: &MergeArguments, session: &Session) -> Outcome {
     let write = &arguments.write;
     let (commit, changed) = match merged {
         Merged::Conflicts(conflicts) => {
-            print(write.format.get(), session, &conflicts)?;
+            print(write.format.get(), session, &conflicts, arguments.keep)?;
             return Ok(Found::No);
         }
         Merged::Forward { commit, changed } | Merged::Commit { commit, changed } => {
@@ -41,32 +43,43 @@ pub(crate) fn merge(arguments: &MergeArguments, session: &Session) -> Outcome {
     Ok(Found::Yes)
 }
 
-/// Merges a branch. `keep` decides about objects in conflict.
+/// Merges a branch. `keep` decides about objects in conflict. Conflicts about unique values may be
+/// left: the object that `keep` chooses has a value that another object has.
 pub(super) fn merge_keeping(
     engine: &Engine,
     tables: &[Table],
     (branch, keep): (&str, Option<Keep>),
 ) -> Result<Merged, Failure> {
     let mut merge = Merge::of(branch);
-    let merged = merge.perform(engine, tables)?;
-    let (Merged::Conflicts(conflicts), Some(keep)) = (&merged, keep) else {
-        return Ok(merged);
-    };
-    for conflict in conflicts {
-        let payload = match keep {
-            Keep::Ours => conflict.ours.clone(),
-            Keep::Theirs => conflict.theirs.clone(),
+    let mut decided = BTreeSet::new();
+    loop {
+        let merged = merge.perform(engine, tables)?;
+        let (Merged::Conflicts(conflicts), Some(keep)) = (&merged, keep) else {
+            return Ok(merged);
         };
-        merge.decide(conflict, payload);
+        // A decision may lead to another object with the same unique value.
+        let mut is_new = false;
+        for conflict in conflicts {
+            let key: Vec<String> = conflict.key.iter().map(ToString::to_string).collect();
+            is_new |= decided.insert((conflict.table.clone(), key));
+            let payload = match keep {
+                Keep::Ours => conflict.ours.clone(),
+                Keep::Theirs => conflict.theirs.clone(),
+            };
+            merge.decide(conflict, payload);
+        }
+        if !is_new {
+            return Ok(merged);
+        }
     }
-    Ok(merge.perform(engine, tables)?)
 }
 
-/// Prints objects in conflict, and says how to decide.
+/// Prints objects in conflict, about which `keep` has not decided, and says how to decide.
 pub(super) fn print(
     format: Format,
     session: &Session,
     conflicts: &[ObjectConflict],
+    keep: Option<Keep>,
 ) -> Result<(), Failure> {
     let mut out = session.out();
     let columns = ["type", "key", "conflict", "fields"];
@@ -83,6 +96,12 @@ pub(super) fn print(
     }
     writer.end()?;
     out.flush()?;
-    note("nothing was merged; --keep ours or --keep theirs decides about these objects");
+    note(match keep {
+        None => "nothing was merged; --keep ours or --keep theirs decides about these objects",
+        Some(_) => {
+            "nothing was merged; other objects have the unique values of these: change one of them \
+             on either branch, or choose the other side"
+        }
+    });
     Ok(())
 }

@@ -149,7 +149,7 @@ pub(crate) fn sync(arguments: &SyncArguments, session: &Session) -> Outcome {
     file.close()?;
     match synced {
         Synced::Conflicts(conflicts) => {
-            print(write.format.get(), session, &conflicts)?;
+            print(write.format.get(), session, &conflicts, arguments.keep)?;
             Ok(Found::No)
         }
         Synced::Done(commit, counts) => {

@@ -67,12 +67,12 @@ fn repair(
     progress: OnProgress<'_>,
 ) -> Result<RepairReport> {
     let before = check(sqlite, tables, progress)?;
-    let mut unreadable = mend(sqlite, tables, &before)?;
+    let mut unreadable = mend(sqlite, tables, &before, progress)?;
     let (mut left, mut has_more) = (before.problems_count, before.omits(&UNREADABLE));
     // Order: all of them are moved before the indexes are built, which reads each row.
     while has_more {
         let found = check(sqlite, tables, progress)?;
-        unreadable.extend(mend(sqlite, tables, &found)?);
+        unreadable.extend(mend(sqlite, tables, &found, progress)?);
         has_more = found.omits(&UNREADABLE) && found.problems_count < left;
         left = found.problems_count;
     }
@@ -80,11 +80,7 @@ fn repair(
         build(workspace, tables, progress)?;
     }
     let after = check(sqlite, tables, progress)?;
-    if after.has(&[ProblemKind::Pages]) {
-        let first = after.problems.first();
-        let why = first.map_or("", |problem| problem.message.as_str());
-        return Err(beyond_repair(Error::new(ErrorKind::Corrupt, why)));
-    }
+    refuse_pages(&after)?;
     Ok(RepairReport {
         before,
         unreadable,
@@ -92,34 +88,58 @@ fn repair(
     })
 }
 
-/// Moves unreadable rows to `dflat__unreadable`, and drops indexes with wrong entries. Returns the
+/// Drops indexes with wrong entries, and moves unreadable rows to `dflat__unreadable`. Returns the
 /// problems of the moved rows.
-fn mend(sqlite: &SqliteBackend, tables: &[Table], before: &CheckReport) -> Result<Vec<Problem>> {
+///
+/// # Errors
+/// That of a file [beyond repair](beyond_repair) if pages are damaged that no index has. No row is
+/// moved then: a deletion would give space back by the damaged pages.
+fn mend(
+    sqlite: &SqliteBackend,
+    tables: &[Table],
+    before: &CheckReport,
+    progress: OnProgress<'_>,
+) -> Result<Vec<Problem>> {
+    for table in tables {
+        let is_of_index =
+            |problem: &&Problem| matches!(problem.kind, ProblemKind::Index | ProblemKind::Orphan);
+        if problems_of(before, table).any(|problem| is_of_index(&problem)) {
+            sqlite.drop_indexes(table)?;
+        }
+    }
+    if before.has(&[ProblemKind::Pages]) {
+        sqlite.reindex().map_err(beyond_repair)?;
+        refuse_pages(&check(sqlite, tables, progress)?)?;
+    }
     let mut moved = Vec::new();
     for table in tables {
-        let of_table = |problem: &&Problem| problem.table.as_deref() == Some(&*table.name);
-        let found: Vec<&Problem> = before.problems.iter().filter(of_table).collect();
-        let unreadable = found.iter().filter(|p| UNREADABLE.contains(&p.kind));
+        let unreadable = problems_of(before, table).filter(|p| UNREADABLE.contains(&p.kind));
         let rows: Vec<(RowId, String)> = unreadable
             .filter_map(|p| {
-                moved.push((*p).clone());
+                moved.push(p.clone());
                 Some((p.row_id?, p.message.clone()))
             })
             .collect();
         if !rows.is_empty() {
             sqlite.move_to_unreadable(table, &rows)?;
         }
-        if found
-            .iter()
-            .any(|p| matches!(p.kind, ProblemKind::Index | ProblemKind::Orphan))
-        {
-            sqlite.drop_indexes(table)?;
-        }
-    }
-    if before.has(&[ProblemKind::Pages]) {
-        sqlite.reindex().map_err(beyond_repair)?;
     }
     Ok(moved)
+}
+
+fn problems_of<'r>(report: &'r CheckReport, table: &Table) -> impl Iterator<Item = &'r Problem> {
+    let problems = report.problems.iter();
+    problems.filter(move |problem| problem.table.as_deref() == Some(&*table.name))
+}
+
+/// Fails if pages are damaged.
+fn refuse_pages(report: &CheckReport) -> Result<()> {
+    if !report.has(&[ProblemKind::Pages]) {
+        return Ok(());
+    }
+    let first = report.problems.first();
+    let why = first.map_or("", |problem| problem.message.as_str());
+    Err(beyond_repair(Error::new(ErrorKind::Corrupt, why)))
 }
 
 /// Builds the indexes of these tables, and reports the progress.
