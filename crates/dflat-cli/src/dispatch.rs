@@ -64,7 +64,7 @@ fn once(command: &Command, session: &Session) -> Outcome {
         Command::Branch(arguments) => steps::branch(arguments, session),
         Command::Merge(arguments) => steps::merge(arguments, session),
         Command::Sync(arguments) => steps::sync(arguments, session),
-        Command::Serve(arguments) => steps::serve(arguments),
+        Command::Serve(arguments) => steps::serve(arguments, session),
         Command::Forget(arguments) => steps::forget(arguments, session),
         Command::Backup(arguments) => upkeep::backup(arguments, session),
         Command::Compact(arguments) => upkeep::compact(arguments, session),

@@ -51,7 +51,10 @@ impl<W: Write> TableWriter<W> {
 
     pub(crate) fn row(&mut self, row: Vec<String>, style: Style) -> io::Result<()> {
         match self.widths.is_some() {
-            true => self.write(&row, Some(style)),
+            true => {
+                self.widen(&row);
+                self.write(&row, Some(style))
+            }
             false => {
                 self.rows.push(row);
                 match self.rows.len() >= ROWS_MEASURED {
@@ -94,6 +97,22 @@ impl<W: Write> TableWriter<W> {
         let names = std::mem::take(&mut self.names);
         self.write(&names, Some(Style::new().bold()))?;
         rows.iter().try_for_each(|row| self.write(row, None))
+    }
+
+    /// Makes columns wider for a later row, as far as the terminal has room: the rows that were
+    /// measured may have been short, or none.
+    fn widen(&mut self, row: &[String]) {
+        let (Some(limit), Some(widths)) = (self.limit, &mut self.widths) else {
+            return;
+        };
+        let mut is_wider = false;
+        for (width, cell) in widths.iter_mut().zip(row) {
+            is_wider |= cell.width() > *width;
+            *width = (*width).max(cell.width());
+        }
+        if is_wider {
+            narrow(widths, limit);
+        }
     }
 
     fn write(&mut self, row: &[String], style: Option<Style>) -> io::Result<()> {
@@ -202,6 +221,22 @@ mod tests {
         ];
         assert_eq!(written(&rows, None), expected.join("\n"));
         assert_eq!(written(&[], None), "");
+    }
+
+    #[test]
+    fn later_rows_are_cut_only_to_the_width_of_the_terminal() {
+        let mut out = Vec::new();
+        let columns = ["mark", "word"].map(|name| (name.to_owned(), Alignment::Left));
+        let mut table = TableWriter::new(&mut out, columns.to_vec());
+        table.limit = Some(20);
+        table.flush().unwrap();
+        for word in ["buy milk", "a very long text about milk"] {
+            let row = ["+", word].map(str::to_owned);
+            table.row(row.to_vec(), Style::new()).unwrap();
+        }
+        table.end().unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "mark  word\n+     buy milk\n+     a very long t…\n");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Completion and continued lines in the editor of the shell.
 
+use std::cell::Cell;
 use std::env;
 use std::ffi::OsString;
 
@@ -21,11 +22,21 @@ const OWN: [&str; 2] = [".exit", ".help"];
 pub(super) struct ShellHelper {
     /// The words that stand for the file in the arguments of a command.
     file: Vec<OsString>,
+    /// Whether the command that was read last goes on in a line that was not read yet.
+    is_incomplete: Cell<bool>,
 }
 
 impl ShellHelper {
     pub(super) const fn new(file: Vec<OsString>) -> Self {
-        Self { file }
+        Self {
+            file,
+            is_incomplete: Cell::new(false),
+        }
+    }
+
+    /// Whether the input has ended within a command.
+    pub(super) const fn is_incomplete(&self) -> bool {
+        self.is_incomplete.get()
     }
 
     /// The values that complete the last of the words, which may be empty.
@@ -123,7 +134,9 @@ impl Completer for ShellHelper {
 impl Validator for ShellHelper {
     fn validate(&self, context: &mut ValidationContext<'_>) -> Result<ValidationResult> {
         let words = Words::of(context.input());
-        Ok(match words.quote.is_some() || words.continues {
+        let is_incomplete = words.quote.is_some() || words.continues;
+        self.is_incomplete.set(is_incomplete);
+        Ok(match is_incomplete {
             true => ValidationResult::Incomplete,
             false => ValidationResult::Valid(None),
         })

@@ -81,7 +81,7 @@ pub(crate) fn shell(arguments: &ShellArguments) -> Outcome {
             Ok(line) => line,
             // Ctrl-C at the prompt drops the line.
             Err(ReadlineError::Interrupted) => continue,
-            Err(ReadlineError::Eof) => return Ok(Found::Yes),
+            Err(ReadlineError::Eof) => return ended(&editor, is_interactive),
             Err(error) => return Err(Failure::file(format!("cannot read a command: {error}"))),
         };
         if line.trim().is_empty() {
@@ -101,6 +101,17 @@ pub(crate) fn shell(arguments: &ShellArguments) -> Outcome {
             // A script ends at its first mistake.
             Step::Failed(failure) => return Err(failure),
         }
+    }
+}
+
+/// The end of the input.
+fn ended(editor: &Editor<ShellHelper, FileHistory>, is_interactive: bool) -> Outcome {
+    let is_incomplete = editor.helper().is_some_and(ShellHelper::is_incomplete);
+    match is_incomplete && !is_interactive {
+        true => Err(Failure::usage(
+            "the script ends within its last command: a quote is not closed, or a line ends with `\\`",
+        )),
+        false => Ok(Found::Yes),
     }
 }
 

@@ -9,9 +9,11 @@ use super::versioned;
 use crate::arguments::ServeArguments;
 use crate::failure::{Found, Outcome, note};
 use crate::file::OpenFile;
+use crate::session::Session;
 
 /// Answers on standard input and output, until the input ends.
-pub(crate) fn serve(arguments: &ServeArguments) -> Outcome {
+pub(crate) fn serve(arguments: &ServeArguments, session: &Session) -> Outcome {
+    let input = session.stdin("let `dflat sync --through` start `dflat serve`")?;
     let file = OpenFile::write(&arguments.file, arguments.dry_run)?;
     let tables = versioned(&file)?;
     let engine = file.workspace.engine();
@@ -25,7 +27,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Outcome {
         limits: SyncLimits::default(),
     };
     let mut stream = Duplex {
-        reader: io::stdin(),
+        reader: input,
         writer: io::stdout(),
     };
     let served = server.serve(&mut stream)?;

@@ -250,6 +250,7 @@ fn scripts_end_at_their_first_mistake() {
     for (line, message) in [
         ("insert Task", "standard input is that of the shell"),
         ("import Task", "standard input is that of the shell"),
+        ("serve", "standard input is that of the shell"),
         ("shell", "the shell runs already"),
         (".tables", "there is no `.tables`"),
         ("query", "required arguments"),
@@ -257,6 +258,14 @@ fn scripts_end_at_their_first_mistake() {
         let (code, _, error) = run(line);
         assert_eq!(code, Some(2), "{line}");
         assert!(error.contains(message), "{error}");
+    }
+    for script in [
+        "count List\nset Task 1 title=\"abc\ncount List",
+        "count List\ncount \\\n",
+    ] {
+        let (code, out, error) = run(script);
+        assert_eq!((code, out.as_str()), (Some(2), "2\n"));
+        assert!(error.contains("ends within its last command"), "{error}");
     }
     // A new type of another process is known.
     let count = printed(&["count", "tasks.db", "List"], folder.path());
