@@ -170,8 +170,9 @@ pub struct TransactionKeys<'t> {
 }
 
 impl Dictionary {
-    /// The dictionary inside a transaction that declares [`TABLE`]. [`HeldKeys::release`] releases
-    /// the keys that it uses. A transaction of another engine can use no key.
+    /// The dictionary inside a transaction that declares its [table](super::TABLE).
+    /// [`HeldKeys::release`] releases the keys that it uses. A transaction of another engine can
+    /// use no key.
     #[must_use]
     pub fn inside<'t>(
         &self,
