@@ -14,8 +14,8 @@ impl TableDescriptor {
         self.includes(other, true)
     }
 
-    /// Whether code with this descriptor reads the bytes of each field and union member that code
-    /// with `other` knows, too, as the other does. Names and defaults do not count.
+    /// Whether each field and union member that both descriptors have is of the same type in both.
+    /// Names and defaults do not count.
     #[must_use]
     pub fn agrees(&self, other: &Self) -> bool {
         self.includes(other, false)

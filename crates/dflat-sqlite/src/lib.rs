@@ -39,7 +39,7 @@ pub use io::{
 pub use options::{Durability, FileProtection, Reclaim, SqliteOptions};
 pub use presence::Following;
 pub use repair::contents::{FilePages, ObjectTable};
-pub use repair::in_place::UnreadableRow;
+pub use repair::in_place::{Mending, RowsToTakeOut, UnreadableRow};
 pub use repair::problem::{Derive, Problem, ProblemKind, Report};
 pub use upkeep::backup::{Progress, in_the_way, obstacle};
 

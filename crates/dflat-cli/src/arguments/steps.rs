@@ -249,8 +249,8 @@ pub(crate) struct ServeArguments {
 pub(crate) struct UndoArguments {
     #[command(flatten)]
     pub(crate) file: FileArguments,
-    /// The number of the step, as `log` prints it. Without it, the latest change of any
-    /// program that keeps a history.
+    /// The number of the step, as `log` prints it. Without it, the latest change of any program
+    /// that keeps a history.
     #[arg(value_name = "STEP")]
     pub(crate) step: Option<i64>,
     /// Undoes the rest if some objects were changed since.

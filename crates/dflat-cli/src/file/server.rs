@@ -43,8 +43,8 @@ pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
     identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
-/// A path for people. An address is shown without its password, also one that is no address of a
-/// server for the other commands, such as one with a misspelt scheme.
+/// A path for people. An address is shown without its password, also if its scheme is misspelt and
+/// the commands take it for a file.
 pub(crate) fn shown(path: &Path) -> String {
     let text = path.display().to_string();
     match text.split_once("://") {
@@ -61,7 +61,7 @@ fn without_password(rest: &str) -> String {
         return without_parameters(rest);
     };
     match user.split_once(':') {
-        // The sign may also stand in the password of a parameter.
+        // The `@` may be a part of a password in a parameter, which then ends nowhere for certain.
         Some((name, password)) if without_parameters(password) != password => {
             format!("{name}:{HIDDEN}")
         }

@@ -13,18 +13,18 @@ use dflat_model::Table;
 
 use super::attempt::{Attempt, attempts};
 use super::base::{Bases, Roots, root, roots_of};
-use super::cases::{Decisions, Sides, conflict, merge_table};
+use super::cases::{Decisions, Sides, merge_table};
 use super::checkout::differences;
-use super::conflict::{ConflictReason, ObjectConflict};
+use super::conflict::ObjectConflict;
 use super::graph::Graph;
 use super::names::{any_tip, tip_of};
-use super::object::Three;
-use super::set::{TableToSet, ToSet, set, with_taken};
+use super::set::{ToSet, set, with_taken};
 use super::start::{is_there, start};
+use super::unique::unique_conflict;
 use crate::chunk::{Address, ChunkStore};
 use crate::commits::{
-    Commit, CommitId, CommitTable, Content, FileStore, Head, Marks, head, latest, put_head,
-    put_place, without_trees,
+    Commit, CommitId, CommitTable, FileStore, Head, Marks, head, latest, put_head, put_place,
+    without_trees,
 };
 use crate::steps::{Note, prepare};
 use crate::tree::{Edit, Root, Trees};
@@ -350,18 +350,10 @@ impl<'r> Run<'r> {
         refused: &mut Vec<ObjectConflict>,
     ) -> Result<u64> {
         let (changed, left) = set(transaction, to_set)?;
-        for (table, payload) in left {
-            let content = Content::of(table);
-            let key = content.key(payload).unwrap_or_default();
-            let three = three_of(to_set, table, payload);
-            let fields = unique_fields(table);
-            refused.push(conflict(
-                table,
-                &key,
-                three,
-                (ConflictReason::Unique, fields),
-            ));
-        }
+        let conflicts = left
+            .into_iter()
+            .map(|(table, payload)| unique_conflict(to_set, table, payload));
+        refused.extend(conflicts);
         match refused.is_empty() {
             true => Ok(changed),
             false => {
@@ -382,37 +374,4 @@ impl<'r> Run<'r> {
         };
         put_head(writer, &head)
     }
-}
-
-/// The object that is to get this payload as it was before both changes, ours and theirs. If only
-/// they have changed it, ours is as before, and theirs has the payload.
-fn three_of<'s>(to_set: &'s ToSet<'_>, table: &Table, payload: &'s [u8]) -> Three<'s> {
-    let of_table =
-        |((of, objects), _): &'s (TableToSet<'_>, _)| of.is_stored_as(table).then_some(objects);
-    let mut objects = to_set.iter().filter_map(of_table).flatten();
-    let found = objects.find(|object| {
-        let target = object.target.as_ref();
-        target.is_some_and(|(_, target)| std::ptr::eq(target.as_slice(), payload))
-    });
-    let current = found.and_then(|object| object.current.as_ref());
-    let ours = current.map(|(_, payload)| payload.as_slice());
-    match found.and_then(|object| object.merged.as_ref()) {
-        Some(merged) => Three {
-            base: merged.base.as_deref(),
-            ours,
-            theirs: merged.theirs.as_deref(),
-        },
-        None => Three {
-            base: ours,
-            ours,
-            theirs: Some(payload),
-        },
-    }
-}
-
-/// The fields of the unique indexes.
-fn unique_fields(table: &Table) -> Vec<String> {
-    let unique = table.indexes.iter().filter(|index| index.unique);
-    let fields = unique.flat_map(|index| index.fields.iter());
-    fields.map(|field| field.name.to_string()).collect()
 }

@@ -13,6 +13,7 @@ mod object;
 mod payloads;
 mod set;
 mod start;
+mod unique;
 
 pub use checkout::{Checkout, checkout};
 pub use conflict::{ConflictReason, ObjectConflict};

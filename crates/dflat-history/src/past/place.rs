@@ -36,8 +36,8 @@ pub struct Place {
     /// The commits of other files that lead from this commit to the state, the last one first.
     /// Without a step and a commit, they begin with no objects.
     pub received: Vec<CommitId>,
-    /// The tables that the commit names: it has no objects of others, which were versioned later or
-    /// not at that time. `None` if the steps lead to the objects of all tables.
+    /// The tables that the commit names. The commit has no objects of other tables: their types
+    /// were not versioned when it was made. `None` if the steps lead to the objects of all tables.
     pub named: Option<BTreeSet<String>>,
 }
 

@@ -10,6 +10,7 @@ mod client;
 mod descriptors;
 mod duplex;
 mod forgotten;
+mod incoming;
 mod local;
 mod named;
 mod negotiate;

@@ -4,34 +4,29 @@
 //! commit is stored only if the trees have the roots that it says, and no branch refers to it
 //! before all commits of the exchange are stored.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use dflat_engine::engine::{Engine, PerformOptions};
-use dflat_engine::storage::{Snapshot, WriteTransaction};
+use dflat_engine::storage::WriteTransaction;
 use dflat_engine::transaction::Transaction;
 use dflat_engine::{Error, ErrorKind, Result};
 use dflat_model::Table;
 
 use super::descriptors::Descriptors;
 use super::forgotten::{Forgotten, forgotten_here};
+use super::incoming::{Incoming, check_parents, check_types};
 use super::negotiate::Offered;
 use super::objects::{Change, ParentObjects};
-use super::parts::Parts;
 use super::wire::{Channel, Item, Items, Message, Sent, malformed, too_much};
 use crate::chunk::{Address, ChunkStore};
 use crate::commits::{
-    Commit, CommitId, Content, FileStore, collections, ensure_trees, has, load, put_incoming,
-    store_commit,
+    Commit, CommitId, Content, FileStore, ensure_trees, load, put_incoming, store_commit,
 };
 use crate::node::KEY_BYTES_MAX;
 use crate::received::{delete_parts, put_part};
 use crate::steps::prepare;
 use crate::tree::{Edit, Root, Trees};
-
-/// The maximum number of parents of a commit.
-const PARENTS_MAX: usize = 16;
 
 /// The bytes of nodes and objects that are written in one transaction, and the bytes of objects
 /// that are in memory at once, if none is larger.
@@ -69,21 +64,6 @@ pub(super) struct Receiver<'r> {
     bytes: u64,
     /// The number of changes to take at once.
     changes_max: usize,
-}
-
-/// A commit that is being received.
-struct Incoming {
-    commit: Commit,
-    parents: Vec<Commit>,
-    /// The roots with the changes so far.
-    roots: BTreeMap<String, Root>,
-    /// The table and the key of the latest change.
-    place: Option<(usize, Vec<u8>)>,
-    parts: Parts,
-    /// Whether parts are in the file already.
-    is_begun: bool,
-    /// The number of collections of garbage before the first node was read or written.
-    collections: u64,
 }
 
 impl<'r> Receiver<'r> {
@@ -162,18 +142,8 @@ impl<'r> Receiver<'r> {
         if commit.id != id {
             return Err(malformed("a commit has another id than was offered"));
         }
-        if commit.parents.len() > PARENTS_MAX {
-            return Err(too_much(&format!(
-                "a commit with {} parents",
-                commit.parents.len()
-            )));
-        }
         let collections = self.engine.read_history(|snapshot| {
-            let found = has(snapshot, &commit.parents)?.into_iter();
-            let mut parents = commit.parents.iter().zip(found);
-            if let Some((parent, _)) = parents.find(|(_, is_there)| !is_there) {
-                return Err(self.missing(snapshot, id, *parent));
-            }
+            check_parents(snapshot, &commit, self.collections)?;
             self.forgotten.read(snapshot)
         })?;
         for of in &commit.tables {
@@ -187,52 +157,8 @@ impl<'r> Receiver<'r> {
             let parents = commit.parents.iter().map(|parent| load(snapshot, *parent));
             parents.collect::<Result<Vec<Commit>>>()
         })?;
-        for parent in &parents {
-            let lost = parent.tables.iter().find(|of| {
-                of.root != Root::EMPTY
-                    && self.types.table(&of.name).is_ok()
-                    && !commit.tables.iter().any(|other| other.name == of.name)
-            });
-            if let Some(of) = lost {
-                let message = format!(
-                    "cannot sync commit {id}: it has no objects of {}, whose history was forgotten \
-                     on the other side; forget it on this side, too",
-                    of.name
-                );
-                return Err(Error::new(ErrorKind::InvalidArgument, message));
-            }
-        }
-        let first = parents.first();
-        let roots = commit.tables.iter().map(|of| {
-            let root = first.map_or(Root::EMPTY, |parent| parent.root(&of.name));
-            (of.name.clone(), root)
-        });
-        Ok(Incoming {
-            roots: roots.collect(),
-            commit,
-            parents,
-            place: None,
-            parts: Parts::default(),
-            is_begun: false,
-            collections,
-        })
-    }
-
-    /// The error of a commit that comes before one of its parents.
-    fn missing(&self, snapshot: &mut dyn Snapshot, id: CommitId, parent: CommitId) -> Error {
-        match collections(snapshot) {
-            Ok(collections) if collections == self.collections => {
-                malformed(&format!("commit {id} comes before its parents"))
-            }
-            Ok(_) => {
-                let message = format!(
-                    "cannot sync commit {id}: garbage collection, or forgetting an object, has \
-                     deleted commit {parent} before it meanwhile; exchange again"
-                );
-                Error::new(ErrorKind::Busy, message)
-            }
-            Err(error) => error,
-        }
+        check_types(&commit, &parents, |name| self.types.table(name).is_ok())?;
+        Ok(Incoming::new(commit, parents, collections))
     }
 
     fn changes(&mut self, channel: &mut Channel<'_>, incoming: &mut Incoming) -> Result<()> {
@@ -263,9 +189,8 @@ impl<'r> Receiver<'r> {
         let id = incoming.commit.id;
         let parts = incoming.parts.take(false);
         incoming.is_begun = true;
-        let before = incoming.collections;
         self.write(|writer| {
-            check_same(writer, &incoming.commit, before)?;
+            incoming.check_same(writer)?;
             for (number, part) in &parts {
                 put_part(writer, id, *number, part)?;
             }
@@ -288,7 +213,7 @@ impl<'r> Receiver<'r> {
                     let Some(number) = number else {
                         return Err(malformed("a change without its type"));
                     };
-                    check_order(incoming, number, key)?;
+                    incoming.check_order(number, key)?;
                     self.changes += 1;
                     if self.changes > channel.limits.changes {
                         let what = format!("more than {} changes", channel.limits.changes);
@@ -405,36 +330,12 @@ impl<'r> Receiver<'r> {
 
     /// Checks the roots, and stores the commit.
     fn end(&mut self, incoming: &mut Incoming) -> Result<()> {
-        let commit = &incoming.commit;
-        for of in &commit.tables {
-            let root = incoming.roots.get(&of.name).copied();
-            let is_same = root.is_some() && root == of.kept();
-            let objects = match root.filter(|_| is_same) {
-                Some(root) => self.trees.len(&root)?,
-                None => 0,
-            };
-            let is_counted = match of.has_forgotten_objects {
-                true => objects <= of.objects,
-                false => objects == of.objects,
-            };
-            if !is_same || !is_counted {
-                let mut of_parents = incoming.parents.iter().flat_map(|parent| &parent.tables);
-                if of_parents.any(|other| other.name == of.name && other.has_forgotten_objects) {
-                    let why = "it may have an object";
-                    return Err(forgotten_here(commit, &of.name, why));
-                }
-                let why = format!(
-                    "the objects of {} in commit {}; if one was forgotten on the other side, \
-                     accept forgotten objects, or forget it on this side, too",
-                    of.name, commit.id
-                );
-                return Err(malformed(&why));
-            }
-        }
+        incoming.check_roots(&self.trees)?;
         let parts = incoming.parts.take(true);
+        let commit = &incoming.commit;
         let Source { remote, branch, .. } = self.source;
         self.write(|writer| {
-            check_same(writer, commit, incoming.collections)?;
+            incoming.check_same(writer)?;
             for (number, part) in &parts {
                 put_part(writer, commit.id, *number, part)?;
             }
@@ -471,26 +372,4 @@ pub(super) fn write_history<R>(
         transaction.write_history(first, write)
     };
     engine.perform_here(tables.iter().cloned(), options, handler, |_| ())
-}
-
-/// Checks that since the first node was read neither garbage was collected nor an object forgotten.
-fn check_same(writer: &mut dyn WriteTransaction, commit: &Commit, before: u64) -> Result<()> {
-    if collections(writer)? == before {
-        return Ok(());
-    }
-    let message = format!(
-        "cannot sync commit {}: garbage was collected meanwhile; sync again",
-        commit.id
-    );
-    Err(Error::new(ErrorKind::Busy, message))
-}
-
-/// Checks that the tables and keys of a commit's changes ascend.
-fn check_order(incoming: &mut Incoming, number: usize, key: &[u8]) -> Result<()> {
-    let place = Some((number, key.to_vec()));
-    if incoming.place >= place {
-        return Err(malformed("the changes of a commit are not in their order"));
-    }
-    incoming.place = place;
-    Ok(())
 }

@@ -191,7 +191,7 @@ impl Objects {
         self.object(position, payload).map(Some)
     }
 
-    /// The positions of the objects whose key lies in a range, as for `range`.
+    /// The positions of the objects whose key lies in a range, as for [`range`](Self::range).
     ///
     /// # Errors
     /// As [`get`](Self::get).

@@ -3,10 +3,11 @@
 use dflat_engine::Result;
 use dflat_model::{RowId, Table, ValueRef};
 
+use super::check::each_page_damage;
 use crate::backend::SqliteBackend;
 use crate::connection::configure::exists;
 use crate::connection::file_connection::FileConnection;
-use crate::ffi::{Param, SqliteError};
+use crate::ffi::{Connection, Param, SqliteError};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{Names, PlainIndexNames, drop_table};
 
@@ -21,44 +22,53 @@ pub struct UnreadableRow {
     pub payload: Vec<u8>,
 }
 
-/// The table of the rows that a repair takes out of their tables.
-const CREATE_UNREADABLE: &str = "CREATE TABLE IF NOT EXISTS dflat__unreadable \
-     (name TEXT NOT NULL, row INTEGER NOT NULL, reason TEXT NOT NULL, p)";
+/// The rows of a table to take out, each with the reason.
+pub type RowsToTakeOut<'t> = (&'t Table, Vec<(RowId, String)>);
+
+/// The work of a repair in place.
+#[derive(Debug)]
+pub struct Mending<'m> {
+    /// The rows to move into the table `dflat__unreadable`.
+    pub rows: &'m [RowsToTakeOut<'m>],
+    /// The tables whose index tables are dropped, so that they are built anew.
+    pub indexes: &'m [&'m Table],
+    /// Whether pages of the file are damaged.
+    pub has_damaged_pages: bool,
+}
 
 impl SqliteBackend {
-    /// Moves rows into the table `dflat__unreadable`, with their bytes and the given reason, in one
-    /// transaction.
+    /// Moves rows into the table `dflat__unreadable`, with their bytes and the given reasons, and
+    /// drops index tables, in one transaction. If pages are damaged, the indexes by which SQLite
+    /// finds rows by key are rebuilt, too, and the transaction is rolled back if pages are damaged
+    /// at its end.
     ///
     /// # Errors
-    /// The errors of writing.
-    pub fn move_to_unreadable(&self, table: &Table, rows: &[(RowId, String)]) -> Result<()> {
+    /// The errors of writing; `Corrupt` if pages are damaged in a way that this does not mend.
+    pub fn repair_in_place(&self, mending: &Mending<'_>) -> Result<()> {
+        let is_damaged = mending.has_damaged_pages;
         self.mend(|connection| {
-            connection.raw.execute(CREATE_UNREADABLE)?;
-            let names = Names::new(table);
-            let copy = connection.raw.prepare(&format!(
-                "INSERT INTO dflat__unreadable SELECT ?2, rowid, ?3, p FROM {} WHERE rowid = ?1",
-                names.main
-            ))?;
-            let mut delete = Vec::new();
-            let mut tables = vec![names.main.clone()];
-            for (position, index) in names.indexes.iter().enumerate() {
-                let plain = PlainIndexNames::new(table, &table.indexes[position]).table;
-                if connection.exists(ControlStatement::FindTable, &plain)? {
-                    tables.push(index.table.clone());
-                }
+            // Order: if pages are damaged, no table is made in the file before the rows that have
+            // them are deleted. SQLite gives a new table the page behind the other tables, and
+            // moves the page of a row that was there: it then also writes to the page that the
+            // moved page names as its next, which may be any number.
+            let schema = if is_damaged { "temp" } else { "main" };
+            connection.raw.execute(&create_unreadable(schema))?;
+            for (table, rows) in mending.rows {
+                take_out(connection, schema, table, rows)?;
             }
-            for name in tables {
-                let sql = format!("DELETE FROM {name} WHERE rowid = ?");
-                delete.push(connection.raw.prepare(&sql)?);
+            for table in mending.indexes {
+                drop_indexes(connection, table)?;
             }
-            for (row_id, reason) in rows {
-                let texts = [table.name.as_ref(), reason].map(ValueRef::Text);
-                let [name, reason] = texts.map(Param::Value);
-                let row_id = Param::id(*row_id);
-                connection.raw.run(copy, [row_id, name, reason])?;
-                for statement in &delete {
-                    connection.raw.run(*statement, [row_id])?;
-                }
+            for (table, rows) in mending.rows {
+                delete_entries(connection, table, rows)?;
+            }
+            if is_damaged {
+                connection.raw.execute("REINDEX")?;
+                check_pages(&mut connection.raw)?;
+                connection.raw.execute(&create_unreadable("main"))?;
+                connection.raw.execute(
+                    "INSERT INTO main.dflat__unreadable SELECT * FROM temp.dflat__unreadable",
+                )?;
             }
             Ok(())
         })
@@ -70,7 +80,7 @@ impl SqliteBackend {
     /// The errors of writing.
     pub fn insert_unreadable(&self, table: &Table, rows: &[UnreadableRow]) -> Result<()> {
         self.mend(|connection| {
-            connection.raw.execute(CREATE_UNREADABLE)?;
+            connection.raw.execute(&create_unreadable("main"))?;
             let sql = "INSERT INTO dflat__unreadable VALUES (?, ?, ?, ?)";
             let insert = connection.raw.prepare(sql)?;
             for row in rows {
@@ -86,30 +96,6 @@ impl SqliteBackend {
             }
             Ok(())
         })
-    }
-
-    /// Drops the index tables of a table, so that they are built anew.
-    ///
-    /// # Errors
-    /// The errors of writing.
-    pub fn drop_indexes(&self, table: &Table) -> Result<()> {
-        self.mend(|connection| {
-            for index in table.indexes.iter() {
-                let plain = PlainIndexNames::new(table, index).table;
-                if connection.exists(ControlStatement::FindTable, &plain)? {
-                    connection.raw.execute(&drop_table(&plain))?;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Rebuilds the indexes by which SQLite finds rows by key.
-    ///
-    /// # Errors
-    /// The errors of writing; `Corrupt` if a table itself can't be read.
-    pub fn reindex(&self) -> Result<()> {
-        self.mend(|connection| connection.raw.execute("REINDEX"))
     }
 
     /// Writes without the backend's bookkeeping, like a foreign program. So the library notices a
@@ -133,4 +119,78 @@ impl SqliteBackend {
         self.upkeep().return_writer(None);
         mended.map_err(|error| error.into_error(what()))
     }
+}
+
+/// Makes the table of the rows that a repair takes out of their tables.
+fn create_unreadable(schema: &str) -> String {
+    format!(
+        "CREATE TABLE IF NOT EXISTS {schema}.dflat__unreadable \
+         (name TEXT NOT NULL, row INTEGER NOT NULL, reason TEXT NOT NULL, p)"
+    )
+}
+
+/// Moves rows of a table into `dflat__unreadable`.
+fn take_out(
+    connection: &mut FileConnection,
+    schema: &str,
+    table: &Table,
+    rows: &[(RowId, String)],
+) -> Result<(), SqliteError> {
+    let name = Names::new(table).main;
+    let copy = connection.raw.prepare(&format!(
+        "INSERT INTO {schema}.dflat__unreadable SELECT ?2, rowid, ?3, p FROM {name} \
+         WHERE rowid = ?1"
+    ))?;
+    let delete = connection.raw.prepare(&delete_from(&name))?;
+    for (row_id, reason) in rows {
+        let texts = [table.name.as_ref(), reason].map(ValueRef::Text);
+        let [name, reason] = texts.map(Param::Value);
+        let row_id = Param::id(*row_id);
+        connection.raw.run(copy, [row_id, name, reason])?;
+        connection.raw.run(delete, [row_id])?;
+    }
+    Ok(())
+}
+
+/// Deletes the entries of rows from the index tables that there are.
+fn delete_entries(
+    connection: &mut FileConnection,
+    table: &Table,
+    rows: &[(RowId, String)],
+) -> Result<(), SqliteError> {
+    let names = Names::new(table);
+    for (position, index) in names.indexes.iter().enumerate() {
+        let plain = PlainIndexNames::new(table, &table.indexes[position]).table;
+        if !connection.exists(ControlStatement::FindTable, &plain)? {
+            continue;
+        }
+        let delete = connection.raw.prepare(&delete_from(&index.table))?;
+        for (row_id, _) in rows {
+            connection.raw.run(delete, [Param::id(*row_id)])?;
+        }
+    }
+    Ok(())
+}
+
+fn delete_from(table: &str) -> String {
+    format!("DELETE FROM {table} WHERE rowid = ?")
+}
+
+fn drop_indexes(connection: &mut FileConnection, table: &Table) -> Result<(), SqliteError> {
+    for index in table.indexes.iter() {
+        let plain = PlainIndexNames::new(table, index).table;
+        if connection.exists(ControlStatement::FindTable, &plain)? {
+            connection.raw.execute(&drop_table(&plain))?;
+        }
+    }
+    Ok(())
+}
+
+/// Fails if pages are damaged.
+fn check_pages(connection: &mut Connection) -> Result<(), SqliteError> {
+    let mut first = None;
+    each_page_damage(connection, &mut |message| {
+        first.get_or_insert(message);
+    })?;
+    first.map_or(Ok(()), |message| Err(SqliteError::damage(&message)))
 }

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use dflat_model::{RowId, Table};
-use dflat_sqlite::{Problem, ProblemKind, Progress, SqliteBackend};
+use dflat_sqlite::{Mending, Problem, ProblemKind, Progress, SqliteBackend};
 
 use super::check::{CheckReport, check, with_dictionary};
 use super::progress::{OnProgress, with_progress};
@@ -67,12 +67,12 @@ fn repair(
     progress: OnProgress<'_>,
 ) -> Result<RepairReport> {
     let before = check(sqlite, tables, progress)?;
-    let mut unreadable = mend(sqlite, tables, &before, progress)?;
+    let mut unreadable = mend(sqlite, tables, &before)?;
     let (mut left, mut has_more) = (before.problems_count, before.omits(&UNREADABLE));
     // Order: all of them are moved before the indexes are built, which reads each row.
     while has_more {
         let found = check(sqlite, tables, progress)?;
-        unreadable.extend(mend(sqlite, tables, &found, progress)?);
+        unreadable.extend(mend(sqlite, tables, &found)?);
         has_more = found.omits(&UNREADABLE) && found.problems_count < left;
         left = found.problems_count;
     }
@@ -92,44 +92,44 @@ fn repair(
 /// problems of the moved rows.
 ///
 /// # Errors
-/// That of a file [beyond repair](beyond_repair) if pages are damaged that no index has. No row is
-/// moved then: a deletion would give space back by the damaged pages.
-fn mend(
-    sqlite: &SqliteBackend,
-    tables: &[Table],
-    before: &CheckReport,
-    progress: OnProgress<'_>,
-) -> Result<Vec<Problem>> {
+/// That of a file [beyond repair](beyond_repair) if pages would still be damaged afterwards.
+/// Nothing is changed then.
+fn mend(sqlite: &SqliteBackend, tables: &[Table], before: &CheckReport) -> Result<Vec<Problem>> {
+    let (mut moved, mut rows, mut indexes) = (Vec::new(), Vec::new(), Vec::new());
     for table in tables {
-        let is_of_index =
-            |problem: &&Problem| matches!(problem.kind, ProblemKind::Index | ProblemKind::Orphan);
-        if problems_of(before, table).any(|problem| is_of_index(&problem)) {
-            sqlite.drop_indexes(table)?;
+        let of_table = || {
+            let problems = before.problems.iter();
+            problems.filter(|problem| problem.table.as_deref() == Some(&*table.name))
+        };
+        let is_of_index = |p: &Problem| matches!(p.kind, ProblemKind::Index | ProblemKind::Orphan);
+        if of_table().any(is_of_index) {
+            indexes.push(table);
         }
-    }
-    if before.has(&[ProblemKind::Pages]) {
-        sqlite.reindex().map_err(beyond_repair)?;
-        refuse_pages(&check(sqlite, tables, progress)?)?;
-    }
-    let mut moved = Vec::new();
-    for table in tables {
-        let unreadable = problems_of(before, table).filter(|p| UNREADABLE.contains(&p.kind));
-        let rows: Vec<(RowId, String)> = unreadable
+        let unreadable = of_table().filter(|p| UNREADABLE.contains(&p.kind));
+        let of_rows: Vec<(RowId, String)> = unreadable
             .filter_map(|p| {
                 moved.push(p.clone());
                 Some((p.row_id?, p.message.clone()))
             })
             .collect();
-        if !rows.is_empty() {
-            sqlite.move_to_unreadable(table, &rows)?;
+        if !of_rows.is_empty() {
+            rows.push((table, of_rows));
         }
     }
+    let has_damaged_pages = before.has(&[ProblemKind::Pages]);
+    if rows.is_empty() && indexes.is_empty() && !has_damaged_pages {
+        return Ok(moved);
+    }
+    let mended = sqlite.repair_in_place(&Mending {
+        rows: &rows,
+        indexes: &indexes,
+        has_damaged_pages,
+    });
+    match has_damaged_pages {
+        true => mended.map_err(beyond_repair)?,
+        false => mended?,
+    }
     Ok(moved)
-}
-
-fn problems_of<'r>(report: &'r CheckReport, table: &Table) -> impl Iterator<Item = &'r Problem> {
-    let problems = report.problems.iter();
-    problems.filter(move |problem| problem.table.as_deref() == Some(&*table.name))
 }
 
 /// Fails if pages are damaged.

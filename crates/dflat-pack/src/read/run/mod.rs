@@ -228,8 +228,8 @@ impl Run {
         self.keys.get(start..end(block)).unwrap_or_default()
     }
 
-    /// The positions at which the first record stands whose key is not below `bound`: the first
-    /// ones up to the end, which is one of them.
+    /// The positions among which the first record is whose key is not below `bound`. The end of the
+    /// range is one of them.
     pub(super) fn around(&self, bound: &[u8]) -> Range<u64> {
         let (mut low, mut high) = (0, self.blocks.len());
         while low < high {

@@ -1,9 +1,7 @@
 //! A repair of more problems than a report lists.
 
-use dflat::{ErrorKind, ProblemKind, Workspace};
-use dflat_testkit::schema::{
-    Item, ItemChangeRequest, ItemData, Other, OtherChangeRequest, OtherData,
-};
+use dflat::{ProblemKind, Workspace};
+use dflat_testkit::schema::{Item, Other, OtherChangeRequest, OtherData};
 
 use super::repair::{damaged, execute};
 
@@ -64,55 +62,4 @@ fn repair_moves_more_unreadable_rows_than_a_report_lists() {
             .iter()
             .any(|item| item.id() == "item0008")
     );
-}
-
-/// The place of the last page with the rest of a long text: a page of other bytes alone, and then
-/// the end of the text.
-fn last_page_of(bytes: &[u8], text: u8) -> usize {
-    let pages = bytes.chunks(4096).enumerate();
-    let of_text = pages.filter(|(_, page)| page[4..200].iter().all(|byte| *byte == text));
-    let mut last = of_text.filter(|(_, page)| page[..4] == [0; 4]);
-    last.next().unwrap().0 * 4096
-}
-
-/// A row with damaged pages was moved, which gave space back by a page that is none, and nothing
-/// could be written to the file afterwards.
-#[test]
-fn no_row_is_moved_if_pages_are_damaged() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("a.db");
-    let workspace = Workspace::open(&path).unwrap();
-    let store = |workspace: &Workspace, id: &str, length: usize| {
-        let nick = Some("n".repeat(length));
-        let id = id.to_owned();
-        let data = ItemData {
-            id,
-            nick,
-            ..ItemData::default()
-        };
-        let stored = workspace.perform_changes_blocking([Item::TABLE], |tx| {
-            tx.submit(ItemChangeRequest::upsert(data)).map(drop)
-        });
-        stored.unwrap();
-    };
-    store(&workspace, "long", 30_000);
-    store(&workspace, "short", 10);
-    workspace.shutdown().unwrap();
-    drop(workspace);
-    let mut bytes = std::fs::read(&path).unwrap();
-    let page = last_page_of(&bytes, b'n');
-    bytes[page..page + 4096].fill(0xa5);
-    std::fs::write(&path, bytes).unwrap();
-    let workspace = Workspace::open(&path).unwrap();
-    let before = workspace.check([Item::TABLE]).unwrap();
-    let kinds: Vec<ProblemKind> = before.problems.iter().map(|found| found.kind).collect();
-    assert!(kinds.contains(&ProblemKind::Pages), "{kinds:?}");
-    assert!(kinds.contains(&ProblemKind::Payload), "{kinds:?}");
-    let error = workspace.repair([Item::TABLE]).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Corrupt);
-    assert!(error.to_string().contains("salvage"), "{error}");
-    let after = workspace.check([Item::TABLE]).unwrap();
-    assert_eq!(after.problems, before.problems);
-    store(&workspace, "later", 10);
-    assert_eq!(workspace.fetch::<Item>().count().unwrap(), 3);
 }

@@ -2,6 +2,7 @@
 
 mod backup;
 pub(crate) mod change_log;
+mod damaged_pages;
 mod defects;
 mod dictionary;
 mod fixtures;

@@ -110,7 +110,7 @@ fn an_invalid_stored_schema_is_replaced_and_fails_no_transaction() {
     });
 }
 
-/// Stores a note in a file whose stored schema was changed. No table is made for the change.
+/// Changes the stored schema of a file, stores a note, and checks that no other table was made.
 fn store_after(change: impl FnOnce(&mut TableDescriptor)) -> dflat::Result<()> {
     let w = file(|_| {});
     let mut other = (*v2::Note::TABLE).clone();

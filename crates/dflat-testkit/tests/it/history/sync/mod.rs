@@ -4,7 +4,7 @@ mod devices;
 mod exchange;
 mod faults;
 mod forgotten;
-mod found;
+mod honest;
 mod hostile;
 mod pushes;
 mod received_marks;

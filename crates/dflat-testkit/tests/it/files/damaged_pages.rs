@@ -1,0 +1,110 @@
+//! Repairs of rows whose pages are damaged.
+
+use std::path::{Path, PathBuf};
+
+use dflat::{ErrorKind, ProblemKind, Result, Workspace};
+use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
+use rusqlite::Connection;
+
+const PAGE: usize = 4096;
+
+fn store(workspace: &Workspace, id: &str, length: usize) {
+    let data = ItemData {
+        id: id.to_owned(),
+        nick: Some("n".repeat(length)),
+        ..ItemData::default()
+    };
+    let stored = workspace.perform_changes_blocking([Item::TABLE], |tx| {
+        tx.submit(ItemChangeRequest::upsert(data)).map(drop)
+    });
+    stored.unwrap();
+}
+
+/// The pages that have nothing but a part of the long text, in their order: each begins with the
+/// number of the next one, and the last one with 0.
+fn pages_of_text(bytes: &[u8]) -> Vec<usize> {
+    let pages = bytes.chunks(PAGE).enumerate();
+    let of_text = pages.filter(|(_, page)| page[4..200].iter().all(|byte| *byte == b'n'));
+    of_text.map(|(number, _)| number).collect()
+}
+
+fn is_last(bytes: &[u8], page: usize) -> bool {
+    bytes[page * PAGE..][..4] == [0; 4]
+}
+
+/// A file with two items, of which one with a text of some length has a page of other bytes: its
+/// last page, or one before.
+fn damaged(path: &Path, length: usize, is_at_end: bool) -> Workspace {
+    let workspace = Workspace::open(path).unwrap();
+    store(&workspace, "long", length);
+    store(&workspace, "short", 10);
+    workspace.shutdown().unwrap();
+    drop(workspace);
+    let mut bytes = std::fs::read(path).unwrap();
+    let pages = pages_of_text(&bytes);
+    let mut chosen = pages
+        .into_iter()
+        .filter(|page| is_last(&bytes, *page) == is_at_end);
+    let page = chosen.nth(usize::from(!is_at_end)).unwrap();
+    bytes[page * PAGE..][..PAGE].fill(0xa5);
+    std::fs::write(path, bytes).unwrap();
+    let workspace = Workspace::open(path).unwrap();
+    let kinds = kinds(&workspace);
+    assert!(kinds.contains(&ProblemKind::Pages), "{kinds:?}");
+    let is_unreadable = kinds.contains(&ProblemKind::Payload);
+    assert_eq!(is_unreadable, is_at_end, "{kinds:?}");
+    workspace
+}
+
+fn kinds(workspace: &Workspace) -> Vec<ProblemKind> {
+    let checked = workspace.check([Item::TABLE]).unwrap();
+    checked.problems.iter().map(|found| found.kind).collect()
+}
+
+fn file() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    (directory, path)
+}
+
+fn count(workspace: &Workspace) -> Result<usize> {
+    workspace.fetch::<Item>().count()
+}
+
+/// The table of the moved rows was made first. For this, SQLite moved the only page of the shorter
+/// text, and grew the file to the page that the bytes name as the next one. Nothing could be
+/// written to the file afterwards.
+#[test]
+fn row_is_moved_if_its_pages_are_sound_afterwards() {
+    for length in [6_000, 30_000] {
+        let (_directory, path) = file();
+        let workspace = damaged(&path, length, true);
+        let repaired = workspace.repair([Item::TABLE]).unwrap();
+        assert_eq!(repaired.unreadable.len(), 1);
+        assert!(repaired.after.is_sound(), "{:?}", repaired.after.problems);
+        store(&workspace, "later", 10);
+        assert_eq!(count(&workspace).unwrap(), 2);
+        let sql = Connection::open(&path).unwrap();
+        let query = "SELECT count(*) FROM dflat__unreadable WHERE length(p) > ?";
+        let kept: i64 = sql
+            .query_row(query, [length as i64], |row| row.get(0))
+            .unwrap();
+        assert_eq!(kept, 1);
+    }
+}
+
+#[test]
+fn nothing_is_changed_if_pages_would_be_damaged_afterwards() {
+    let (_directory, path) = file();
+    let workspace = damaged(&path, 30_000, false);
+    let before = kinds(&workspace);
+    let error = workspace.repair([Item::TABLE]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert!(error.to_string().contains("salvage"), "{error}");
+    assert_eq!(kinds(&workspace), before);
+    store(&workspace, "later", 10);
+    workspace.shutdown().unwrap();
+    let saved = path.with_extension("saved");
+    let found = Workspace::salvage(&path, &saved, [Item::TABLE]).unwrap();
+    assert_eq!(found.saved, 2, "{found:?}");
+}
