@@ -54,6 +54,11 @@ pub struct SqliteOptions {
     /// Whether the program reads the file over a pack. A file that stands on a pack is refused
     /// otherwise. Defaults to `false`.
     pub stands_on_pack: bool,
+    /// Whether a file is read although it is shorter than its header says. Reads of missing pages
+    /// then fail with [`Corrupt`](dflat_engine::ErrorKind::Corrupt). For saving what is left of a
+    /// damaged file, so use it with [`read_only`](Self::read_only). Defaults to `false`: such a
+    /// file is refused as a whole.
+    pub may_lack_pages: bool,
 }
 
 impl Default for SqliteOptions {
@@ -73,6 +78,7 @@ impl Default for SqliteOptions {
             change_log_bytes_max: 16 << 20,
             change_log_age_max: None,
             stands_on_pack: false,
+            may_lack_pages: false,
         }
     }
 }

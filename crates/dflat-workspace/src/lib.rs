@@ -42,7 +42,8 @@ pub use stats::Stats;
 pub use transaction::{CopyProgress, Operation, TableCopy, TransactionContext};
 #[cfg(feature = "sqlite")]
 pub use upkeep::{
-    CheckReport, Purged, RepairReport, SalvageReport, StoredTable, described_table, salvage,
+    CheckReport, Purged, RepairReport, SalvageReport, StoredTable, described_table, open_damaged,
+    salvage,
 };
 pub use workspace::Workspace;
 

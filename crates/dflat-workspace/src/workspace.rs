@@ -94,6 +94,20 @@ impl Workspace {
         }
     }
 
+    /// A workspace on the file of a backend, shared with no other workspace of this process.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn on_file_alone(backend: Arc<SqliteBackend>) -> Self {
+        let storage = Arc::clone(&backend) as Arc<dyn Backend>;
+        let engine = Engine::new(storage, EngineOptions::default());
+        Self {
+            owner: Arc::new(Owner {
+                dictionary: Arc::new(Dictionary::new(engine.clone(), usize::MAX)),
+                engine,
+                sqlite: Some(backend),
+            }),
+        }
+    }
+
     /// Opens the database file at `path`. No byte is written and no file is created before the
     /// first change.
     ///

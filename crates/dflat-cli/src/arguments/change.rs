@@ -246,4 +246,7 @@ pub(crate) struct DictPlace {
     /// The namespace of the keys.
     #[arg(long, value_name = "NAME", default_value = "")]
     pub(crate) space: String,
+    /// The pack on which the file stands.
+    #[arg(long, value_name = "PACK")]
+    pub(crate) on: Option<PathBuf>,
 }

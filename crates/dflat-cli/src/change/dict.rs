@@ -109,7 +109,10 @@ fn watch(
 }
 
 fn file_of(place: &DictPlace) -> FileArguments {
-    FileArguments::of(place.path.clone())
+    FileArguments {
+        on: place.on.clone(),
+        ..FileArguments::of(place.path.clone())
+    }
 }
 
 fn space(file: &OpenFile, place: &DictPlace) -> Dictionary {

@@ -16,7 +16,7 @@ use dflat_engine::storage::{Backend, CloseOptions};
 use dflat_history::keeper::Keeper;
 use dflat_pack::{Pack, PackBackend, StandingBackend, is_pack};
 use dflat_postgres::PostgresBackend;
-use dflat_workspace::{Base, FileOptions, Source, Workspace};
+use dflat_workspace::{Base, FileOptions, Source, Workspace, open_damaged};
 use tempfile::TempDir;
 
 use crate::arguments::FileArguments;
@@ -202,10 +202,7 @@ impl OpenFile {
         if let Some(address) = address_of(&path) {
             return Self::of_server(address, arguments, None);
         }
-        if path.is_dir() {
-            let path = path.display();
-            return Err(Failure::file(format!("cannot open {path}: it is a folder")));
-        }
+        Self::refuse_folder(&path)?;
         if Self::is_pack(&path)? {
             if arguments.on.is_some() {
                 let path = path.display();
@@ -230,10 +227,31 @@ impl OpenFile {
         Source::Workspace(self.workspace.engine())
     }
 
-    /// Closes the file, and returns its types.
-    pub(crate) fn close_and_keep_types(self) -> Result<Types, Failure> {
-        self.workspace.shutdown_with(CloseOptions::default())?;
-        Ok(self.types)
+    /// The types of a damaged file, of which pages may be missing.
+    pub(crate) fn types_of_damaged(arguments: &FileArguments) -> Result<Types, Failure> {
+        Self::refuse_folder(&arguments.path)?;
+        let pack = arguments.on.as_ref().map(Pack::open).transpose()?;
+        let workspace = open_damaged(&arguments.path)?;
+        let types = Types::find(&workspace, arguments, pack.as_ref(), &mut note)?;
+        if workspace
+            .stored_tables()?
+            .iter()
+            .any(|table| table.is_versioned)
+        {
+            note("the history of the file is not saved");
+        }
+        workspace.shutdown_with(CloseOptions::default())?;
+        Ok(types)
+    }
+
+    fn refuse_folder(path: &Path) -> Result<(), Failure> {
+        match path.is_dir() {
+            false => Ok(()),
+            true => {
+                let path = path.display();
+                Err(Failure::file(format!("cannot open {path}: it is a folder")))
+            }
+        }
     }
 
     /// Closes the file.

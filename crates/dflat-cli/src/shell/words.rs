@@ -2,6 +2,10 @@
 
 use std::ffi::OsString;
 
+use clap::{Arg, CommandFactory};
+
+use crate::arguments::Arguments;
+
 /// A word of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Word {
@@ -74,7 +78,8 @@ impl Words {
     }
 }
 
-/// The arguments of the program for the words of a line: the file stands after the command.
+/// The arguments of the program for the words of a line: the file stands after the command, with
+/// the options of the file that the command takes.
 pub(super) fn with_file(words: &[String], file: &[OsString]) -> Vec<OsString> {
     let mut given: Vec<OsString> = words.iter().map(OsString::from).collect();
     let commands = match words.first().map(String::as_str) {
@@ -86,10 +91,31 @@ pub(super) fn with_file(words: &[String], file: &[OsString]) -> Vec<OsString> {
         Some("completions" | "man" | "help")
     );
     if takes_file && given.len() >= commands {
-        given.splice(commands..commands, file.iter().cloned());
+        let takes = |word: &&OsString| takes_option(&words[..commands], word);
+        given.splice(commands..commands, file.iter().filter(takes).cloned());
     }
     given.insert(0, OsString::from("dflat"));
     given
+}
+
+/// Whether a word is no option of the form `--name=value`, or one that the command takes.
+fn takes_option(command: &[String], word: &OsString) -> bool {
+    let word = word.to_string_lossy();
+    let Some((name, _)) = word
+        .strip_prefix("--")
+        .and_then(|word| word.split_once('='))
+    else {
+        return true;
+    };
+    let program = Arguments::command();
+    let found = command
+        .iter()
+        .try_fold(&program, |found, word| found.find_subcommand(word));
+    // An unknown command is refused with all of its words.
+    found.is_none_or(|found| {
+        let mut options = found.get_arguments().filter_map(Arg::get_long);
+        options.any(|long| long == name)
+    })
 }
 
 #[cfg(test)]
@@ -126,6 +152,8 @@ mod tests {
             given.collect::<Vec<_>>().join(" ")
         };
         assert_eq!(given("get Task 7"), "dflat get f.db --schema=s.fbs Task 7");
+        assert_eq!(given("dict get a"), "dflat dict get f.db a");
+        assert_eq!(given("unknown a"), "dflat unknown f.db --schema=s.fbs a");
         assert_eq!(given("man x"), "dflat man x");
     }
 }

@@ -10,8 +10,8 @@ use crate::session::Session;
 /// Saves objects.
 pub(crate) fn salvage(arguments: &SalvageArguments, session: &Session) -> Outcome {
     OpenFile::refuse_server(&arguments.file.path, "salvage")?;
-    let types = match OpenFile::read(&arguments.file) {
-        Ok(file) => file.close_and_keep_types()?,
+    let types = match OpenFile::types_of_damaged(&arguments.file) {
+        Ok(types) => types,
         Err(Failure::Message { message, .. }) if !arguments.file.schemas.is_empty() => {
             note(&format!(
                 "the types are those of the schemas alone: {message}"

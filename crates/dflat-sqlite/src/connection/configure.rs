@@ -61,7 +61,10 @@ pub(crate) fn configure(
     options: &SqliteOptions,
 ) -> Result<(), SqliteError> {
     connection.set_busy_timeout(options.busy_timeout);
-    connection.set(Switch::Defensive, true);
+    // SQLite opens a file that lacks pages only if SQL may write the schema. No SQL does so: the
+    // connections of such a file only query.
+    connection.set(Switch::Defensive, !options.may_lack_pages);
+    connection.set(Switch::WritableSchema, options.may_lack_pages);
     connection.set(Switch::TrustedSchema, false);
     connection.set(Switch::Triggers, false);
     connection.set(Switch::Views, false);

@@ -31,12 +31,12 @@ pub(crate) fn check(
     options: &SqliteOptions,
     what: impl Fn() -> String,
 ) -> Result<()> {
-    let read = read(connection).map_err(|error| error.into_read_error(what()))?;
-    let (name, stands_on_pack) = read;
+    let (name, stands_on_pack) =
+        read(connection, !options.stands_on_pack).map_err(|error| error.into_read_error(what()))?;
     if name != UTF_8 {
         return Err(refused(&name, what));
     }
-    if stands_on_pack && !options.stands_on_pack {
+    if stands_on_pack {
         let what = what();
         let message = format!("{what}: the file stands on a pack, and was opened without the pack");
         return Err(Error::new(ErrorKind::InvalidArgument, message));
@@ -44,21 +44,23 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// The encoding, and whether the file stands on a pack.
-fn read(connection: &mut Connection) -> Result<(String, bool), SqliteError> {
+/// The encoding, and, if that is asked, whether the file stands on a pack.
+fn read(connection: &mut Connection, asks_for_pack: bool) -> Result<(String, bool), SqliteError> {
     let mut read = (String::new(), false);
-    connection.execute_with(
-        "SELECT CAST(encoding AS BLOB), \
-         EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'dflat__base') FROM pragma_encoding",
-        |columns| {
-            // The bytes of the text are those of the file's encoding.
-            let bytes = columns.blob(0)?.unwrap_or_default();
-            let letters = bytes.iter().filter(|byte| **byte != 0);
-            let name = letters.map(|byte| char::from(*byte)).collect();
-            read = (name, columns.integer(1) != 0);
-            Ok(())
-        },
-    )?;
+    let stands_on_pack = match asks_for_pack {
+        true => "EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'dflat__base')",
+        // Pages of the list of the tables may be missing.
+        false => "0",
+    };
+    let sql = format!("SELECT CAST(encoding AS BLOB), {stands_on_pack} FROM pragma_encoding");
+    connection.execute_with(&sql, |columns| {
+        // The bytes of the text are those of the file's encoding.
+        let bytes = columns.blob(0)?.unwrap_or_default();
+        let letters = bytes.iter().filter(|byte| **byte != 0);
+        let name = letters.map(|byte| char::from(*byte)).collect();
+        read = (name, columns.integer(1) != 0);
+        Ok(())
+    })?;
     Ok(read)
 }
 

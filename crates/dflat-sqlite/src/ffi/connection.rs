@@ -69,6 +69,8 @@ pub(crate) enum Switch {
     TrustedSchema,
     /// SQL can't damage the file.
     Defensive,
+    /// SQL can write the schema, and a file that lacks pages is opened.
+    WritableSchema,
     /// A name in double quotes that is unknown is a text.
     QuotedTexts,
     /// The last connection to be closed copies the log into the main file.
@@ -175,6 +177,7 @@ impl Connection {
             Switch::Views => sqlite::SQLITE_DBCONFIG_ENABLE_VIEW,
             Switch::TrustedSchema => sqlite::SQLITE_DBCONFIG_TRUSTED_SCHEMA,
             Switch::Defensive => sqlite::SQLITE_DBCONFIG_DEFENSIVE,
+            Switch::WritableSchema => sqlite::SQLITE_DBCONFIG_WRITABLE_SCHEMA,
             Switch::QuotedTexts => sqlite::SQLITE_DBCONFIG_DQS_DML,
             Switch::StablePlans => sqlite::SQLITE_DBCONFIG_ENABLE_QPSG,
         };

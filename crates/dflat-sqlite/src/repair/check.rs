@@ -143,17 +143,9 @@ impl SqliteBackend {
     pub fn last_row_id(&self, table: &Table) -> Result<RowId> {
         let last = self.inspect(|connection| {
             let mut last = 0;
-            let names = Names::new(table);
-            let given = format!(
-                "SELECT seq FROM sqlite_sequence WHERE name = '{}'",
-                table.name.replace('\'', "''")
-            );
-            for sql in [given, format!("SELECT max(rowid) FROM {}", names.main)] {
-                match integer(&mut connection.raw, &sql) {
-                    Ok(id) => last = last.max(id),
-                    Err(error) if error.is_corrupt() || error.may_be_missing_name() => {}
-                    Err(error) => return Err(error),
-                }
+            let largest = format!("SELECT max(rowid) FROM {}", Names::new(table).main);
+            for sql in [last_given(table), largest] {
+                last = last.max(integer_or_zero(connection, &sql)?);
             }
             Ok(last.unsigned_abs())
         })?;
@@ -181,5 +173,22 @@ impl SqliteBackend {
         })?;
         stored.resize(rows.len(), false);
         Ok(stored)
+    }
+}
+
+/// The statement that reads the last row id that SQLite has given to a row of a table.
+pub(super) fn last_given(table: &Table) -> String {
+    let name = table.name.replace('\'', "''");
+    format!("SELECT seq FROM sqlite_sequence WHERE name = '{name}'")
+}
+
+/// The first number that a statement gives; 0 if it gives none, or none that can be read.
+pub(super) fn integer_or_zero(
+    connection: &mut FileConnection,
+    sql: &str,
+) -> Result<i64, SqliteError> {
+    match integer(&mut connection.raw, sql) {
+        Err(error) if error.is_corrupt() || error.may_be_missing_name() => Ok(0),
+        number => number,
     }
 }

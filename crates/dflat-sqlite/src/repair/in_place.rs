@@ -100,7 +100,7 @@ impl SqliteBackend {
 
     /// Writes without the backend's bookkeeping, like a foreign program. So the library notices a
     /// foreign commit, and drops its knowledge in memory.
-    fn mend(
+    pub(super) fn mend(
         &self,
         work: impl FnOnce(&mut FileConnection) -> Result<(), SqliteError>,
     ) -> Result<()> {

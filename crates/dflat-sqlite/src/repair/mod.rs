@@ -1,5 +1,6 @@
 //! Checks the file for damage, and repairs it.
 
+mod base;
 pub(crate) mod check;
 pub(crate) mod contents;
 pub(crate) mod in_place;

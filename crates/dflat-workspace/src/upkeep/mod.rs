@@ -17,7 +17,7 @@ pub use check::CheckReport;
 use progress::OnProgress;
 use progress::with_progress;
 pub use repair::RepairReport;
-pub use salvage::{SalvageReport, salvage};
+pub use salvage::{SalvageReport, open_damaged, salvage};
 pub use stored_tables::{StoredTable, described_table};
 
 /// The result of a purge.

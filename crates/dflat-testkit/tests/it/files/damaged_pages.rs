@@ -108,3 +108,48 @@ fn nothing_is_changed_if_pages_would_be_damaged_afterwards() {
     let found = Workspace::salvage(&path, &saved, [Item::TABLE]).unwrap();
     assert_eq!(found.saved, 2, "{found:?}");
 }
+
+/// The items of a file of which pages are missing, as SQLite reads them one by one.
+fn readable(path: &Path) -> u64 {
+    let sql = Connection::open(path).unwrap();
+    sql.pragma_update(None, "writable_schema", true).unwrap();
+    let read = |row_id: &i64| {
+        let query = "SELECT length(p) FROM item WHERE rowid = ?";
+        sql.query_row(query, [row_id], |row| row.get::<_, i64>(0))
+            .is_ok()
+    };
+    (1..=ITEMS).filter(read).count() as u64
+}
+
+const ITEMS: i64 = 500;
+
+// Promise: durability#D91
+#[test]
+fn file_that_was_cut_off_is_salvaged() {
+    let (_directory, path) = file();
+    let workspace = Workspace::open(&path).unwrap();
+    for number in 0..ITEMS {
+        store(&workspace, &format!("item{number:04}"), 300);
+    }
+    workspace.shutdown().unwrap();
+    drop(workspace);
+    let whole = std::fs::read(&path).unwrap();
+    let mut found = Vec::new();
+    for share in [9, 6, 4] {
+        let pages = whole.len() / PAGE * share / 10;
+        // The last page is cut within.
+        std::fs::write(&path, &whole[..pages * PAGE + 100]).unwrap();
+        let count = readable(&path);
+        let saved = path.with_extension(format!("saved{share}"));
+        let report = Workspace::salvage(&path, &saved, [Item::TABLE]).unwrap();
+        assert_eq!(report.saved, count, "{report:?}");
+        assert!(report.lost > 0, "{report:?}");
+        assert_eq!(std::fs::read(&path).unwrap().len(), pages * PAGE + 100);
+        let workspace = Workspace::open(&saved).unwrap();
+        assert!(workspace.check([Item::TABLE]).unwrap().is_sound());
+        assert_eq!(self::count(&workspace).unwrap() as u64, count);
+        found.push(count);
+    }
+    let is_falling = found.windows(2).all(|pair| pair[0] > pair[1]);
+    assert!(found[0] < ITEMS as u64 && is_falling, "{found:?}");
+}

@@ -5,3 +5,4 @@ mod laws;
 mod queries;
 mod standing;
 mod standing_foreign;
+mod standing_salvage;

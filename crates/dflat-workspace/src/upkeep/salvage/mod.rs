@@ -17,7 +17,7 @@ use dflat_sqlite::{Progress, SqliteBackend, SqliteOptions};
 
 use super::check::with_dictionary;
 use super::progress::{OnProgress, with_progress};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, Workspace};
 use saved::{Saved, SavedRow};
 
 /// The maximum number of missing row ids that are looked up in sequence where pages are damaged,
@@ -49,6 +49,9 @@ pub struct SalvageReport {
 ///
 /// The damaged file must not be open. It is not changed, unless a rollback journal is beside it:
 /// its unfinished transaction is rolled back first.
+///
+/// If the file stands on a pack, the new file stands on the same pack. The history of the file is
+/// not saved.
 ///
 /// `progress` is called on this thread with the row id that was reached in the current table and,
 /// approximately, the table's last row id. It starts again where damage is met. If it returns
@@ -84,6 +87,7 @@ pub fn salvage(
             let saved = Saved::new(&source, &target, table);
             Salvage::new(&source, saved, &mut *progress).run(&mut report)?;
         }
+        report.lost += source.copy_base(&target, &tables)?;
         Ok(report)
     });
     // The rows are saved already, so that an error of closing the damaged file is ignored.
@@ -122,8 +126,26 @@ fn source_options(from: &Path) -> SqliteOptions {
     journal.push("-journal");
     SqliteOptions {
         read_only: !fs::metadata(journal).is_ok_and(|journal| journal.len() > 0),
+        stands_on_pack: true,
+        may_lack_pages: true,
         ..SqliteOptions::default()
     }
+}
+
+/// A workspace that reads a damaged file as [`salvage()`] does, for the descriptions of its types.
+/// Of a file that stands on a pack, it reads the rows of the file alone.
+///
+/// # Errors
+/// [`NotFound`](ErrorKind::NotFound) if there is no such file, and the errors of
+/// [`Workspace::open`].
+pub fn open_damaged(path: &Path) -> Result<Workspace> {
+    if !path.try_exists().unwrap_or(true) {
+        let path = path.display();
+        let message = format!("cannot open {path} for reading only: there is no such file");
+        return Err(Error::new(ErrorKind::NotFound, message));
+    }
+    let backend = SqliteBackend::open(path, source_options(path))?;
+    Ok(Workspace::on_file_alone(backend))
 }
 
 /// The error of a read that met damage.
