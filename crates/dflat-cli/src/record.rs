@@ -168,15 +168,23 @@ impl Serialize for Row<'_> {
     }
 }
 
+/// A number with a noun in the plural, which becomes the singular for 1. Words may follow the noun.
+pub(crate) fn counted(count: u64, name: &str) -> String {
+    let (noun, rest) = name.split_at(name.find(' ').unwrap_or(name.len()));
+    match (count, noun.strip_suffix('s')) {
+        (1, Some(singular)) => format!("1 {singular}{rest}"),
+        _ => format!("{count} {name}"),
+    }
+}
+
 /// Prints counts, such as `2 inserted, 1 updated`.
 pub(crate) fn report(format: Format, is_dry: bool, counts: &[(&str, u64)]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match format {
         Format::Table => {
             let several = counts.iter().filter(|(_, count)| *count > 0);
-            let mut parts: Vec<String> = several
-                .map(|(name, count)| format!("{count} {name}"))
-                .collect();
+            let mut parts: Vec<String> =
+                several.map(|(name, count)| counted(*count, name)).collect();
             if parts.is_empty()
                 && let Some((name, _)) = counts.first()
             {

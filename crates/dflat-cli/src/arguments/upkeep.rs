@@ -109,7 +109,8 @@ pub(crate) struct CheckArguments {
 
 /// Writes: builds indexes anew, and moves unreadable rows to the table `dflat__unreadable`.
 ///
-/// No readable object is lost. Exits with 3 if problems remain.
+/// An object whose key differs from the key that is stored beside it is moved, too. Exits with 3 if
+/// problems remain.
 #[derive(Debug, Args)]
 #[command(before_help = REPAIR_EXAMPLES, mut_args(file_alone))]
 pub(crate) struct RepairArguments {

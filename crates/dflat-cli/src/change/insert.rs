@@ -33,6 +33,12 @@ fn submit(
     let known = file.types.to_write(&arguments.type_name)?;
     let table = &known.table;
     let payloads = payloads(arguments, table, session)?;
+    if payloads.is_empty() {
+        // A transaction would make the table.
+        file.close()?;
+        report(&arguments.write, &[("inserted", 0)])?;
+        return Ok(Found::Yes);
+    }
     let counts = perform(&file.workspace, table, |context| {
         let (mut inserted, mut updated, mut unchanged) = (0, 0, 0);
         for payload in &payloads {

@@ -162,11 +162,21 @@ impl Types {
         Ok(known)
     }
 
-    /// The types of these names, or all types if there is no name.
+    /// The types of these names, each once, or all types if there is no name.
     pub(crate) fn chosen(&self, names: &[String]) -> Result<Vec<&FileType>, Failure> {
         match names {
             [] => Ok(self.0.iter().collect()),
-            names => names.iter().map(|name| self.get(name)).collect(),
+            names => {
+                let mut chosen: Vec<&FileType> = Vec::new();
+                for name in names {
+                    let known = self.get(name)?;
+                    let is_there = |other: &&FileType| other.table.name == known.table.name;
+                    if !chosen.iter().any(is_there) {
+                        chosen.push(known);
+                    }
+                }
+                Ok(chosen)
+            }
         }
     }
 }

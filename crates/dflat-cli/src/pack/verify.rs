@@ -9,7 +9,7 @@ use dflat_pack::Pack;
 use crate::arguments::{Format, VerifyArguments};
 use crate::display::{Alignment, bytes, escaped};
 use crate::failure::{Failure, Found, Outcome};
-use crate::record::{Cell, RecordWriter};
+use crate::record::{Cell, RecordWriter, counted};
 use crate::session::{Output, Session};
 use crate::upkeep::with_spinner;
 
@@ -122,7 +122,8 @@ impl Printer {
             Self::Lines(out) => {
                 match found.counts.filter(|_| found.problems.is_empty()) {
                     Some((objects, size)) => {
-                        writeln!(out, "{shown}: sound, {objects} objects, {}", bytes(size))?;
+                        let objects = counted(objects, "objects");
+                        writeln!(out, "{shown}: sound, {objects}, {}", bytes(size))?;
                     }
                     None => writeln!(out, "{shown}: not sound")?,
                 }

@@ -9,7 +9,7 @@ use crate::arguments::{Format, StatsArguments};
 use crate::display::{Alignment, bar, bytes, escaped};
 use crate::failure::{Failure, Found, Outcome};
 use crate::file::FileType;
-use crate::record::{Cell, RecordWriter};
+use crate::record::{Cell, RecordWriter, counted};
 use crate::session::Session;
 
 /// The width of a bar.
@@ -41,9 +41,9 @@ fn print(measured: &[(&FileType, Sizes)], out: &mut dyn Write) -> Result<(), Fai
         }
         writeln!(
             out,
-            "{}: {} objects, {}",
+            "{}: {}, {}",
             escaped(&known.table.type_name),
-            sizes.objects,
+            counted(sizes.objects, "objects"),
             bytes(sizes.bytes)
         )?;
         writeln!(out, "  of all bytes   {}", bar(sizes.bytes, whole, BAR))?;

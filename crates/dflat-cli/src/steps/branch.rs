@@ -6,11 +6,11 @@ use dflat_history::branches::{checkout, create, delete};
 use dflat_history::commits::{branches, head, remotes};
 use dflat_history::steps::notice;
 
-use super::version::shown;
+use super::version::{names_branch, shown};
 use super::{history, refuse_server};
 use crate::arguments::BranchArguments;
 use crate::display::Alignment;
-use crate::failure::{Found, Outcome};
+use crate::failure::{Failure, Found, Outcome};
 use crate::file::OpenFile;
 use crate::record::{Cell, RecordWriter, report};
 use crate::session::Session;
@@ -20,6 +20,9 @@ pub(crate) fn branch(arguments: &BranchArguments, session: &Session) -> Outcome 
     let Some(name) = &arguments.name else {
         return list(arguments, session);
     };
+    if !arguments.checkout && !arguments.delete {
+        refuse_name(name)?;
+    }
     let file = OpenFile::write_existing(&arguments.file, arguments.write.dry_run)?;
     let tables = history(&file)?;
     let engine = file.workspace.engine();
@@ -37,6 +40,17 @@ pub(crate) fn branch(arguments: &BranchArguments, session: &Session) -> Outcome 
     let write = &arguments.write;
     report(write.format.get(), write.dry_run, &[counts])?;
     Ok(Found::Yes)
+}
+
+/// Refuses the name of a new branch that other commands take for a step or a commit.
+fn refuse_name(name: &str) -> Result<(), Failure> {
+    match names_branch(name) {
+        true => Ok(()),
+        false => Err(Failure::usage(format!(
+            "cannot create the branch {name}: a number names a step, and a name that begins with \
+             `@` names a commit"
+        ))),
+    }
 }
 
 fn list(arguments: &BranchArguments, session: &Session) -> Outcome {

@@ -4,13 +4,14 @@ use std::io::Write;
 
 use dflat_history::commits::commit as make;
 use dflat_history::steps::notice;
-use serde_json::json;
 
 use super::history;
 use super::version::shown;
 use crate::arguments::{CommitArguments, Format};
+use crate::display::Alignment;
 use crate::failure::{Found, Outcome};
 use crate::file::OpenFile;
+use crate::record::{Cell, RecordWriter};
 use crate::session::Session;
 
 /// Commits the present state.
@@ -23,8 +24,19 @@ pub(crate) fn commit(arguments: &CommitArguments, session: &Session) -> Outcome 
     file.close()?;
     let mut out = session.out();
     match arguments.write.format.get() {
-        Format::Jsonl => writeln!(out, "{}", json!({ "commit": id.to_string() }))?,
-        Format::Table | Format::Csv => writeln!(out, "{}", shown(&id))?,
+        Format::Table => {
+            let dry = match arguments.write.dry_run {
+                true => " (dry run: nothing was changed)",
+                false => "",
+            };
+            writeln!(out, "{}{dry}", shown(&id))?;
+        }
+        format => {
+            let columns = vec![("commit".to_owned(), Alignment::Left)];
+            let mut writer = RecordWriter::new(format, &mut out, columns)?;
+            writer.row(&[Cell::Text(id.to_string())])?;
+            writer.end()?;
+        }
     }
     out.flush()?;
     Ok(Found::Yes)

@@ -181,7 +181,7 @@ fn shown(file: &OpenFile, step: &Step) -> String {
         let counts: Vec<String> = counts.chain(more).collect();
         let counts = match table.is_kept() {
             true => counts.join(" "),
-            false => "not versioned".to_owned(),
+            false => "not in the history".to_owned(),
         };
         format!("{} {counts}", file.type_name(&table.name))
     });

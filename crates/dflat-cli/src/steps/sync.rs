@@ -1,6 +1,7 @@
 //! Exchanges with another file.
 
 use std::io;
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use dflat_engine::engine::Engine;
@@ -16,7 +17,7 @@ use super::version::shown;
 use super::versioned;
 use crate::arguments::{FileArguments, SyncArguments};
 use crate::failure::{Failure, Found, Outcome, note};
-use crate::file::{OpenFile, exists};
+use crate::file::{self, OpenFile, exists, is_same_file};
 use crate::record::report;
 use crate::session::Session;
 
@@ -129,11 +130,12 @@ pub(crate) fn sync(arguments: &SyncArguments, session: &Session) -> Outcome {
         let message = "cannot make a dry run through a command: it would change the other file";
         return Err(Failure::usage(message));
     }
-    // One of two files may be new.
-    if let Some(other) = &arguments.other
-        && !exists(other)
-    {
-        OpenFile::check_exists(&arguments.file.path)?;
+    if let Some(other) = &arguments.other {
+        refuse_itself(&arguments.file.path, other)?;
+        // One of two files may be new.
+        if !exists(other) {
+            OpenFile::check_exists(&arguments.file.path)?;
+        }
     }
     let file = OpenFile::write(&arguments.file, write.dry_run)?;
     let mut tables = versioned(&file)?;
@@ -156,6 +158,17 @@ pub(crate) fn sync(arguments: &SyncArguments, session: &Session) -> Outcome {
             note(&format!("the current branch is at {}", shown(&commit)));
             report(write.format.get(), write.dry_run, &counts)?;
             Ok(Found::Yes)
+        }
+    }
+}
+
+fn refuse_itself(path: &Path, other: &Path) -> Result<(), Failure> {
+    match is_same_file(path, other) {
+        false => Ok(()),
+        true => {
+            let [path, other] = [path, other].map(file::shown);
+            let message = format!("cannot sync {path} with {other}: they are the same file");
+            Err(Failure::usage(message))
         }
     }
 }

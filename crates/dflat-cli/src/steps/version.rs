@@ -21,6 +21,11 @@ pub(super) fn version(file: &OpenFile, text: &str) -> Result<Version, Failure> {
     })
 }
 
+/// Whether a text is the name of a branch, and not of a step or a commit.
+pub(super) fn names_branch(text: &str) -> bool {
+    !text.starts_with('@') && text.parse::<i64>().is_err()
+}
+
 /// A commit as users name it.
 pub(super) fn shown(id: &CommitId) -> String {
     let digits: String = id.to_string().chars().take(12).collect();

@@ -14,6 +14,7 @@ use super::line::{Line, explained};
 use super::quotes::{Quotes, Watched};
 use crate::failure::Failure;
 use crate::object::root_fields;
+use crate::record::counted;
 
 /// A column of the input.
 enum Column {
@@ -106,9 +107,9 @@ impl CommaSeparated {
     fn object(&self, cells: &[&str]) -> Result<Vec<u8>, String> {
         let (found, expected) = (cells.len(), self.columns.len());
         if found != expected {
-            return Err(format!(
-                "the line has {found} values, and there are {expected} columns"
-            ));
+            let found = counted(found as u64, "values");
+            let message = format!("the line has {found}, and there are {expected} columns");
+            return Err(message);
         }
         let mut tags: Vec<(&str, &str)> = Vec::new();
         let mut map = Map::new();

@@ -93,6 +93,7 @@ const fn kind(kind: ProblemKind) -> &'static str {
         ProblemKind::MissingKey => "missing key",
         ProblemKind::Index => "index",
         ProblemKind::Orphan => "orphan",
+        ProblemKind::Description => "description",
         _ => "other",
     }
 }

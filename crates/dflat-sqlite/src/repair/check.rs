@@ -9,36 +9,11 @@ use super::table_checker::TableChecker;
 use crate::backend::SqliteBackend;
 use crate::connection::configure::integer;
 use crate::connection::file_connection::FileConnection;
-use crate::ffi::{Connection, SqliteError};
+use crate::connection::page_damage::{PageCheck, each_page_damage};
+use crate::ffi::SqliteError;
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::Names;
 use crate::upkeep::backup::Progress;
-
-/// Calls `damage` for each damage of pages that SQLite's own check finds, at most 100 times.
-///
-/// # Errors
-/// The errors of reading, except those that damage causes.
-pub(super) fn each_page_damage(
-    connection: &mut Connection,
-    damage: &mut dyn FnMut(String),
-) -> Result<(), SqliteError> {
-    // By default the pragma returns at most 100 messages.
-    let sql = "SELECT CAST(integrity_check AS BLOB) FROM pragma_integrity_check";
-    let checked = connection.execute_with(sql, |columns| {
-        let text = columns.blob(0)?.unwrap_or_default();
-        if text != b"ok" {
-            damage(String::from_utf8_lossy(text).into_owned());
-        }
-        Ok(())
-    });
-    match checked {
-        Err(error) if error.is_corrupt() => {
-            damage(error.to_string());
-            Ok(())
-        }
-        checked => checked,
-    }
-}
 
 impl SqliteBackend {
     /// Checks the pages of the file with SQLite's own check. Returns the number of pages.
@@ -55,10 +30,38 @@ impl SqliteBackend {
                     message,
                 });
             };
-            each_page_damage(&mut connection.raw, &mut damage)?;
+            each_page_damage(&mut connection.raw, PageCheck::Whole, &mut damage)?;
             let pages = integer(&mut connection.raw, "PRAGMA page_count");
             Ok(pages.unwrap_or(0).unsigned_abs())
         })
+    }
+
+    /// Checks the stored descriptions of all types. `damage` returns the damage of one, if it has
+    /// any.
+    ///
+    /// # Errors
+    /// The errors of reading, except those that damage causes.
+    pub fn check_descriptions(
+        &self,
+        damage: &dyn Fn(&str, &[u8]) -> Option<String>,
+        found: OnProblem<'_>,
+    ) -> Result<()> {
+        let stored = match self.stored_descriptors() {
+            // The check of the pages reports the damage.
+            Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(()),
+            stored => stored?,
+        };
+        for (name, bytes) in stored {
+            if let Some(message) = damage(&name, &bytes) {
+                found(Problem {
+                    kind: ProblemKind::Description,
+                    table: Some(name),
+                    row_id: None,
+                    message,
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Checks every row of a table and the entries of its indexes. Returns the number of rows.

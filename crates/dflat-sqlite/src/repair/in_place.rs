@@ -3,11 +3,11 @@
 use dflat_engine::Result;
 use dflat_model::{RowId, Table, ValueRef};
 
-use super::check::each_page_damage;
 use crate::backend::SqliteBackend;
 use crate::connection::configure::exists;
 use crate::connection::file_connection::FileConnection;
-use crate::ffi::{Connection, Param, SqliteError};
+use crate::connection::page_damage::{PageCheck, refuse_damage};
+use crate::ffi::{Param, SqliteError};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{Names, PlainIndexNames, drop_table};
 
@@ -64,7 +64,7 @@ impl SqliteBackend {
             }
             if is_damaged {
                 connection.raw.execute("REINDEX")?;
-                check_pages(&mut connection.raw)?;
+                refuse_damage(&mut connection.raw, PageCheck::Whole)?;
                 connection.raw.execute(&create_unreadable("main"))?;
                 connection.raw.execute(
                     "INSERT INTO main.dflat__unreadable SELECT * FROM temp.dflat__unreadable",
@@ -184,13 +184,4 @@ fn drop_indexes(connection: &mut FileConnection, table: &Table) -> Result<(), Sq
         }
     }
     Ok(())
-}
-
-/// Fails if pages are damaged.
-fn check_pages(connection: &mut Connection) -> Result<(), SqliteError> {
-    let mut first = None;
-    each_page_damage(connection, &mut |message| {
-        first.get_or_insert(message);
-    })?;
-    first.map_or(Ok(()), |message| Err(SqliteError::damage(&message)))
 }

@@ -41,6 +41,10 @@ pub enum ProblemKind {
     Index,
     /// An index has an entry for an object that does not exist.
     Orphan,
+    /// The stored description of a type, from which tools learn its fields. A repair of the type,
+    /// and each write of it, stores the description anew. So only those of types stay damaged that
+    /// the program does not declare.
+    Description,
 }
 
 /// Verifies an object's bytes, and derives the key and the index values that are stored beside

@@ -5,6 +5,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::configure::{exists, integer, vacuum};
 use crate::connection::file_connection::FileConnection;
+use crate::connection::page_damage::{PageCheck, refuse_damage};
 use crate::ffi::SqliteError;
 use crate::layout::control::ControlStatement;
 use crate::upkeep::free_pages::{PagesToReclaim, free_pages, give_back, is_incremental};
@@ -31,6 +32,7 @@ impl Upkeep {
             if !is_incremental(connection)? {
                 return Ok(Maintained::NeedsCompact);
             }
+            refuse_damage(&mut connection.raw, PageCheck::Pages)?;
             forget_copies(connection)?;
             connection.commit_alone(vacuum)?;
             empty_log(connection)
@@ -41,6 +43,8 @@ impl Upkeep {
     /// Writes the whole file anew, so that it can be reclaimed and purged in steps.
     pub(crate) fn compact(&self) -> Result<()> {
         self.maintain("compact", |connection| {
+            // Rows on damaged pages would be left out, and no salvage could find them later.
+            refuse_damage(&mut connection.raw, PageCheck::Pages)?;
             forget_copies(connection)?;
             connection.commit_alone(|connection| {
                 connection.execute("PRAGMA auto_vacuum = INCREMENTAL")

@@ -6,7 +6,8 @@ use dflat_model::Table;
 use dflat_sqlite::{Problem, ProblemKind, SqliteBackend};
 
 use super::progress::{OnProgress, with_progress};
-use crate::{Result, Workspace};
+use super::stored_tables::described_table;
+use crate::{ErrorKind, Result, Workspace};
 
 /// The maximum number of problems of one kind in one table that a report lists.
 const PROBLEMS_MAX: usize = 10_000;
@@ -67,9 +68,9 @@ impl CheckReport {
 }
 
 impl Workspace {
-    /// Checks the file for damage: its pages; each row of these tables and of the dictionary; their
-    /// primary keys and indexes; and index entries without a row. Transactions and reads go on
-    /// meanwhile. In memory, nothing is checked.
+    /// Checks the file for damage: its pages; the stored descriptions of its types; each row of
+    /// these tables and of the dictionary; their primary keys and indexes; and index entries
+    /// without a row. Transactions and reads go on meanwhile. In memory, nothing is checked.
     ///
     /// `progress` is called on this thread with the number of rows of the current table that were
     /// checked. If it returns `Break`, the check ends.
@@ -108,10 +109,17 @@ pub(super) fn check(
 ) -> Result<CheckReport> {
     let mut report = CheckReport::default();
     report.pages = sqlite.check_pages(&mut |problem| report.note(problem))?;
+    sqlite.check_descriptions(&damage_of, &mut |problem| report.note(problem))?;
     for table in tables {
         let found = &mut |problem| report.note(problem);
         let rows = sqlite.check_rows(table, &derive, found, progress)?;
         report.rows += rows;
     }
     Ok(report)
+}
+
+/// The damage of a stored description. One of a later release is not damaged.
+fn damage_of(name: &str, bytes: &[u8]) -> Option<String> {
+    let error = described_table(name, bytes).err()?;
+    (error.kind() == ErrorKind::Corrupt).then(|| error.to_string())
 }

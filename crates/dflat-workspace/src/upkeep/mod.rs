@@ -60,8 +60,9 @@ impl Workspace {
     /// whose history keeps such bytes.
     ///
     /// # Errors
-    /// [`Busy`](ErrorKind::Busy) if a snapshot still reads an older state; otherwise, the errors of
-    /// [`reclaim`](Self::reclaim).
+    /// [`Busy`](ErrorKind::Busy) if a snapshot still reads an older state;
+    /// [`Corrupt`](ErrorKind::Corrupt) if pages are damaged, and nothing is changed then;
+    /// otherwise, the errors of [`reclaim`](Self::reclaim).
     pub fn purge(&self) -> Result<Purged> {
         self.on_sqlite("purge", |sqlite| {
             // Listed first, so that an error means that nothing was purged.

@@ -25,15 +25,16 @@ pub struct RepairReport {
     /// The rows that could not be read and were moved to `dflat__unreadable`, with the reason.
     pub unreadable: Vec<Problem>,
     /// The problems after the repair. Few remain, such as objects with a
-    /// [missing key](ProblemKind::MissingKey), because objects and dictionary values whose key is
-    /// unknown are moved too.
+    /// [missing key](ProblemKind::MissingKey) and damaged
+    /// [descriptions](ProblemKind::Description) of other types.
     pub after: CheckReport,
 }
 
 impl Workspace {
     /// Repairs the file as far as possible: builds indexes anew, and moves rows that can't be read
-    /// into the table `dflat__unreadable` of the file, with their bytes. No readable row is lost:
-    /// also a row with a [missing key](ProblemKind::MissingKey) stays in its table.
+    /// into the table `dflat__unreadable` of the file, with their bytes. A row whose key differs
+    /// from the key of its object is moved, too. A row with a
+    /// [missing key](ProblemKind::MissingKey) stays in its table.
     /// Transactions wait during parts of the repair. In memory, nothing is repaired.
     ///
     /// `progress` is called on this thread with the number of rows of the current table that were

@@ -32,6 +32,8 @@ impl Workspace {
     ///
     /// # Errors
     /// - [`Busy`](crate::ErrorKind::Busy) if a snapshot still sees an older state.
+    /// - [`Corrupt`](crate::ErrorKind::Corrupt) if pages are damaged. Nothing is changed then,
+    ///   because the rows on damaged pages would be left out.
     /// - Otherwise as [`reclaim`](Self::reclaim).
     ///
     /// # Cost
@@ -142,10 +144,11 @@ impl Workspace {
         self.untyped().resume();
     }
 
-    /// Looks for damage in the file: of its pages; of each object of these types and each value of
-    /// the dictionary; of their primary keys and indexes; and for index entries without an object.
-    /// Other types are covered by the check of the pages only. Transactions and reads go on
-    /// meanwhile. In memory there is nothing to check.
+    /// Looks for damage in the file: of its pages; of the stored descriptions of all types; of each
+    /// object of these types and each value of the dictionary; of their primary keys and indexes;
+    /// and for index entries without an object. The objects of other types are covered by the check
+    /// of the pages only. Transactions and reads go on meanwhile. In memory there is nothing to
+    /// check.
     ///
     /// # Examples
     /// ```
@@ -192,8 +195,10 @@ impl Workspace {
 
     /// Mends damage in place: builds indexes anew, those of SQLite and those of the schema, and
     /// moves objects that can't be read into the table `dflat__unreadable` of the file, with their
-    /// bytes. No object that can be read is lost: an object with a
-    /// [missing key](crate::ProblemKind::MissingKey) stays, and is listed in the report's `after`.
+    /// bytes. An object whose key differs from the key that is stored beside it is moved, too. An
+    /// object with a [missing key](crate::ProblemKind::MissingKey) stays, and is listed in the
+    /// report's `after`, as is a damaged [description](crate::ProblemKind::Description) of another
+    /// type.
     /// Transactions wait for parts of the repair.
     ///
     /// Call it before subscribing: subscribers are not notified of its changes.

@@ -109,6 +109,40 @@ fn nothing_is_changed_if_pages_would_be_damaged_afterwards() {
     assert_eq!(found.saved, 2, "{found:?}");
 }
 
+/// SQLite would leave out the rows that it cannot find any more.
+#[test]
+fn file_with_damaged_pages_is_neither_compacted_nor_purged() {
+    let (_directory, path) = file();
+    let workspace = Workspace::open(&path).unwrap();
+    for number in 0..100 {
+        store(&workspace, &format!("item{number:04}"), 300);
+    }
+    workspace.shutdown().unwrap();
+    // The tree of the items has one leaf less.
+    let mut bytes = std::fs::read(&path).unwrap();
+    let sql = Connection::open(&path).unwrap();
+    let query = "SELECT rootpage FROM sqlite_schema WHERE name = 'item'";
+    let root: i64 = sql.query_row(query, [], |row| row.get(0)).unwrap();
+    drop(sql);
+    let root = &mut bytes[(root as usize - 1) * PAGE..][..PAGE];
+    const INTERIOR: u8 = 5;
+    assert_eq!(root[0], INTERIOR);
+    let cells = u16::from_be_bytes([root[3], root[4]]) - 1;
+    root[3..5].copy_from_slice(&cells.to_be_bytes());
+    root.copy_within(14..12 + 2 * (usize::from(cells) + 1), 12);
+    std::fs::write(&path, &bytes).unwrap();
+
+    let workspace = Workspace::open(&path).unwrap();
+    let left = workspace.fetch::<Item>().all().unwrap().len();
+    assert!(left > 50 && left < 100, "{left}");
+    for written in [workspace.compact(), workspace.purge().map(drop)] {
+        let error = written.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    }
+    workspace.shutdown().unwrap();
+    assert!(std::fs::read(&path).unwrap() == bytes);
+}
+
 /// The items of a file of which pages are missing, as SQLite reads them one by one.
 fn readable(path: &Path) -> u64 {
     let sql = Connection::open(path).unwrap();

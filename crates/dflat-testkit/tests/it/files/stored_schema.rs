@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::channel;
 
-use dflat::{ChangeRequest, ErrorKind};
+use dflat::{ChangeRequest, ErrorKind, ProblemKind};
 use dflat_model::{Step, TableDescriptor};
 use dflat_testkit::fixture::{Fixture, bounded};
 use dflat_testkit::note::v1::diary as v1;
@@ -229,5 +229,37 @@ fn schema_is_stored_if_the_transactions_of_a_commit_are_written_again() {
                 assert!(names.iter().any(|name| *name == table.name), "{names:?}");
             }
         }
+    });
+}
+
+#[test]
+fn invalid_stored_schema_is_a_problem_until_a_repair_or_a_write_of_the_type() {
+    bounded(|| {
+        let w = file(|_| {});
+        let sql = Connection::open(w.path().unwrap()).unwrap();
+        let check = || {
+            let report = w.check([Item::TABLE]).unwrap();
+            let kinds = report.problems.iter().map(|problem| problem.kind);
+            kinds.collect::<Vec<_>>()
+        };
+        let damage = || {
+            let damage = "UPDATE dflat__schema SET descriptor = x'01ffffff' \
+                          WHERE name = 'diary__note'";
+            assert_eq!(sql.execute(damage, []).unwrap(), 1);
+            assert_eq!(check(), [ProblemKind::Description]);
+        };
+        damage();
+        let repaired = w.repair([Item::TABLE]).unwrap();
+        assert_eq!(repaired.after.problems, repaired.before.problems);
+        let repaired = w.repair([v2::Note::TABLE]).unwrap();
+        assert!(repaired.after.is_sound(), "{:?}", repaired.after.problems);
+        assert_eq!(repaired.unreadable, []);
+        damage();
+        w.create::<v2::Note>([v2::NoteData {
+            id: "b".into(),
+            ..v2::NoteData::default()
+        }]);
+        assert_eq!(check(), []);
+        assert_eq!(w.fetch::<v2::Note>().count().unwrap(), 2);
     });
 }

@@ -1,0 +1,55 @@
+//! Damage of pages, as SQLite's own checks find it.
+
+use crate::ffi::{Connection, SqliteError};
+
+/// A check of SQLite.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PageCheck {
+    /// The pages of all trees, and each entry of SQLite's own indexes.
+    Whole,
+    /// The pages of all trees. On a file of 230 MB it took a third of the time of the whole check.
+    Pages,
+}
+
+/// Calls `damage` for each damage that a check finds, at most 100 times.
+///
+/// # Errors
+/// The errors of reading, except those that damage causes.
+pub(crate) fn each_page_damage(
+    connection: &mut Connection,
+    check: PageCheck,
+    damage: &mut dyn FnMut(String),
+) -> Result<(), SqliteError> {
+    let name = match check {
+        PageCheck::Whole => "integrity_check",
+        PageCheck::Pages => "quick_check",
+    };
+    // By default the pragma returns at most 100 messages.
+    let sql = format!("SELECT CAST({name} AS BLOB) FROM pragma_{name}");
+    let checked = connection.execute_with(&sql, |columns| {
+        let text = columns.blob(0)?.unwrap_or_default();
+        if text != b"ok" {
+            damage(String::from_utf8_lossy(text).into_owned());
+        }
+        Ok(())
+    });
+    match checked {
+        Err(error) if error.is_corrupt() => {
+            damage(error.to_string());
+            Ok(())
+        }
+        checked => checked,
+    }
+}
+
+/// Fails if a check finds damage.
+pub(crate) fn refuse_damage(
+    connection: &mut Connection,
+    check: PageCheck,
+) -> Result<(), SqliteError> {
+    let mut first = None;
+    each_page_damage(connection, check, &mut |message| {
+        first.get_or_insert(message);
+    })?;
+    first.map_or(Ok(()), |message| Err(SqliteError::damage(&message)))
+}
