@@ -92,7 +92,7 @@ impl SqliteBackend {
     /// Ends a suspension, if there is one.
     pub fn resume(&self) {
         self.upkeep.presence().resume();
-        self.connections().pool().resume();
+        self.connections().resume();
     }
 
     /// Gives up to `pages` unused pages back to the file system, and returns how many are left.

@@ -3,6 +3,7 @@
 mod file_length;
 mod first_page;
 mod in_place;
+mod left_log;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
@@ -13,6 +14,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::commits::Commits;
 use crate::connection::connections::file_length::FileLength;
+use crate::connection::connections::left_log::LeftLog;
 use crate::connection::file_connection::{FileConnection, OpenMark};
 use crate::connection::identity::{Identity, OpenedFile};
 use crate::connection::open::{self, CLOSE_WAITS_MS, TAKE_IN_WAITS_MS};
@@ -37,6 +39,8 @@ pub(crate) struct Connections {
     /// The file, once a connection has opened it. After a suspension, the path may name another
     /// file, which becomes this one.
     opened: Mutex<Option<Arc<OpenedFile>>>,
+    /// The log that the suspension left beside the file.
+    left_log: Mutex<Option<LeftLog>>,
     /// The length of the file, as it was seen.
     length: FileLength,
     /// Present if the file's I/O is counted.
@@ -67,6 +71,7 @@ impl Connections {
             checkpoints: Mutex::default(),
             open_mark: Mutex::default(),
             opened: Mutex::default(),
+            left_log: Mutex::default(),
             length: FileLength::default(),
             path: path.into(),
             options,
@@ -249,12 +254,32 @@ impl Connections {
     /// that file.
     pub(crate) fn suspend(&self) -> Result<()> {
         self.pool.suspend(self.options.busy_timeout, || {
-            if self.check_in_place().is_ok()
-                && open::take_in_log(&self.path, &self.options, &TAKE_IN_WAITS_MS)
-            {
+            if self.check_in_place().is_err() {
+                return;
+            }
+            if open::take_in_log(&self.path, &self.options, &TAKE_IN_WAITS_MS) {
                 self.forget_opened();
+            } else {
+                *self.lock_left_log() = LeftLog::beside(&self.path);
             }
         })
+    }
+
+    /// Ends a suspension, if there is one. If the log that was left is gone, the last process that
+    /// had the file open has closed it, and the path may name another file, which may have a log of
+    /// its own.
+    pub(crate) fn resume(&self) {
+        // Order: while no connection is lent.
+        if let Some(left) = self.lock_left_log().take()
+            && LeftLog::beside(&self.path) != Some(left)
+        {
+            self.forget_opened();
+        }
+        self.pool.resume();
+    }
+
+    fn lock_left_log(&self) -> MutexGuard<'_, Option<LeftLog>> {
+        self.left_log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Closes the connections when all are returned, then does the work that `options` requests.

@@ -9,7 +9,6 @@ pub(crate) mod held_table;
 pub(crate) mod identity;
 pub(crate) mod log_header;
 pub(crate) mod open;
-pub(crate) mod page_damage;
 pub(crate) mod polled_file;
 pub(crate) mod pool;
 pub(crate) mod read_only;

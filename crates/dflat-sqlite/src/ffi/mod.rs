@@ -13,6 +13,7 @@ mod file_calls;
 mod file_handle;
 mod log_index;
 mod memory;
+mod page_damage;
 mod platform;
 mod sqlite_error;
 mod statement;
@@ -21,6 +22,7 @@ mod version;
 pub(crate) use connection::{Access, Connection, StatementId, Switch, is_keyword};
 pub(crate) use log_index::{LogCount, LogExtent, LogStamp, LogState};
 pub(crate) use memory::keep_freed_memory;
+pub(crate) use page_damage::{PageCheck, each_page_damage, refuse_damage};
 pub use platform::FileProtection;
 pub(crate) use platform::{
     FileNumber, create_private, file_number, file_number_and_length, is_pipe, linked_length,

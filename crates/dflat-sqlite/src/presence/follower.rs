@@ -33,7 +33,7 @@ pub enum Following {
     /// Other processes notify it.
     Notified,
     /// It looks at intervals of half a second, because the presence file can't be made or locked,
-    /// or the system has no file events that the library uses.
+    /// or the system reports no file events to this process.
     Intervals,
 }
 
@@ -202,9 +202,7 @@ impl Presence {
             return;
         }
         let written = ["", "-wal", "-journal"].map(|suffix| beside(&self.shared.database, suffix));
-        let Ok((events, alarm)) = Events::new(written, &self.shared.path) else {
-            return self.note_no_thread();
-        };
+        let (events, alarm) = Events::new(written, &self.shared.path);
         // Order: the process is present before it reads the state on which its subscribers stand.
         self.shared.enter(&events);
         let shared = Arc::clone(&self.shared);
@@ -224,7 +222,7 @@ impl Presence {
         tracing::warn!(
             target: TARGET,
             path = %self.shared.database.display(),
-            "commits of other processes are not followed: no events or no thread"
+            "commits of other processes are not followed: there is no thread"
         );
     }
 

@@ -6,8 +6,7 @@ use dflat_model::{RowId, Table, ValueRef};
 use crate::backend::SqliteBackend;
 use crate::connection::configure::exists;
 use crate::connection::file_connection::FileConnection;
-use crate::connection::page_damage::{PageCheck, refuse_damage};
-use crate::ffi::{Param, SqliteError};
+use crate::ffi::{PageCheck, Param, SqliteError, refuse_damage};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::{Names, PlainIndexNames, drop_table};
 

@@ -5,8 +5,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::configure::{exists, integer, vacuum};
 use crate::connection::file_connection::FileConnection;
-use crate::connection::page_damage::{PageCheck, refuse_damage};
-use crate::ffi::SqliteError;
+use crate::ffi::{PageCheck, SqliteError, refuse_damage};
 use crate::layout::control::ControlStatement;
 use crate::upkeep::free_pages::{PagesToReclaim, free_pages, give_back, is_incremental};
 use crate::upkeep::owner::Upkeep;

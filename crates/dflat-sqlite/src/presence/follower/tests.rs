@@ -25,3 +25,26 @@ fn look_that_fails_is_repeated_although_nothing_changes() {
     }
     presence.close();
 }
+
+/// No events are reported of a directory that is not there, as of one that the user may not list.
+#[test]
+fn follower_to_which_no_events_are_reported_looks_at_intervals() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("later").join("a.db");
+    let presence = Presence::new(&path, true);
+    let (called, calls) = channel();
+    presence.follow(Arc::new(move || {
+        let _ = called.send(());
+        Looked::Known
+    }));
+    assert_eq!(presence.following(), Following::Intervals);
+    std::fs::create_dir(folder.path().join("later")).unwrap();
+    // The looks of the start, and those after each change.
+    for round in 0..3 {
+        while calls.try_recv().is_ok() {}
+        std::fs::write(&path, "x".repeat(round)).unwrap();
+        calls.recv_timeout(PATIENCE).unwrap();
+    }
+    presence.close();
+    assert_eq!(presence.following(), Following::Off);
+}

@@ -65,7 +65,7 @@ pub(in super::super) fn is_locked_by_others(file: &File) -> io::Result<bool> {
 }
 
 /// The events of the database, of its log and of the presence file.
-pub(in super::super) struct Events {
+pub(super) struct Events {
     /// Reports writes to the database and its log, and the names that are made and deleted in their
     /// directory.
     writes: Inotify,
@@ -81,14 +81,11 @@ pub(in super::super) struct Events {
 }
 
 /// Ends the waits of [`Events`] when it is dropped.
-pub(in super::super) struct Alarm(#[allow(dead_code, reason = "dropped")] PipeWriter);
+pub(super) struct Alarm(#[allow(dead_code, reason = "dropped")] PipeWriter);
 
 impl Events {
     /// Watches the files `written`, and the directory of the file `presence`.
-    pub(in super::super) fn new(
-        written: [PathBuf; 3],
-        presence: &Path,
-    ) -> io::Result<(Self, Alarm)> {
+    pub(super) fn new(written: [PathBuf; 3], presence: &Path) -> io::Result<(Self, Alarm)> {
         let flags = InitFlags::IN_CLOEXEC | InitFlags::IN_NONBLOCK;
         let writes = Inotify::init(flags)?;
         let names = AddWatchFlags::IN_CREATE
@@ -118,14 +115,14 @@ impl Events {
     }
 
     /// Waits for changes of the presence file at `path`, too.
-    pub(in super::super) fn watch_presence(&self, path: &Path) -> io::Result<()> {
+    pub(super) fn watch_presence(&self, path: &Path) -> io::Result<()> {
         let changes = AddWatchFlags::IN_MODIFY | AddWatchFlags::IN_ATTRIB;
         self.notices.add_watch(path, changes)?;
         Ok(())
     }
 
     /// Waits for a change, at most for `timeout`. If the events can't be awaited, it sleeps.
-    pub(in super::super) fn wait(&self, awaited: Awaited, timeout: Duration) -> Woken {
+    pub(super) fn wait(&self, awaited: Awaited, timeout: Duration) -> Woken {
         let end = Instant::now() + timeout;
         loop {
             let mut descriptors = [
@@ -162,7 +159,7 @@ impl Events {
     }
 
     /// Notes the changes that no wait was ended by.
-    pub(in super::super) fn take_changes(&self, woken: &mut Woken) {
+    pub(super) fn take_changes(&self, woken: &mut Woken) {
         let mut is_new = false;
         drain(&self.writes, |event| {
             if event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW) {

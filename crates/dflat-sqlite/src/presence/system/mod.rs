@@ -1,26 +1,26 @@
 //! Locks and file events, as far as the operating system has them.
 
-#[cfg(not(all(
-    any(target_os = "linux", target_os = "android"),
-    target_pointer_width = "64"
-)))]
-mod elsewhere;
-#[cfg(all(
-    any(target_os = "linux", target_os = "android"),
-    target_pointer_width = "64"
-))]
-mod linux;
+#[cfg_attr(
+    not(all(
+        any(target_os = "linux", target_os = "android"),
+        target_pointer_width = "64"
+    )),
+    path = "elsewhere.rs"
+)]
+#[cfg_attr(
+    all(
+        any(target_os = "linux", target_os = "android"),
+        target_pointer_width = "64"
+    ),
+    path = "linux.rs"
+)]
+mod reported;
 
-#[cfg(not(all(
-    any(target_os = "linux", target_os = "android"),
-    target_pointer_width = "64"
-)))]
-pub(super) use elsewhere::{Alarm, Events, is_locked_by_others, lock_alone, lock_shared, unlock};
-#[cfg(all(
-    any(target_os = "linux", target_os = "android"),
-    target_pointer_width = "64"
-))]
-pub(super) use linux::{Alarm, Events, is_locked_by_others, lock_alone, lock_shared, unlock};
+mod events;
+mod pauses;
+
+pub(super) use events::{Alarm, Events};
+pub(super) use reported::{is_locked_by_others, lock_alone, lock_shared, unlock};
 
 /// The events for which a wait ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

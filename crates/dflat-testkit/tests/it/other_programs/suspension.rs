@@ -1,10 +1,13 @@
 //! Suspension: a file without locks for a while.
 
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use dflat::{ErrorKind, Workspace};
+use dflat_engine::engine::EngineOptions;
+use dflat_engine::storage::Backend;
+use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
 
 fn open(path: &Path) -> Workspace {
@@ -153,6 +156,53 @@ fn file_that_was_deleted_while_suspended_is_created_again() {
         assert_eq!(count(workspace), 2);
         assert!(deliveries.iter().any(|found| found == 2));
     });
+}
+
+/// The first backend to be suspended leaves the log to the other one. Each stands for a process.
+#[test]
+fn file_is_replaced_or_deleted_while_two_processes_are_suspended() {
+    let put = |backend: &Workspace, id| put(backend, id).wait().unwrap();
+    for (is_deleted, is_first_to_resume) in
+        [(false, false), (false, true), (true, false), (true, true)]
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, new) = (directory.path().join("a.db"), directory.path().join("b.db"));
+        let other = open(&new);
+        put(&other, 1);
+        other.shutdown().unwrap();
+        let backends = [(); 2].map(|()| {
+            let backend = SqliteBackend::open(&path, SqliteOptions::default()).unwrap();
+            let storage = Arc::clone(&backend) as Arc<dyn Backend>;
+            let workspace = Workspace::on_backend(storage, EngineOptions::default());
+            put(&workspace, 2);
+            put(&workspace, 3);
+            (backend, workspace)
+        });
+        for (backend, workspace) in &backends {
+            assert_eq!(count(workspace), 2);
+            backend.suspend().unwrap();
+        }
+        match is_deleted {
+            true => std::fs::remove_file(&path).unwrap(),
+            false => std::fs::rename(&new, &path).unwrap(),
+        }
+        let mut order: Vec<&(Arc<SqliteBackend>, Workspace)> = backends.iter().collect();
+        if !is_first_to_resume {
+            order.reverse();
+        }
+        let mut expected = usize::from(!is_deleted);
+        for (backend, workspace) in order {
+            backend.resume();
+            assert_eq!(count(workspace), expected);
+            expected += 1;
+            put(workspace, 10 + expected as i32);
+            assert_eq!(count(workspace), expected);
+        }
+        for (_, workspace) in &backends {
+            assert_eq!(count(workspace), expected);
+            workspace.shutdown().unwrap();
+        }
+    }
 }
 
 // Promise: durability#D88

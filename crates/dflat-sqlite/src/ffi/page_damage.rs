@@ -1,6 +1,6 @@
 //! Damage of pages, as SQLite's own checks find it.
 
-use crate::ffi::{Connection, SqliteError};
+use super::{Connection, SqliteError};
 
 /// A check of SQLite.
 #[derive(Clone, Copy, Debug)]
