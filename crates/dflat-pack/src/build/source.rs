@@ -85,11 +85,13 @@ impl SourceType {
     /// An object whose payload is canonical already.
     pub(super) fn stored(&self, number: usize, payload: Vec<u8>) -> Result<Ready> {
         let derived = derive(&self.table, &payload)?;
-        if derived.key.contains(&Value::Null) {
+        if let Some(part) = derived.key.iter().position(|value| *value == Value::Null) {
             let name = &self.table.type_name;
+            let field = self.table.primary_key.get(part);
+            let field = field.map_or("", |field| &*field.name);
             let message = format!(
-                "cannot add a {name} to a pack: a part of its key is missing, so no look-up could \
-                 find the object"
+                "cannot add a {name} to a pack: the field `{field}` of its key has no value, or is \
+                 NaN, so no look-up could find the object"
             );
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }

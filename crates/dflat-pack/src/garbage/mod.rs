@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use dflat_engine::Result;
+use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::digest::Digest;
 use crate::layer::LAYERS_MAX;
@@ -62,11 +62,11 @@ pub fn collect_garbage(
 /// without locks nothing is deleted.
 ///
 /// # Errors
-/// - [`Corrupt`](dflat_engine::ErrorKind::Corrupt) if a file that is needed is damaged, so that its
+/// - [`Corrupt`](ErrorKind::Corrupt) if a file that is needed is damaged, so that its
 ///   base is not known. Nothing is deleted then, unless the file is a layer of an open pack.
-/// - [`NotFound`](dflat_engine::ErrorKind::NotFound) if there is no such directory.
-/// - [`ReadOnly`](dflat_engine::ErrorKind::ReadOnly) and [`Io`](dflat_engine::ErrorKind::Io) if the
-///   directory or a file that is needed cannot be read, or a file cannot be deleted. Files that
+/// - [`NotFound`](ErrorKind::NotFound) if there is no such directory, or a root is
+///   not in it, so that the bases of the root are not known. Nothing is deleted then.
+/// - [`ReadOnly`](ErrorKind::ReadOnly) and [`Io`](ErrorKind::Io) if the directory or a file that is needed cannot be read, or a file cannot be deleted. Files that
 ///   were deleted before are gone.
 pub fn collect_garbage_older_than(
     directory: impl AsRef<Path>,
@@ -76,6 +76,9 @@ pub fn collect_garbage_older_than(
     let files = found_in(directory.as_ref(), age)?;
     let mut needed = BTreeSet::new();
     for root in roots {
+        if !files.contains_key(&root) {
+            return Err(missing(directory.as_ref(), root));
+        }
         mark(&files, root, &mut needed)?;
     }
     for (digest, file) in &files {
@@ -105,6 +108,15 @@ pub fn collect_garbage_older_than(
         }
     }
     Ok(collected)
+}
+
+fn missing(directory: &Path, root: Digest) -> Error {
+    let directory = directory.display();
+    let message = format!(
+        "cannot collect the packs of {directory}: the root {root} is not there, so its bases are \
+         not known"
+    );
+    Error::new(ErrorKind::NotFound, message)
 }
 
 /// Notes that a pack is needed, and so are its bases.

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    BaseState, IndexRepair, Indexes, Key, Records, Row, RowRepair, RowWrite, ScanPlan, Snapshot,
-    Source, StateId, WriteError, WriteTransaction,
+    BaseState, Conflict, IndexRepair, Indexes, Key, Records, Row, RowRepair, RowWrite, ScanPlan,
+    Snapshot, Source, StateId, WriteError, WriteTransaction,
 };
 use dflat_engine::transaction::derive;
 use dflat_engine::{Error, ErrorKind, Result};
@@ -199,12 +199,34 @@ impl WriteTransaction for StandingWriter {
         self.check_unused(table, row_id)?;
         let derived = derive(table, &before)?;
         let key: Vec<ValueRef<'_>> = derived.key.iter().map(Value::as_ref).collect();
-        let whole = RowWrite {
+        let entries = entries_of(&derived, row.entries);
+        let mut whole = RowWrite {
             key: Some(row.key.unwrap_or(&key)),
             payload: row.payload,
-            entries: &entries_of(&derived, row.entries),
+            entries: &entries,
         };
-        self.file.restore(table, row_id, &whole)?;
+        let is_changed = |index: usize| row.entries.iter().any(|entry| entry.index == index);
+        match self.file.restore(table, row_id, &whole) {
+            // Objects of a pack may share a value of a unique index. They keep it.
+            Err(WriteError::Conflict(Conflict {
+                key: Key::Index(index),
+            })) if !is_changed(index) => {
+                whole.entries = row.entries;
+                self.file.restore(table, row_id, &whole)?;
+                let unchanged = entries.iter().filter(|entry| !is_changed(entry.index));
+                let rows = [RowRepair {
+                    row_id,
+                    is_foreign: false,
+                    entries: unchanged.cloned().collect(),
+                }];
+                let repair = IndexRepair {
+                    rows: &rows,
+                    filled: &[],
+                };
+                self.file.repair_indexes(table, &repair)?;
+            }
+            restored => restored?,
+        }
         self.hide(table, row_id);
         Ok(())
     }

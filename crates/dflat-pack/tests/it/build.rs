@@ -181,7 +181,7 @@ fn refused_object_is_left_out_and_the_builder_goes_on() {
             places(),
             place(1, f64::NAN, ""),
             ErrorKind::InvalidArgument,
-            "a part of its key is missing",
+            "has no value",
         ),
         (
             words(),

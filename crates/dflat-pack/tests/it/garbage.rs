@@ -293,3 +293,17 @@ fn base_of_a_layer_behind_a_link_stays() {
     let _ = collect_garbage_older_than(directory, [], Duration::ZERO).unwrap();
     assert!(moved.exists() && path.exists());
 }
+
+#[test]
+fn nothing_is_deleted_if_a_root_is_in_another_directory() {
+    let [here, there] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let base = pack_of(here.path(), "a");
+    let root = layer_over(&base, there.path(), "b").digest();
+    age(base.path());
+    drop(base);
+    let before = files(here.path());
+    let error = collect_garbage(here.path(), [root]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(error.to_string().contains(&root.to_string()), "{error}");
+    assert_eq!(files(here.path()), before);
+}

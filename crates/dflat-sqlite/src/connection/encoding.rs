@@ -37,9 +37,7 @@ pub(crate) fn check(
         return Err(refused(&name, what));
     }
     if stands_on_pack {
-        let what = what();
-        let message = format!("{what}: the file stands on a pack, and was opened without the pack");
-        return Err(Error::new(ErrorKind::InvalidArgument, message));
+        return Err(opened_without_pack(what));
     }
     Ok(())
 }
@@ -62,6 +60,14 @@ fn read(connection: &mut Connection, asks_for_pack: bool) -> Result<(String, boo
         Ok(())
     })?;
     Ok(read)
+}
+
+/// The error of a file that stands on a pack, and was opened without it. `what` says what can't be
+/// done.
+pub(crate) fn opened_without_pack(what: impl Fn() -> String) -> Error {
+    let what = what();
+    let message = format!("{what}: the file stands on a pack, and was opened without the pack");
+    Error::new(ErrorKind::InvalidArgument, message)
 }
 
 fn refused(encoding: &str, what: impl Fn() -> String) -> Error {

@@ -33,6 +33,19 @@ struct BaseRow {
 }
 
 impl SqliteBackend {
+    /// Whether the file stands on a pack: whether it has the table.
+    ///
+    /// # Errors
+    /// The errors of reading.
+    pub fn stands_on_pack(&self) -> Result<bool> {
+        let mut found = false;
+        self.inspect(|connection| {
+            found = connection.exists(ControlStatement::FindTable, "dflat__base")?;
+            Ok(0)
+        })?;
+        Ok(found)
+    }
+
     /// Copies the table that names the pack and has the hidden objects into another file, if this
     /// file has the table, and lets the row ids of the object tables go on behind those of the
     /// pack. Returns the number of rows that can't be read. If the row that names the pack is one

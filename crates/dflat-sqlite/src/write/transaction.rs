@@ -1,5 +1,6 @@
 //! Writes with the only connection that writes.
 
+mod pack;
 mod reading;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::upkeep::owner::Upkeep;
 use crate::write::row_write::{
     TransactionError, bad_argument, check_arguments, check_size, refused,
 };
+use pack::refuse_pack;
 
 /// A write transaction.
 pub(crate) struct SqliteTransaction {
@@ -61,11 +63,11 @@ impl SqliteTransaction {
             .and_then(|()| connection.begin_write());
         match begun {
             Ok(()) => {
-                transaction.follows_own = !transaction
-                    .upkeep
-                    .connections()
-                    .commits()
-                    .take_foreign_write();
+                let connections = transaction.upkeep.connections();
+                transaction.follows_own = !connections.commits().take_foreign_write();
+                if !transaction.follows_own {
+                    refuse_pack(connections, transaction.connection.as_mut())?;
+                }
             }
             Err(error) => {
                 let usable = error.is_busy();

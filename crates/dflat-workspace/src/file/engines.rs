@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use dflat_engine::dictionary::{Dictionary, WeakDictionary};
 use dflat_engine::engine::{Engine, EngineOptions, WeakEngine};
 use dflat_engine::storage::Backend;
+use dflat_model::TableDescriptor;
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
 
 use super::options::{FileOptions, Values};
@@ -68,7 +69,10 @@ pub(crate) fn on_file(
     let backend = SqliteBackend::open(path, sqlite)?;
     let file = Arc::clone(&backend) as Arc<dyn Backend>;
     let storage = match &options.base {
-        Some(base) => base.stand(file),
+        Some(base) => {
+            refuse_versioned(&backend)?;
+            base.stand(file)
+        }
         None => file,
     };
     let suspended = Arc::clone(&backend);
@@ -100,4 +104,23 @@ fn check_present(path: &Path, options: &Values) -> Result<()> {
     let path = path.display();
     let message = format!("cannot open {path} for reading only: there is no such file");
     Err(Error::new(ErrorKind::NotFound, message))
+}
+
+/// Fails if a file that is to stand on a pack has versioned types. No program could read their
+/// history later, because a workspace that stands on a pack keeps none.
+fn refuse_versioned(file: &SqliteBackend) -> Result<()> {
+    let is_versioned = |(_, bytes): &(String, Vec<u8>)| TableDescriptor::is_versioned(bytes);
+    let stored = file.stored_descriptors()?;
+    let Some((name, _)) = stored.into_iter().find(is_versioned) else {
+        return Ok(());
+    };
+    if file.stands_on_pack()? {
+        return Ok(());
+    }
+    let message = format!(
+        "cannot open {} on a pack: the objects of its table {name} are versioned, and a workspace \
+         that stands on a pack keeps no history",
+        file.path().display()
+    );
+    Err(Error::new(ErrorKind::InvalidArgument, message))
 }

@@ -71,8 +71,8 @@ impl PackBuilder {
     ///
     /// # Errors
     /// [`ReadOnly`](crate::ErrorKind::ReadOnly) and [`Io`](crate::ErrorKind::Io) if the directory
-    /// cannot be written; [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if two types have
-    /// the same table.
+    /// cannot be written; [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if two different
+    /// types have the same table.
     pub fn new(
         directory: impl AsRef<Path>,
         tables: impl IntoIterator<Item = Table>,

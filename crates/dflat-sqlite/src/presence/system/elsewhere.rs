@@ -32,10 +32,10 @@ pub(in super::super) fn is_locked_by_others(_: &File) -> io::Result<bool> {
 }
 
 /// There are none.
-pub(super) enum Events {}
+pub(in super::super) enum Events {}
 
 /// There is none.
-pub(super) enum Alarm {}
+pub(in super::super) enum Alarm {}
 
 impl Events {
     /// Fails: there are no events to watch for.

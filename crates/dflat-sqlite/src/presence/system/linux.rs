@@ -65,7 +65,7 @@ pub(in super::super) fn is_locked_by_others(file: &File) -> io::Result<bool> {
 }
 
 /// The events of the database, of its log and of the presence file.
-pub(super) struct Events {
+pub(in super::super) struct Events {
     /// Reports writes to the database and its log, and the names that are made and deleted in their
     /// directory.
     writes: Inotify,
@@ -81,7 +81,7 @@ pub(super) struct Events {
 }
 
 /// Ends the waits of [`Events`] when it is dropped.
-pub(super) struct Alarm(#[allow(dead_code, reason = "dropped")] PipeWriter);
+pub(in super::super) struct Alarm(#[allow(dead_code, reason = "dropped")] PipeWriter);
 
 impl Events {
     /// Watches the files `written`, and the directory of the file `presence`.

@@ -8,10 +8,10 @@ use std::time::Duration;
 use super::Woken;
 
 /// Waits that end early only if the thread is to end.
-pub(super) struct Pauses(Receiver<Infallible>);
+pub(in super::super) struct Pauses(Receiver<Infallible>);
 
 /// Ends [`Pauses`] when it is dropped.
-pub(super) type End = Sender<Infallible>;
+pub(in super::super) type End = Sender<Infallible>;
 
 impl Pauses {
     pub(super) fn new() -> (Self, End) {
