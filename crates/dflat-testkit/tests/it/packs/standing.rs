@@ -347,6 +347,8 @@ fn process_that_opened_the_file_without_the_pack_no_longer_writes() {
         before.perform_changes_blocking([Other::TABLE], |tx| tx.submit(request).map(drop))
     };
     create(other).unwrap();
+    // A connection that reads is open from now on.
+    assert_eq!(ranks(&before).len(), 0);
     let standing = on(StandingBackend::new(file(&path), pack.untyped().clone()));
     put(&standing, "i3", 33).unwrap();
     for id in ["i1", "new", "newer"] {
