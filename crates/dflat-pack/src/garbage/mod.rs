@@ -62,12 +62,12 @@ pub fn collect_garbage(
 /// without locks nothing is deleted.
 ///
 /// # Errors
-/// - [`Corrupt`](ErrorKind::Corrupt) if a file that is needed is damaged, so that its
-///   base is not known. Nothing is deleted then, unless the file is a layer of an open pack.
-/// - [`NotFound`](ErrorKind::NotFound) if there is no such directory, or a root is
-///   not in it, so that the bases of the root are not known. Nothing is deleted then.
-/// - [`ReadOnly`](ErrorKind::ReadOnly) and [`Io`](ErrorKind::Io) if the directory or a file that is needed cannot be read, or a file cannot be deleted. Files that
-///   were deleted before are gone.
+/// - [`Corrupt`](ErrorKind::Corrupt) if a file that is needed is damaged, so that its base is not
+///   known. Nothing is deleted then, unless the file is a layer of an open pack.
+/// - [`NotFound`](ErrorKind::NotFound) if there is no such directory, or a root is not in it, so
+///   that the bases of the root are not known. Nothing is deleted then.
+/// - [`ReadOnly`](ErrorKind::ReadOnly) and [`Io`](ErrorKind::Io) if the directory or a file that is
+///   needed cannot be read, or a file cannot be deleted. Files that were deleted before are gone.
 pub fn collect_garbage_older_than(
     directory: impl AsRef<Path>,
     roots: impl IntoIterator<Item = Digest>,
