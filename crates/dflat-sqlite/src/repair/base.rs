@@ -125,7 +125,8 @@ fn write_rows(
     last_ids: &[(&str, i64)],
 ) -> Result<(), SqliteError> {
     connection.raw.execute(CREATE)?;
-    let sql = "INSERT INTO dflat__base (rowid, __pk0, __pk1, p) VALUES (?, ?, ?, ?)";
+    // Damage may show two rows with one key.
+    let sql = "INSERT OR IGNORE INTO dflat__base (rowid, __pk0, __pk1, p) VALUES (?, ?, ?, ?)";
     let insert = connection.raw.prepare(sql)?;
     for row in rows {
         let params = [

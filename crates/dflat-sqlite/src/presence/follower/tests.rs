@@ -26,6 +26,7 @@ fn look_that_fails_is_repeated_although_nothing_changes() {
     presence.close();
 }
 
+// Promise: live-queries#L45
 /// No events are reported of a directory that is not there, as of one that the user may not list.
 #[test]
 fn follower_to_which_no_events_are_reported_looks_at_intervals() {

@@ -158,6 +158,7 @@ fn file_that_was_deleted_while_suspended_is_created_again() {
     });
 }
 
+// Promise: durability#D86, durability#D87
 /// The first backend to be suspended leaves the log to the other one. Each stands for a process.
 #[test]
 fn file_is_replaced_or_deleted_while_two_processes_are_suspended() {
