@@ -168,6 +168,14 @@ impl Serialize for Row<'_> {
     }
 }
 
+/// The words behind the output for people of a command that has changed nothing.
+pub(crate) const fn dry_note(is_dry: bool) -> &'static str {
+    match is_dry {
+        true => " (dry run: nothing was changed)",
+        false => "",
+    }
+}
+
 /// A number with a noun in the plural, which becomes the singular for 1. Words may follow the noun.
 pub(crate) fn counted(count: u64, name: &str) -> String {
     let (noun, rest) = name.split_at(name.find(' ').unwrap_or(name.len()));
@@ -190,11 +198,7 @@ pub(crate) fn report(format: Format, is_dry: bool, counts: &[(&str, u64)]) -> Re
             {
                 parts.push(format!("0 {name}"));
             }
-            let dry = match is_dry {
-                true => " (dry run: nothing was changed)",
-                false => "",
-            };
-            writeln!(out, "{}{dry}", parts.join(", "))?;
+            writeln!(out, "{}{}", parts.join(", "), dry_note(is_dry))?;
         }
         format => {
             let names = counts.iter();

@@ -61,7 +61,8 @@ fn without_password(rest: &str) -> String {
         return without_parameters(rest);
     };
     match user.split_once(':') {
-        // The `@` may be a part of a password in a parameter, which then ends nowhere for certain.
+        // The `@` may be a part of a password in a parameter. Nothing shows where that password
+        // ends.
         Some((name, password)) if without_parameters(password) != password => {
             format!("{name}:{HIDDEN}")
         }

@@ -14,7 +14,7 @@ use crate::arguments::{Compress, Format, PackArguments};
 use crate::display::{Alignment, bytes, escaped};
 use crate::failure::{Failure, Found, Outcome};
 use crate::progress;
-use crate::record::{Cell, RecordWriter};
+use crate::record::{Cell, RecordWriter, dry_note};
 use crate::session::Session;
 
 /// Makes a pack.
@@ -137,10 +137,7 @@ fn report(
     let mut out = session.out();
     let format = arguments.copy.format.get();
     if format == Format::Table {
-        let dry = match arguments.copy.dry_run {
-            true => " (dry run: nothing was changed)",
-            false => "",
-        };
+        let dry = dry_note(arguments.copy.dry_run);
         let size = bytes(pack.size_bytes());
         writeln!(out, "{}", escaped(&path))?;
         writeln!(out, "{objects} packed, {size}{dry}")?;

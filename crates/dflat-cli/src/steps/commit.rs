@@ -11,7 +11,7 @@ use crate::arguments::{CommitArguments, Format};
 use crate::display::Alignment;
 use crate::failure::{Found, Outcome};
 use crate::file::OpenFile;
-use crate::record::{Cell, RecordWriter};
+use crate::record::{Cell, RecordWriter, dry_note};
 use crate::session::Session;
 
 /// Commits the present state.
@@ -25,10 +25,7 @@ pub(crate) fn commit(arguments: &CommitArguments, session: &Session) -> Outcome 
     let mut out = session.out();
     match arguments.write.format.get() {
         Format::Table => {
-            let dry = match arguments.write.dry_run {
-                true => " (dry run: nothing was changed)",
-                false => "",
-            };
+            let dry = dry_note(arguments.write.dry_run);
             writeln!(out, "{}{dry}", shown(&id))?;
         }
         format => {

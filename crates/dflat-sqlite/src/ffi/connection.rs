@@ -17,6 +17,7 @@ use super::blob::Overwriter;
 use super::platform::{FileProtection, c_path, uri};
 use super::sqlite_error::SqliteError;
 use super::statement::{Columns, Param, Statement};
+use super::switch::Switch;
 use super::version::Version;
 
 /// The access that a connection has to the file.
@@ -54,29 +55,6 @@ impl Access {
             Self::Immutable => uri(path, "immutable=1"),
         }
     }
-}
-
-/// A setting that is on or off.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Switch {
-    /// Foreign keys are enforced.
-    ForeignKeys,
-    /// Triggers run.
-    Triggers,
-    /// Views can be read.
-    Views,
-    /// Functions named in the schema are trusted.
-    TrustedSchema,
-    /// SQL can't damage the file.
-    Defensive,
-    /// SQL can write the schema, and a file that lacks pages is opened.
-    WritableSchema,
-    /// A name in double quotes that is unknown is a text.
-    QuotedTexts,
-    /// The last connection to be closed copies the log into the main file.
-    CheckpointAtClose,
-    /// The plan of a statement does not depend on the bound values.
-    StablePlans,
 }
 
 /// Identifies a statement of the connection that prepared it.
@@ -170,17 +148,7 @@ impl Connection {
 
     /// Turns a setting on or off. An SQLite library too old to know the setting ignores the call.
     pub(crate) fn set(&mut self, switch: Switch, on: bool) {
-        let option = match switch {
-            Switch::CheckpointAtClose => sqlite::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
-            Switch::ForeignKeys => sqlite::SQLITE_DBCONFIG_ENABLE_FKEY,
-            Switch::Triggers => sqlite::SQLITE_DBCONFIG_ENABLE_TRIGGER,
-            Switch::Views => sqlite::SQLITE_DBCONFIG_ENABLE_VIEW,
-            Switch::TrustedSchema => sqlite::SQLITE_DBCONFIG_TRUSTED_SCHEMA,
-            Switch::Defensive => sqlite::SQLITE_DBCONFIG_DEFENSIVE,
-            Switch::WritableSchema => sqlite::SQLITE_DBCONFIG_WRITABLE_SCHEMA,
-            Switch::QuotedTexts => sqlite::SQLITE_DBCONFIG_DQS_DML,
-            Switch::StablePlans => sqlite::SQLITE_DBCONFIG_ENABLE_QPSG,
-        };
+        let option = switch.option();
         // SAFETY: Each of these options takes an `int` and a pointer to an `int` or NULL.
         unsafe {
             sqlite::sqlite3_db_config(

@@ -17,9 +17,10 @@ mod page_damage;
 mod platform;
 mod sqlite_error;
 mod statement;
+mod switch;
 mod version;
 
-pub(crate) use connection::{Access, Connection, StatementId, Switch, is_keyword};
+pub(crate) use connection::{Access, Connection, StatementId, is_keyword};
 pub(crate) use log_index::{LogCount, LogExtent, LogStamp, LogState};
 pub(crate) use memory::keep_freed_memory;
 pub(crate) use page_damage::{PageCheck, each_page_damage, refuse_damage};
@@ -30,3 +31,4 @@ pub(crate) use platform::{
 };
 pub(crate) use sqlite_error::SqliteError;
 pub(crate) use statement::{Columns, Param};
+pub(crate) use switch::Switch;

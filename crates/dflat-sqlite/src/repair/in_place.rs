@@ -46,10 +46,10 @@ impl SqliteBackend {
     pub fn repair_in_place(&self, mending: &Mending<'_>) -> Result<()> {
         let is_damaged = mending.has_damaged_pages;
         self.mend(|connection| {
-            // Order: if pages are damaged, no table is made in the file before the rows that have
-            // them are deleted. SQLite gives a new table the page behind the other tables, and
-            // moves the page of a row that was there: it then also writes to the page that the
-            // moved page names as its next, which may be any number.
+            // Order: rows on damaged pages are deleted before a table is made in the file. SQLite
+            // gives a new table the page behind those of the other tables. If a row has that page,
+            // SQLite moves it, and also writes to the page whose number the moved page begins with.
+            // In a damaged page this is any number.
             let schema = if is_damaged { "temp" } else { "main" };
             connection.raw.execute(&create_unreadable(schema))?;
             for (table, rows) in mending.rows {

@@ -93,8 +93,8 @@ fn repair(
 /// problems of the moved rows.
 ///
 /// # Errors
-/// That of a file [beyond repair](beyond_repair) if pages would still be damaged afterwards.
-/// Nothing is changed then.
+/// [`Corrupt`](ErrorKind::Corrupt) if pages would still be damaged afterwards, and nothing is
+/// changed then; otherwise the errors of writing.
 fn mend(sqlite: &SqliteBackend, tables: &[Table], before: &CheckReport) -> Result<Vec<Problem>> {
     let (mut moved, mut rows, mut indexes) = (Vec::new(), Vec::new(), Vec::new());
     for table in tables {

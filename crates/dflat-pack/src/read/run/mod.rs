@@ -228,8 +228,8 @@ impl Run {
         self.keys.get(start..end(block)).unwrap_or_default()
     }
 
-    /// The positions among which the first record is whose key is not below `bound`. The end of the
-    /// range is one of them.
+    /// The least and the greatest position that the first record whose key is not below `bound` may
+    /// have. If there is no such record, the end of all positions counts as its position.
     pub(super) fn around(&self, bound: &[u8]) -> Range<u64> {
         let (mut low, mut high) = (0, self.blocks.len());
         while low < high {

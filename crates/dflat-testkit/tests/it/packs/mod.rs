@@ -4,5 +4,6 @@ mod imports;
 mod laws;
 mod queries;
 mod standing;
+mod standing_changes;
 mod standing_foreign;
 mod standing_salvage;

@@ -37,6 +37,12 @@ fn execute(path: &Path, statements: &str) {
     sql.execute_batch(statements).unwrap();
 }
 
+fn base_table(path: &Path) -> String {
+    let sql = Connection::open(path).unwrap();
+    let query = "SELECT sql FROM sqlite_schema WHERE name = 'dflat__base'";
+    sql.query_row(query, [], |row| row.get(0)).unwrap()
+}
+
 fn salvaged(path: &Path) -> (std::path::PathBuf, SalvageReport) {
     let to = path.with_extension("saved");
     let report = Workspace::salvage(path, &to, [Item::TABLE]).unwrap();
@@ -55,6 +61,7 @@ fn salvaged_file_stands_on_the_same_pack() {
         execute(&path, damage);
         let (saved, report) = salvaged(&path);
         assert_eq!((report.saved, report.lost), (1, 0));
+        assert_eq!(base_table(&saved), base_table(&path));
         let workspace = open(&saved, &pack);
         assert_eq!(ranks(&workspace), [0, 1, 2, 33, 4, 6, 7, 8, 9]);
         // The row ids of new objects begin behind those of the pack.
