@@ -2,7 +2,8 @@
 
 use super::item;
 use super::reading::read_inside;
-use super::space::{Key, Overtaken, Space};
+use super::space::{Entry, Key, Overtaken, Space};
+use super::writing::Writing;
 use crate::engine::Engine;
 use crate::error::{ErrorKind, Result};
 use crate::object::Writer;
@@ -13,8 +14,11 @@ use crate::transaction::{Change, Transaction};
 #[derive(Default)]
 pub(super) struct Batch {
     keys: Vec<Key>,
-    /// The written keys, with the numbers of their changes, and whether each has a row now.
-    written: Vec<(Key, u64, bool)>,
+    /// The written keys.
+    written: Vec<Key>,
+    /// The namespaces of the written keys.
+    spaces: Vec<Arc<Space>>,
+    writing: Arc<Writing>,
     /// The key that could not be written.
     pub(super) failed_key: Option<Key>,
 }
@@ -47,9 +51,7 @@ impl Batch {
                 continue;
             };
             entry.queued = false;
-            let (value, number, is_stored) =
-                (entry.value.clone(), entry.unwritten, entry.is_stored);
-            if number == 0 {
+            if entry.unwritten() == 0 {
                 continue;
             }
             // A transaction that uses the key queues it at its end, if necessary.
@@ -60,11 +62,15 @@ impl Batch {
                 continue;
             }
             let may_be_overtaken = entry.may_be_overtaken(noticed);
+            let value = entry.value.clone();
+            let was_stored = entry.write_in(&self.writing);
             drop(shard);
             if may_be_overtaken {
                 note_replaced(transaction, &key);
             }
-            if let Err(error) = store(transaction, &mut writer, &key, value.as_ref(), is_stored) {
+            let stored = store(transaction, &mut writer, &key, value.as_ref(), was_stored);
+            self.note_space(&key.space);
+            if let Err(error) = stored {
                 // An error of one key must not keep the others from being written.
                 if matches!(
                     error.kind(),
@@ -72,38 +78,36 @@ impl Batch {
                 ) {
                     self.failed_key = Some(key);
                 } else {
-                    self.written.push((key, number, is_stored));
+                    self.written.push(key);
                 }
                 return Err(error);
             }
-            self.written.push((key, number, value.is_some()));
+            self.written.push(key);
         }
         Ok(())
     }
 
-    /// Marks the keys as written. Until then they count as unwritten, which is correct, if more
-    /// costly for readers. Returns the keys that another process has changed meanwhile.
+    fn note_space(&mut self, space: &Arc<Space>) {
+        if !self.spaces.iter().any(|known| Arc::ptr_eq(known, space)) {
+            self.spaces.push(Arc::clone(space));
+        }
+    }
+
+    /// Marks the keys as written. Returns the keys that another process has changed meanwhile.
     pub(super) fn note_written(self) -> Vec<(Key, Overtaken)> {
         let mut overtaken = Vec::new();
-        let mut spaces: Vec<Arc<Space>> = Vec::new();
-        for (key, number, is_stored) in self.written {
-            if !spaces.iter().any(|space| Arc::ptr_eq(space, &key.space)) {
-                spaces.push(Arc::clone(&key.space));
-            }
-            let mut shard = key.space.shard(&key.key);
-            if let Some(entry) = shard.get_mut(&key.key) {
-                entry.is_stored = is_stored;
-                if entry.unwritten == number {
-                    entry.unwritten = 0;
-                }
-                let is_overtaken = entry.take_overtaken();
+        if self.writing.end() {
+            for key in self.written {
+                let mut shard = key.space.shard(&key.key);
+                let entry = shard.get_mut(&key.key);
+                let is_overtaken = entry.map_or(Overtaken::No, Entry::take_overtaken);
+                drop(shard);
                 if is_overtaken != Overtaken::No {
-                    drop(shard);
                     overtaken.push((key, is_overtaken));
                 }
             }
         }
-        spaces.iter().for_each(|space| space.shrink());
+        self.spaces.iter().for_each(|space| space.shrink());
         overtaken
     }
 
@@ -112,12 +116,12 @@ impl Batch {
         // The keys that the transaction did not reach.
         let mut again = self.keys;
         again.reverse();
-        for (key, ..) in self.written {
+        for key in self.written {
             let mut shard = key.space.shard(&key.key);
             let Some(entry) = shard.get_mut(&key.key) else {
                 continue;
             };
-            if entry.unwritten != 0 && !entry.queued {
+            if entry.unwritten() != 0 && !entry.queued {
                 entry.queued = true;
                 drop(shard);
                 again.push(key);

@@ -14,6 +14,7 @@ mod space;
 mod transactional;
 mod write_behind;
 mod write_queue;
+mod writing;
 
 use std::collections::HashMap;
 use std::sync::Weak;
@@ -210,10 +211,10 @@ impl Dictionary {
         let is_known = known.is_some();
         let (shared_key, entry) = shard.change(key);
         let before = std::mem::replace(&mut entry.value, value);
-        if entry.unwritten == 0 {
+        if entry.unwritten() == 0 {
             entry.base = is_known.then_some((before, caught_up));
         }
-        entry.unwritten = number;
+        entry.note_change(number);
         let is_queued = std::mem::replace(&mut entry.queued, true);
         let pending = self
             .space

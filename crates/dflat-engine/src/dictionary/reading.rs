@@ -44,7 +44,7 @@ impl Dictionary {
         self.admit(format_args!("read the keys of the dictionary"))?;
         // Order: unwritten values are collected first. They may be written, and dropped from
         // memory, before the file is read.
-        let unwritten = self.in_memory(prefix, |entry| entry.unwritten != 0);
+        let unwritten = self.in_memory(prefix, |entry| entry.unwritten() != 0);
         let rows = self
             .state
             .engine

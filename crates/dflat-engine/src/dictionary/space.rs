@@ -2,6 +2,7 @@
 
 use super::item::Value;
 use super::key_subscribers::KeySubscribers;
+use super::writing::Writing;
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::collections::HashMap;
 
@@ -38,8 +39,10 @@ pub(super) struct Shard {
 pub(super) struct Entry {
     /// The value; `None` if the key is known to have none.
     pub(super) value: Option<Value>,
-    /// The number of the latest change if that change is not known to be written; otherwise 0.
-    pub(super) unwritten: u64,
+    /// The number of the latest change, unless that change is known to be written; otherwise 0.
+    change: u64,
+    /// The batch that writes the latest change, once it has taken the key.
+    writing: Option<Arc<Writing>>,
     /// Whether the key is in the queue of keys to be written.
     pub(super) queued: bool,
     /// The number of transactions that use the key.
@@ -49,13 +52,14 @@ pub(super) struct Entry {
     /// The values that these transactions left in the table, as far as their handlers have
     /// returned.
     pub(super) sealed: Vec<Option<Value>>,
-    /// Whether the key is known to have a row in the file.
+    /// Whether the key has a row in the file, as far as is known. If this is wrong, the next write
+    /// takes longer.
     pub(super) is_stored: bool,
     /// The value in the file before the changes that are not written yet, if it is known, and how
     /// many notices of other processes it is as new as.
     pub(super) base: Option<(Option<Value>, u64)>,
     /// Whether another process has changed the key while the entry could not be dropped.
-    pub(super) overtaken: Overtaken,
+    overtaken: Overtaken,
 }
 
 /// Whether another process has changed a key.
@@ -70,6 +74,35 @@ pub(super) enum Overtaken {
 }
 
 impl Entry {
+    /// The number of the latest change if that change is not known to be written; otherwise 0.
+    pub(super) fn unwritten(&self) -> u64 {
+        let is_written = |writing: &Arc<Writing>| writing.is_written();
+        match self.writing.as_ref().is_some_and(is_written) {
+            true => 0,
+            false => self.change,
+        }
+    }
+
+    /// Notes the number of a change.
+    pub(super) fn note_change(&mut self, number: u64) {
+        (self.change, self.writing) = (number, None);
+    }
+
+    /// Notes that the latest change is written.
+    pub(super) fn note_written(&mut self) {
+        (self.change, self.writing) = (0, None);
+    }
+
+    /// Notes the batch that writes the latest change, and whether the key has a row then. Returns
+    /// whether the key was known to have a row before.
+    pub(super) fn write_in(&mut self, batch: &Arc<Writing>) -> bool {
+        if self.overtaken != Overtaken::No {
+            batch.note_overtaken();
+        }
+        self.writing = Some(Arc::clone(batch));
+        std::mem::replace(&mut self.is_stored, self.value.is_some())
+    }
+
     /// Whether the file, of which `noticed` notices are known, may have another value than the one
     /// before the changes that are not written yet.
     pub(super) fn may_be_overtaken(&self, noticed: u64) -> bool {
@@ -80,14 +113,23 @@ impl Entry {
     pub(super) fn note_replaced(&mut self, stored: &Option<Value>) {
         let is_base = self.base.as_ref().is_some_and(|(base, _)| base == stored);
         if self.base.is_some() && !is_base && *stored != self.value {
-            self.overtaken = Overtaken::Yes;
+            self.note_overtaken(Overtaken::Yes);
+        }
+    }
+
+    /// Notes that another process has changed the key. The batch that writes the key looks at it
+    /// when it has ended.
+    fn note_overtaken(&mut self, overtaken: Overtaken) {
+        self.overtaken = self.overtaken.max(overtaken);
+        if let Some(writing) = &self.writing {
+            writing.note_overtaken();
         }
     }
 
     /// Whether another process has changed the key, once the key is free and so can be compared
     /// with the file. It is not marked any more then.
     pub(super) fn take_overtaken(&mut self) -> Overtaken {
-        let is_free = self.unwritten == 0 && self.holders == 0;
+        let is_free = self.unwritten() == 0 && self.holders == 0;
         if is_free {
             std::mem::take(&mut self.overtaken)
         } else {
@@ -97,7 +139,7 @@ impl Entry {
 
     /// Whether the entry can be dropped, because the file has the same value.
     fn is_clean(&self) -> bool {
-        self.unwritten == 0 && !self.queued && self.holders == 0
+        self.unwritten() == 0 && !self.queued && self.holders == 0
     }
 }
 
@@ -198,10 +240,14 @@ impl Shard {
     /// before are out of date. Returns false if the key is in use.
     pub(super) fn forget(&mut self, key: &str) -> bool {
         if let Some(entry) = self.entries.get_mut(key)
-            && (entry.unwritten != 0 || entry.holders > 0)
+            && (entry.unwritten() != 0 || entry.holders > 0)
         {
-            entry.overtaken = entry.overtaken.max(Overtaken::Maybe);
-            return false;
+            entry.note_overtaken(Overtaken::Maybe);
+            // Order: noted first. Either the batch finds the note when it has ended, or the key is
+            // found to be written here.
+            if entry.unwritten() != 0 || entry.holders > 0 {
+                return false;
+            }
         }
         self.entries.remove(key);
         self.version += 1;
@@ -255,7 +301,7 @@ impl Key {
     pub(super) fn waits_since(&self, last: u64) -> bool {
         let shard = self.space.shard(&self.key);
         let entry = shard.get(&self.key);
-        entry.is_some_and(|entry| (1..=last).contains(&entry.unwritten))
+        entry.is_some_and(|entry| (1..=last).contains(&entry.unwritten()))
     }
 }
 
@@ -271,7 +317,8 @@ mod tests {
                 let key = format!("unwritten {n}");
                 let mut shard = space.shard(&key);
                 let (_, entry) = shard.change(&key);
-                (entry.value, entry.unwritten) = (Some(Value::I64(n)), 1);
+                entry.value = Some(Value::I64(n));
+                entry.note_change(1);
             }
             for n in 0..1000 {
                 let key = format!("read {n}");
@@ -304,6 +351,19 @@ mod tests {
             assert!(space.shard("k").get("k").is_none());
             space.keep("k", Some(&Value::I64(1)), version);
             assert!(space.shard("k").get("k").is_none());
+        });
+    }
+
+    /// The batch settles the change of the other process when it has ended.
+    #[test]
+    fn batch_knows_that_a_key_was_overtaken_before_it_took_the_key() {
+        crate::sync::run(|| {
+            let (mut entry, batch) = (Entry::default(), Arc::default());
+            entry.note_change(1);
+            entry.note_overtaken(Overtaken::Maybe);
+            entry.write_in(&batch);
+            assert!(batch.end());
+            assert_eq!(entry.take_overtaken(), Overtaken::Maybe);
         });
     }
 

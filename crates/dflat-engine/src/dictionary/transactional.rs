@@ -104,7 +104,7 @@ impl HeldKeys {
                 entry.sealed = Vec::new();
             }
             if is_committed && hold.is_set {
-                entry.unwritten = 0;
+                entry.note_written();
                 if entry.value != hold.last {
                     entry.value = hold.last;
                     pending.extend(full_key.space.subscribers.queue(
@@ -117,11 +117,11 @@ impl HeldKeys {
                 && hold
                     .carried
                     .as_ref()
-                    .is_some_and(|(number, _)| *number == entry.unwritten)
+                    .is_some_and(|(number, _)| *number == entry.unwritten())
             {
-                entry.unwritten = 0;
+                entry.note_written();
             }
-            let again = entry.unwritten != 0 && !entry.queued && entry.holders == 0;
+            let again = entry.unwritten() != 0 && !entry.queued && entry.holders == 0;
             entry.queued |= again;
             let was_left = entry.holders == 0 && std::mem::take(&mut entry.is_left);
             let is_overtaken = entry.take_overtaken();
@@ -245,11 +245,12 @@ impl TransactionKeys<'_> {
             // An earlier transaction that is not acknowledged yet may have written the direct
             // change or a later value. If that transaction fails, the table does not have its
             // value.
-            let is_written = entry.unwritten == 0 || entry.sealed.contains(&found);
+            let unwritten = entry.unwritten();
+            let is_written = unwritten == 0 || entry.sealed.contains(&found);
             if !is_written && entry.sealed.is_empty() {
                 entry.note_replaced(&found);
             }
-            let carried = (!is_written).then(|| (entry.unwritten, entry.value.clone()));
+            let carried = (!is_written).then(|| (unwritten, entry.value.clone()));
             break (key, carried);
         };
         let mut hold = HeldKey {

@@ -139,10 +139,11 @@ impl WriteBehind {
     fn finish(self: &Arc<Self>, mut batch: Batch, outcome: Result<()>) -> Vec<(Key, Overtaken)> {
         let failed_key = batch.failed_key.take().filter(|_| outcome.is_err());
         let was_undone = outcome.is_err();
-        let (written, again) = if was_undone {
-            (None, batch.put_back())
+        // Order: before a waiting thread is woken, which then finds the keys written.
+        let (overtaken, again) = if was_undone {
+            (Vec::new(), batch.put_back())
         } else {
-            (Some(batch), Vec::new())
+            (batch.note_written(), Vec::new())
         };
         let mut state = self.lock();
         // A transaction that ended before it took its keys counts as well.
@@ -174,8 +175,7 @@ impl WriteBehind {
             self.report(error);
         }
         self.finished.notify_all();
-        // Order: last, so that no thread waits while many keys are marked.
-        written.map(Batch::note_written).unwrap_or_default()
+        overtaken
     }
 
     /// Starts a thread that retries after some time, unless one is waiting already.

@@ -91,6 +91,12 @@ impl Engine {
         self.0.rows.lock().unwrap().extend([row]);
     }
 
+    /// Another process writes a row between two transactions.
+    pub(crate) fn commit_of_another(&self, payload: &[u8]) {
+        let _turn = self.0.turn.lock().unwrap();
+        self.put(payload);
+    }
+
     pub(crate) fn row(&self, key: &str) -> Option<Vec<u8>> {
         let rows = self.0.rows.lock().unwrap();
         rows.get(&[key.to_owned(), String::new()]).cloned()

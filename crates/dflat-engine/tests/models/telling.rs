@@ -54,6 +54,30 @@ fn commit_whose_keys_are_told_later_is_reported_as_overwritten() {
     });
 }
 
+/// The dictionary is told of a key while a batch that has written the key ends. Whichever process
+/// was later, its value is in memory afterwards.
+#[test]
+fn value_in_memory_is_that_of_the_file_if_a_commit_is_told_while_a_batch_ends() {
+    explore(|| {
+        let rig = Rig::new(&["key"]);
+        write(&rig.other, "key", 3);
+        let row = rig.engine.row("key").unwrap();
+        rig.own.set("key", Some(Value::I64(2))).unwrap();
+        let engine = rig.engine.clone();
+        let telling = thread::spawn(move || {
+            engine.commit_of_another(&row);
+            let notice = engine.notice();
+            engine.tell(&["key"], notice);
+        });
+        rig.own.synchronize().unwrap();
+        telling.join().unwrap();
+        // The completion of the first batch, which settles the key, has returned before this ends.
+        write(&rig.own, "other", 1);
+        let stored = Dictionary::new(rig.engine.clone(), 1).get("key").unwrap();
+        assert_eq!(rig.own.get("key").unwrap(), stored);
+    });
+}
+
 /// The three keys have one lock. A subscriber of one key is notified although another key is told
 /// of, and a third one is set.
 #[test]
