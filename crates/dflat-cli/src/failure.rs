@@ -105,8 +105,19 @@ impl From<Error> for Failure {
             ErrorKind::Busy => FailureKind::Busy,
             _ => FailureKind::File,
         };
-        Self::new(kind, error.to_string())
+        Self::new(kind, with_help(error.to_string()))
     }
+}
+
+/// The message of an error. If SQLite found a damaged page, the commands that help follow.
+fn with_help(mut message: String) -> String {
+    if message.contains(": the file is damaged") {
+        message.push_str(
+            "\nhelp: `dflat check` lists the damage, `dflat repair` mends a file that can still be \
+             written, and `dflat salvage` saves the readable objects into a new file",
+        );
+    }
+    message
 }
 
 /// An error of writing to standard output.
