@@ -221,11 +221,13 @@ impl SqliteBackend {
 impl Backend for SqliteBackend {
     fn snapshot(self: Arc<Self>, view: View) -> Result<Box<dyn Snapshot>> {
         let upkeep = Arc::clone(&self.upkeep);
+        upkeep.presence().start_again();
         Ok(Box::new(SqliteSnapshot::new(upkeep, view)?))
     }
 
     fn begin(self: Arc<Self>, durability: Durability) -> Result<Box<dyn WriteTransaction>> {
         let upkeep = Arc::clone(&self.upkeep);
+        upkeep.presence().start_again();
         Ok(Box::new(SqliteTransaction::new(upkeep, durability)?))
     }
 

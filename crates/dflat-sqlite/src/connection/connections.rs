@@ -19,6 +19,7 @@ use crate::connection::file_connection::{FileConnection, OpenMark};
 use crate::connection::identity::{Identity, OpenedFile};
 use crate::connection::open::{self, CLOSE_WAITS_MS, TAKE_IN_WAITS_MS};
 use crate::connection::pool::Pool;
+use crate::connection::read_only;
 use crate::connection::readers::ShardId;
 use crate::ffi::LogExtent;
 use crate::io::names::resolve_links;
@@ -202,6 +203,20 @@ impl Connections {
         opened.mark = Some(mark);
         opened.file = self.note_opened();
         Ok(opened)
+    }
+
+    /// Another connection for the caller that has write access, whose connection may not write.
+    ///
+    /// If SQLite could not open the index of the log for writing, all connections of the process
+    /// share an index that they only read, until the last of them is closed. So the connections
+    /// that are idle are closed first. Without a new connection, write access is given back.
+    pub(crate) fn replace_writer(&self, refused: Option<FileConnection>) -> Result<FileConnection> {
+        if read_only::can_write(&self.path) {
+            drop(refused);
+            self.pool.readers().close_idle();
+            return self.ready_writer(None);
+        }
+        self.ready_writer(refused)
     }
 
     /// Gives back write access, and the connection if it can be used again.

@@ -181,6 +181,14 @@ impl Readers {
         KeptReadsForbidden(self)
     }
 
+    /// Closes all idle connections.
+    pub(crate) fn close_idle(&self) {
+        for shard in &self.shards {
+            let idle = std::mem::take(&mut shard.lock().idle);
+            drop(idle);
+        }
+    }
+
     /// Sets whether connections are lent.
     pub(crate) fn set_gate(&self, gate: Gate) {
         for shard in &self.shards {

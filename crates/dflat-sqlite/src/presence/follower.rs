@@ -1,10 +1,10 @@
 //! The presence of this process, and its thread that looks for commits of others.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dflat_engine::storage::Looked;
 use dflat_engine::telemetry::TARGET;
@@ -45,6 +45,8 @@ impl Following {
 pub(crate) struct Presence {
     shared: Arc<Shared>,
     state: Mutex<State>,
+    /// Whether the system refused to start the thread.
+    lacks_thread: AtomicBool,
     /// The process that opened the file. A child that it forks has none of its threads.
     process: u32,
 }
@@ -78,6 +80,8 @@ struct State {
     /// Present once something is subscribed to.
     look: Option<Look>,
     thread: Option<Follower>,
+    /// When the system last refused to start the thread.
+    refused_at: Option<Instant>,
     is_suspended: bool,
     is_closed: bool,
 }
@@ -110,6 +114,7 @@ impl Presence {
                 standing: AtomicU64::new(0),
             }),
             state: Mutex::default(),
+            lacks_thread: AtomicBool::new(false),
             process: std::process::id(),
         }
     }
@@ -211,13 +216,30 @@ impl Presence {
             .name("dflat-follow".to_owned())
             .spawn(follow)
         {
-            Ok(thread) => state.thread = Some(Follower { alarm, thread }),
-            Err(_) => self.note_no_thread(),
+            Ok(thread) => {
+                state.thread = Some(Follower { alarm, thread });
+                self.lacks_thread.store(false, Ordering::Relaxed);
+            }
+            Err(_) => self.note_no_thread(state),
+        }
+    }
+
+    /// Starts the thread if the system refused to start it a while ago. Called with each read and
+    /// write.
+    pub(crate) fn start_again(&self) {
+        if !self.lacks_thread.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut state = lock(&self.state);
+        if state.refused_at.is_none_or(|at| at.elapsed() >= INTERVAL) {
+            self.start(&mut state);
         }
     }
 
     /// Without a thread, commits of other processes are found by the next write, or by `refresh`.
-    fn note_no_thread(&self) {
+    fn note_no_thread(&self, state: &mut State) {
+        state.refused_at = Some(Instant::now());
+        self.lacks_thread.store(true, Ordering::Relaxed);
         self.shared.leave();
         tracing::warn!(
             target: TARGET,

@@ -59,7 +59,7 @@ impl Upkeep {
     fn maintain(
         &self,
         verb: &str,
-        work: impl FnOnce(&mut FileConnection) -> Result<Maintained, SqliteError>,
+        mut work: impl FnMut(&mut FileConnection) -> Result<Maintained, SqliteError>,
     ) -> Result<u64> {
         let connections = self.connections();
         let what = || format!("cannot {verb} {}", connections.path().display());
@@ -77,7 +77,12 @@ impl Upkeep {
         }
         // A kept read transaction would block the work.
         let _forbidden = connections.pool().readers().forbid_kept_reads();
-        match work(&mut connection) {
+        let mut outcome = work(&mut connection);
+        if outcome.as_ref().is_err_and(SqliteError::is_read_only) {
+            connection = connections.replace_writer(Some(connection))?;
+            outcome = work(&mut connection);
+        }
+        match outcome {
             Ok(step) => {
                 self.return_writer(Some(connection));
                 step.outcome(what)

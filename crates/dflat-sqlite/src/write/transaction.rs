@@ -57,10 +57,13 @@ impl SqliteTransaction {
             changes_count: 0,
             bytes: 0,
         };
-        let connection = transaction.connection()?;
-        let begun = connection
-            .set_durability(durability)
-            .and_then(|()| connection.begin_write());
+        let mut begun = begin(transaction.connection()?, durability);
+        if begun.as_ref().is_err_and(SqliteError::is_read_only) {
+            let refused = transaction.connection.take();
+            let connections = transaction.upkeep.connections();
+            transaction.connection = Some(connections.replace_writer(refused)?);
+            begun = begin(transaction.connection()?, durability);
+        }
         match begun {
             Ok(()) => {
                 let connections = transaction.upkeep.connections();
@@ -71,7 +74,7 @@ impl SqliteTransaction {
             }
             Err(error) => {
                 let usable = error.is_busy();
-                let path = connection.path.display();
+                let path = transaction.upkeep.connections().path().display();
                 let error = error.into_error(format_args!("cannot start to write {path}"));
                 if usable {
                     return Err(error);
@@ -158,6 +161,11 @@ impl SqliteTransaction {
             self.upkeep.return_writer(usable.then_some(connection));
         }
     }
+}
+
+fn begin(connection: &mut FileConnection, durability: Durability) -> Result<(), SqliteError> {
+    connection.set_durability(durability)?;
+    connection.begin_write()
 }
 
 impl WriteTransaction for SqliteTransaction {

@@ -17,6 +17,7 @@ mod packs;
 mod reading;
 mod sqlite_version;
 mod system_calls;
+mod unprivileged;
 mod workspaces;
 mod writing;
 

@@ -20,3 +20,4 @@ mod repair;
 mod stored_schema;
 mod stored_values;
 mod wire;
+mod writable_again;

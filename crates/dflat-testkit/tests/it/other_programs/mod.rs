@@ -18,6 +18,7 @@ mod lone_process;
 mod looked_up;
 mod made_anew;
 mod missing_keys;
+mod no_thread;
 mod noted_rows;
 mod one_follows;
 mod random_programs;
