@@ -22,7 +22,7 @@ use crate::connection::pool::Pool;
 use crate::connection::read_only;
 use crate::connection::readers::ShardId;
 use crate::ffi::LogExtent;
-use crate::io::names::resolve_links;
+use crate::io::names::{LONGEST_SUFFIX, check_length, resolve_links};
 use crate::io::{Monitor, Space, WrittenRecords, monitor_of};
 use crate::options::SqliteOptions;
 
@@ -63,6 +63,7 @@ impl Connections {
     /// The connections to the file at `path`, of which none is open yet.
     pub(crate) fn new(path: &Path, options: SqliteOptions) -> Result<Self> {
         let path = resolve_links(path)?;
+        check_length(&path, LONGEST_SUFFIX.len())?;
         let monitor = options.io_stats.then(|| monitor_of(&path));
         let span = tracing::debug_span!(target: TARGET, "open", path = %path.display());
         span.in_scope(|| open::check(&path, &options))?;

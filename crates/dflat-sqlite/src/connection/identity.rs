@@ -1,6 +1,7 @@
 //! The identity of the file that a path names: the same for every path of the file.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -17,13 +18,13 @@ pub(crate) struct Identity(FileNumber);
 impl Identity {
     /// The identity of the file at `path`, if there is one.
     pub(crate) fn of(path: &Path) -> Option<Self> {
-        file_number(path).map(Self)
+        file_number(path).ok().map(Self)
     }
 
-    /// That of the file at `path`, and its length in bytes, if there is one.
-    pub(crate) fn and_length(path: &Path) -> Option<(Self, u64)> {
+    /// That of the file at `path`, and its length in bytes.
+    pub(crate) fn and_length(path: &Path) -> io::Result<(Self, u64)> {
         let (number, length) = file_number_and_length(path)?;
-        Some((Self(number), length))
+        Ok((Self(number), length))
     }
 }
 
@@ -45,7 +46,7 @@ impl OpenedFile {
     /// The file at `path`, and its length in bytes, if there is one.
     pub(crate) fn at(path: &Path) -> Option<(Self, u64)> {
         let handle = open_unread(path);
-        let (identity, length) = Identity::and_length(path)?;
+        let (identity, length) = Identity::and_length(path).ok()?;
         // Another file may have taken the place of the one that the handle is of.
         let handle = handle
             .filter(|handle| linked_length(handle).is_some_and(|(number, _)| number == identity.0));

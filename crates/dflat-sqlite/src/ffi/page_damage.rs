@@ -13,6 +13,8 @@ pub(crate) enum PageCheck {
 
 /// Calls `damage` for each damage that a check finds, at most 100 times.
 ///
+/// A read that fails once can look like damage to SQLite, so damage is looked for twice.
+///
 /// # Errors
 /// The errors of reading, except those that damage causes.
 pub(crate) fn each_page_damage(
@@ -20,26 +22,33 @@ pub(crate) fn each_page_damage(
     check: PageCheck,
     damage: &mut dyn FnMut(String),
 ) -> Result<(), SqliteError> {
+    if page_damage(connection, check)?.is_empty() {
+        return Ok(());
+    }
+    page_damage(connection, check)?.into_iter().for_each(damage);
+    Ok(())
+}
+
+fn page_damage(connection: &mut Connection, check: PageCheck) -> Result<Vec<String>, SqliteError> {
     let name = match check {
         PageCheck::Whole => "integrity_check",
         PageCheck::Pages => "quick_check",
     };
     // By default the pragma returns at most 100 messages.
     let sql = format!("SELECT CAST({name} AS BLOB) FROM pragma_{name}");
+    let mut found = Vec::new();
     let checked = connection.execute_with(&sql, |columns| {
         let text = columns.blob(0)?.unwrap_or_default();
         if text != b"ok" {
-            damage(String::from_utf8_lossy(text).into_owned());
+            found.push(String::from_utf8_lossy(text).into_owned());
         }
         Ok(())
     });
     match checked {
-        Err(error) if error.is_corrupt() => {
-            damage(error.to_string());
-            Ok(())
-        }
-        checked => checked,
+        Err(error) if error.is_corrupt() => found.push(error.to_string()),
+        checked => checked?,
     }
+    Ok(found)
 }
 
 /// Fails if a check finds damage.

@@ -50,18 +50,18 @@ pub(crate) type FileNumber = (u64, u64);
 #[cfg(not(unix))]
 pub(crate) type FileNumber = PathBuf;
 
-/// The number of the file at a path, if there is such a file.
+/// The number of the file at a path.
 #[cfg(unix)]
-pub(crate) fn file_number(path: &Path) -> Option<FileNumber> {
+pub(crate) fn file_number(path: &Path) -> io::Result<FileNumber> {
     file_number_and_length(path).map(|(number, _)| number)
 }
 
-/// The number and the length of the file at a path, if there is such a file.
+/// The number and the length of the file at a path.
 #[cfg(unix)]
-pub(crate) fn file_number_and_length(path: &Path) -> Option<(FileNumber, u64)> {
+pub(crate) fn file_number_and_length(path: &Path) -> io::Result<(FileNumber, u64)> {
     use std::os::unix::fs::MetadataExt;
-    let metadata = std::fs::metadata(path).ok()?;
-    Some(((metadata.dev(), metadata.ino()), metadata.len()))
+    let metadata = std::fs::metadata(path)?;
+    Ok(((metadata.dev(), metadata.ino()), metadata.len()))
 }
 
 /// Whether a path names a pipe.
@@ -110,17 +110,17 @@ pub(crate) fn linked_length(file: &File) -> Option<(FileNumber, u64)> {
     }
 }
 
-/// The number of the file at a path, if there is such a file.
+/// The number of the file at a path.
 #[cfg(not(unix))]
-pub(crate) fn file_number(path: &Path) -> Option<FileNumber> {
-    std::fs::canonicalize(path).ok()
+pub(crate) fn file_number(path: &Path) -> io::Result<FileNumber> {
+    std::fs::canonicalize(path)
 }
 
-/// The number and the length of the file at a path, if there is such a file.
+/// The number and the length of the file at a path.
 #[cfg(not(unix))]
-pub(crate) fn file_number_and_length(path: &Path) -> Option<(FileNumber, u64)> {
-    let length = std::fs::metadata(path).ok()?.len();
-    Some((file_number(path)?, length))
+pub(crate) fn file_number_and_length(path: &Path) -> io::Result<(FileNumber, u64)> {
+    let length = std::fs::metadata(path)?.len();
+    Ok((file_number(path)?, length))
 }
 
 /// Whether the system lets this process write to the file or directory at a path. Nothing is

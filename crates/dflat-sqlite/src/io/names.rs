@@ -73,6 +73,39 @@ pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
     Ok(directory.join(name))
 }
 
+/// The longest suffix of a file that SQLite puts beside a database.
+pub(crate) const LONGEST_SUFFIX: &str = "-journal";
+
+/// The longest path that SQLite takes on Unix, in bytes.
+const PATH_BYTES_MAX: usize = 512;
+
+/// The longest name of a file on most file systems, in bytes.
+const NAME_BYTES_MAX: usize = 255;
+
+/// Refuses a path that is too long for the files whose names are that of a file with a suffix of
+/// this length.
+pub(crate) fn check_length(path: &Path, suffix: usize) -> Result<()> {
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    let name = path.file_name().unwrap_or_default();
+    let lengths = [
+        ("path", path.as_os_str().len(), PATH_BYTES_MAX),
+        ("name", name.len(), NAME_BYTES_MAX),
+    ];
+    for (what, length, longest) in lengths {
+        let longest = longest - suffix;
+        if length > longest {
+            let message = format!(
+                "cannot use {}: the {what} has {length} bytes, and at most {longest} are possible",
+                path.display()
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+    }
+    Ok(())
+}
+
 /// The error of opening or reading a file.
 pub(crate) fn io_error(error: io::Error, message: String) -> Error {
     Error::with_source(ErrorKind::Io, message, error)
@@ -99,6 +132,9 @@ pub(crate) fn place_of(path: &Path) -> Option<PathBuf> {
 pub(crate) struct PartialName(PathBuf);
 
 impl PartialName {
+    /// The bytes by which the name of a partial copy is longer than that of the copy.
+    pub(crate) const SUFFIX_BYTES: usize = MARK.len() + DIGITS;
+
     /// Creates an empty file for a copy to the path `to`.
     pub(crate) fn create(to: &Path) -> io::Result<Self> {
         // Each `RandomState` has its own keys, from the system's random numbers.

@@ -12,7 +12,7 @@ use crate::connection::connections::Connections;
 use crate::connection::file_connection::FileConnection;
 use crate::connection::readers::ShardId;
 use crate::ffi::{Access, Connection, SqliteError, sync_directory};
-use crate::io::names::{self, PartialName, beside, resolve};
+use crate::io::names::{self, LONGEST_SUFFIX, PartialName, beside, check_length, resolve};
 use crate::layout::control::ControlStatement;
 use crate::options::SqliteOptions;
 use crate::upkeep::sync_ahead::sync_ahead;
@@ -96,6 +96,8 @@ pub(crate) fn backup(
 /// Creates a file for the copy, locked so that no other backup takes it for a stale one.
 fn create_part(options: &SqliteOptions, to: &Path) -> Result<PartialCopy> {
     let what = || format!("cannot back up to {}", to.display());
+    check_length(to, PartialName::SUFFIX_BYTES + LONGEST_SUFFIX.len())
+        .map_err(|error| error.context(what()))?;
     loop {
         let name = PartialName::create(to).map_err(|error| create_error(error, what()))?;
         let part = lock_part(options, name).map_err(|error| error.into_error(what()))?;

@@ -338,7 +338,8 @@ impl Workspace {
     /// # Errors
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the file is open in this process
     ///   with another value of an option that was set on the [builder](Self::builder). Options that
-    ///   were not set are taken from the workspace that is open.
+    ///   were not set are taken from the workspace that is open. Also if the path has more than 504
+    ///   bytes on Unix, or the name of the file more than 247.
     /// - [`NotADatabase`](crate::ErrorKind::NotADatabase) if the file is not an SQLite database.
     /// - [`NotFound`](crate::ErrorKind::NotFound) if the file is missing, and the builder's option
     ///   [`read_only`](crate::WorkspaceBuilder::read_only) was set and

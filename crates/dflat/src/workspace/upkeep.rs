@@ -78,7 +78,8 @@ impl Workspace {
     /// # Errors
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is a file or link at `to`,
     ///   or a log or journal of an earlier file beside it; if a file of this name would belong
-    ///   to another database, as one with the ending `-journal`; or if the workspace is in memory.
+    ///   to another database, as one with the ending `-journal`; if the path has more than 476
+    ///   bytes on Unix, or the name more than 219; or if the workspace is in memory.
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or a callback.
     /// - Otherwise the errors of reading the file and writing the copy. The unfinished copy is
     ///   deleted then.

@@ -18,7 +18,7 @@ pub(super) fn permanent_length(path: &Path) -> Option<u64> {
     if has_journal(path) {
         return None;
     }
-    let (_, length) = Identity::and_length(path)?;
+    let (_, length) = Identity::and_length(path).ok()?;
     (length >= PAGE_BYTES_MIN).then_some(length)
 }
 

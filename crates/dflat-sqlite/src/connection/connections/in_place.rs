@@ -1,6 +1,7 @@
 //! Whether the file that was opened is still at its path, with all of its pages.
 
 use std::fs::File;
+use std::io;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use dflat_engine::{Error, ErrorKind, Result};
@@ -71,11 +72,13 @@ impl Connections {
     /// The length of the file that was opened, if its path still names it.
     fn length_by_name(&self, opened: &OpenedFile) -> Result<u64> {
         match Identity::and_length(&self.path) {
-            None => Err(self.gone(ErrorKind::Io, "deleted")),
-            Some((there, _)) if there != opened.identity => {
-                Err(self.gone(ErrorKind::Io, "replaced"))
+            Err(error) if is_absent(&error) => Err(self.gone(ErrorKind::Io, "deleted")),
+            Err(error) => {
+                let message = format!("cannot use {}", self.path.display());
+                Err(Error::with_source(ErrorKind::Io, message, error))
             }
-            Some((_, length)) => {
+            Ok((there, _)) if there != opened.identity => Err(self.gone(ErrorKind::Io, "replaced")),
+            Ok((_, length)) => {
                 opened.note_named();
                 Ok(length)
             }
@@ -166,4 +169,12 @@ impl Connections {
         *self.lock_opened() = None;
         self.length.reset();
     }
+}
+
+/// Whether a path names no file, by the error of looking for one.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }

@@ -144,6 +144,60 @@ fn salvage_leaves_one_whole_file_or_none_on_a_full_disk() {
     assert!(failed > 10 && succeeded > 10, "{failed} and {succeeded}");
 }
 
+// Promise: durability#D92
+#[test]
+#[cfg(unix)]
+fn path_that_is_too_long_is_refused_before_anything_is_created() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = fs::canonicalize(top.path()).unwrap();
+    // A path of so many bytes, whose last part has 100.
+    let path_of = |bytes: usize| {
+        let mut path = folder.clone();
+        while path.as_os_str().len() + 202 < bytes {
+            path.push("d".repeat(100));
+        }
+        path.push("d".repeat(bytes - path.as_os_str().len() - 102));
+        fs::create_dir_all(&path).unwrap();
+        path.push("f".repeat(100));
+        assert_eq!(path.as_os_str().len(), bytes);
+        path
+    };
+    let refused = |outcome: dflat::Result<()>, longest: &str| {
+        let error = outcome.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert!(error.to_string().contains(longest), "{error}");
+    };
+    for (usable, unusable, longest) in [
+        (path_of(504), path_of(505), "505 bytes, and at most 504"),
+        (
+            folder.join("n".repeat(247)),
+            folder.join("n".repeat(248)),
+            "248 bytes, and at most 247",
+        ),
+    ] {
+        refused(Workspace::open(&unusable).map(drop), longest);
+        assert!(!unusable.exists());
+        let workspace = Workspace::open(&usable).unwrap();
+        put(&workspace, 1, 10).unwrap();
+        workspace.shutdown().unwrap();
+    }
+    let workspace = Workspace::open(folder.join("a.db")).unwrap();
+    put(&workspace, 1, 10).unwrap();
+    for (usable, unusable, longest) in [
+        (path_of(476), path_of(477), "477 bytes, and at most 476"),
+        (
+            folder.join("b".repeat(219)),
+            folder.join("b".repeat(220)),
+            "220 bytes, and at most 219",
+        ),
+    ] {
+        refused(workspace.backup(&unusable), longest);
+        workspace.backup(&usable).unwrap();
+        assert!(usable.exists() && !unusable.exists());
+    }
+    workspace.shutdown().unwrap();
+}
+
 // Promise: durability#D27
 #[test]
 fn files_may_have_unusual_names() {

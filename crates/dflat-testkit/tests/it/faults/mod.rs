@@ -1,5 +1,6 @@
 //! Calls that fail, losses of power, kills, and file systems that refuse.
 
+mod checking;
 mod disk;
 mod fault_building;
 mod fault_calls;

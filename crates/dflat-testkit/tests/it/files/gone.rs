@@ -1,6 +1,7 @@
 //! A file that another program truncates, cuts or replaces while a workspace has it open.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -9,6 +10,8 @@ use dflat_engine::engine::EngineOptions;
 use dflat_sqlite::{SqliteBackend, SqliteOptions};
 use dflat_testkit::fixture::until;
 use dflat_testkit::schema::{Other, OtherChangeRequest, OtherData};
+
+use crate::unprivileged::unprivileged;
 
 fn put(workspace: &Workspace, ids: std::ops::Range<i32>) -> Result<()> {
     workspace.perform_changes_blocking([Other::TABLE], |tx| {
@@ -158,4 +161,30 @@ fn file_that_another_process_has_shortened_stays_in_use() {
         other.shutdown().unwrap();
         workspace.shutdown().unwrap();
     }
+}
+
+// Promise: durability#D94
+/// The file is there, but may not be looked for.
+#[test]
+fn file_in_a_closed_directory_is_not_reported_as_deleted() {
+    let test = "files::gone::file_in_a_closed_directory_is_not_reported_as_deleted";
+    unprivileged(test, |directory| {
+        let workspace = Workspace::open(directory.join("a.db")).unwrap();
+        put(&workspace, 0..1).unwrap();
+        let set_mode = |mode| fs::set_permissions(directory, Permissions::from_mode(mode)).unwrap();
+        set_mode(0o000);
+        is_named(
+            &put(&workspace, 1..2).unwrap_err(),
+            "Permission denied",
+            ErrorKind::Io,
+        );
+        let count = || workspace.fetch::<Other>().count();
+        // For a short time, a read may use the file as it was opened.
+        until(|| count().is_err());
+        is_named(&count().unwrap_err(), "Permission denied", ErrorKind::Io);
+        set_mode(0o700);
+        put(&workspace, 1..2).unwrap();
+        assert_eq!(count().unwrap(), 2);
+        workspace.shutdown().unwrap();
+    });
 }

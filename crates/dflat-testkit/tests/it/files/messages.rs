@@ -49,7 +49,11 @@ fn errors_of_opening_show_the_reason_of_the_system() {
         &["folder", "directory"],
     );
     let long = "n".repeat(300);
-    check(&error_of(&at(&long)), ErrorKind::Io, &[&long, "too long"]);
+    check(
+        &error_of(&at(&long)),
+        ErrorKind::InvalidArgument,
+        &[&long, "300 bytes, and at most 247"],
+    );
     check(
         &error_of(&at("nowhere/a.db")),
         ErrorKind::Io,
