@@ -3,20 +3,28 @@
 //! It looks at once when the presence file, the database or its log is changed. A change of the log
 //! comes before the commit is visible, so a look that finds nothing is repeated after 1, 2, 5 and
 //! 20 ms. Meanwhile writes are only counted in: they are mostly those of this process itself, and
-//! would wake the thread for each of them. While writes go on, it looks every 20 ms. Behind all
-//! that is a slow check.
+//! would wake the thread for each of them. While writes go on, it looks every 20 ms.
+//!
+//! A program that syncs the log before the commit is visible may take longer than that on a slow
+//! device, so two more looks follow, after 80 and 320 ms. A write ends these waits. Behind all that
+//! is a slow check.
 
 use std::time::Duration;
 
 use crate::presence::system::{Awaited, Woken};
 
 /// The waits after a change, until a look finds a new commit.
-const STEPS: [Duration; 4] = [
+const STEPS: [Duration; 6] = [
     Duration::from_millis(1),
     Duration::from_millis(2),
     Duration::from_millis(5),
     Duration::from_millis(20),
+    Duration::from_millis(80),
+    Duration::from_millis(320),
 ];
+
+/// The number of steps that no write ends.
+const QUICK: usize = 4;
 
 /// The next wait of a follower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +52,8 @@ impl Waits {
     /// check.
     pub(super) fn next(self, slow: Duration) -> (Awaited, Duration) {
         match STEPS.get(self.step) {
-            Some(wait) => (Awaited::Notices, *wait),
+            Some(wait) if self.step < QUICK => (Awaited::Notices, *wait),
+            Some(wait) => (Awaited::All, *wait),
             None => (Awaited::All, slow),
         }
     }
@@ -58,8 +67,8 @@ impl Waits {
         }
     }
 
-    /// Notes a look. `has_written` is called at the last step, and says whether the database or its
-    /// log was changed since the first.
+    /// Notes a look. `has_written` is called after the last quick step, and says whether the
+    /// database or its log was changed since the first.
     pub(super) fn note_look(
         &mut self,
         woken: Woken,
@@ -71,8 +80,8 @@ impl Waits {
             (false, true) => 0,
             (false, false) => (self.step + 1).min(STEPS.len()),
         };
-        if self.step == STEPS.len() && !has_news && has_written() {
-            self.step = STEPS.len() - 1;
+        if !has_news && self.step == QUICK && has_written() {
+            self.step = QUICK - 1;
         }
     }
 }
@@ -95,8 +104,8 @@ mod tests {
         let mut steps = Vec::new();
         loop {
             let (awaited, wait) = waits.next(SLOW);
-            if awaited == Awaited::All {
-                assert_eq!(wait, SLOW);
+            assert_eq!(awaited == Awaited::All, wait > STEPS[3]);
+            if wait == SLOW {
                 return steps;
             }
             steps.push(wait.as_millis());
@@ -106,11 +115,22 @@ mod tests {
     }
 
     #[test]
-    fn look_without_news_is_repeated_after_1_2_5_and_20_milliseconds() {
+    fn look_without_news_is_repeated_after_1_to_320_milliseconds() {
         let mut waits = Waits::new();
-        assert_eq!(steps(&mut waits), [1, 2, 5, 20]);
+        assert_eq!(steps(&mut waits), [1, 2, 5, 20, 80, 320]);
         waits.note_look(written(), false, || false);
-        assert_eq!(steps(&mut waits), [1, 2, 5, 20]);
+        assert_eq!(steps(&mut waits), [1, 2, 5, 20, 80, 320]);
+    }
+
+    #[test]
+    fn write_ends_a_long_wait_and_begins_the_short_ones_again() {
+        let mut waits = Waits::new();
+        while waits.next(SLOW).1 != STEPS[4] {
+            waits.note_look(Woken::default(), false, || false);
+        }
+        assert_eq!(waits.task(written()), Task::Look);
+        waits.note_look(written(), false, || false);
+        assert_eq!(waits.next(SLOW), (Awaited::Notices, STEPS[0]));
     }
 
     #[test]
@@ -127,7 +147,7 @@ mod tests {
             waits.note_look(Woken::default(), false, || true);
         }
         assert_eq!(waits.next(SLOW), (Awaited::Notices, STEPS[3]));
-        assert_eq!(steps(&mut waits), [20]);
+        assert_eq!(steps(&mut waits), [20, 80, 320]);
     }
 
     #[test]
