@@ -7,7 +7,9 @@ use std::sync::{Mutex, PoisonError};
 
 use dflat_engine::{Error, ErrorKind, Result};
 
-use crate::ffi::{Access, Connection, FileProtection, SqliteError, Switch, create_private};
+use crate::ffi::{
+    Access, Connection, FileProtection, SqliteError, Switch, create_private, may_write,
+};
 use crate::io::names::{beside, io_error};
 use crate::io::{VfsKind, name};
 use crate::options::SqliteOptions;
@@ -127,10 +129,32 @@ pub(crate) fn create_error(error: io::Error, message: String) -> Error {
     Error::with_source(kind, message, error)
 }
 
+/// The error of a file that SQLite has opened for reading, because it could not open the file for
+/// writing. SQLite does so for every cause, such as too many open files, and does not tell the
+/// cause.
+pub(crate) fn opened_for_reading(path: &Path, what: &str) -> Error {
+    let (kind, why) = match may_write(path) {
+        true => (
+            ErrorKind::Io,
+            "the system did not open the file for writing",
+        ),
+        false => (ErrorKind::ReadOnly, "the file can't be written"),
+    };
+    Error::new(kind, format!("{what}: {why}"))
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn file_that_can_be_written_is_not_reported_as_read_only() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = opened_for_reading(file.path(), "cannot write");
+        assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+        file.close().unwrap();
+    }
 
     #[test]
     fn connection_keeps_as_many_pages_as_the_option_says() {

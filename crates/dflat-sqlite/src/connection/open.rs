@@ -12,7 +12,7 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::commits::{Commits, FileHeader, OpeningCounts};
 use crate::connection::configure::{
-    configure, create, create_error, exists, has_bytes, integer, open, vacuum,
+    configure, create, create_error, exists, has_bytes, integer, open, opened_for_reading, vacuum,
 };
 use crate::connection::encoding;
 use crate::connection::file_connection::FileConnection;
@@ -175,8 +175,7 @@ pub(crate) fn open_writer(
     let mut connection =
         open(path, Access::ReadWrite, options).map_err(|error| error.into_error(what()))?;
     if connection.is_read_only() {
-        let message = format!("{}: the file can't be written", what());
-        return Err(Error::new(ErrorKind::ReadOnly, message));
+        return Err(opened_for_reading(path, &what()));
     }
     let header = |connection: &Connection| FileHeader::read(connection).unwrap_or_default();
     let before = header(&connection);
