@@ -15,6 +15,7 @@ mod matching;
 mod notification;
 mod object_subscriptions;
 mod publication;
+mod registering;
 mod registry;
 mod rereading;
 mod result;
@@ -26,7 +27,8 @@ pub use live_query::Refetch;
 pub use matching::{Interest, ShapedQuery};
 pub use notification::{Absorb, Callback, Executor, Job, Mailbox, Notifier};
 pub use publication::Publication;
-pub use registry::{DeliveryOptions, InitialState, LatestResult, Registry};
+pub use registering::{InitialState, LatestResult};
+pub use registry::{DeliveryOptions, Registry};
 pub use result::{
     Difference, LiveCount, LiveGroups, LiveResult, Move, Positions, ResultUpdate, Step,
     list_difference, unlimited, with_margin,
