@@ -159,6 +159,19 @@ impl Error {
         self.0.kind
     }
 
+    /// Whether the same read may succeed later although nothing is written meanwhile: the system
+    /// lacks something now, such as a free file descriptor, or another program holds a lock.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(
+            self.kind(),
+            ErrorKind::Busy
+                | ErrorKind::Io
+                | ErrorKind::StorageFull
+                | ErrorKind::DeadlineExceeded
+                | ErrorKind::Backend
+        )
+    }
+
     /// The caller's error, if [`Error::user`] made this one from an `E`.
     #[must_use]
     pub fn downcast_ref<E: StdError + Send + Sync + 'static>(&self) -> Option<&E> {

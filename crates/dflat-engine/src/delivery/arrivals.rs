@@ -92,6 +92,16 @@ impl Deliveries {
         }
     }
 
+    /// Queues work that depends on no state which was read before, and the calls that follow from
+    /// it.
+    pub fn add_work(&self, work: Registration) {
+        self.registering.fetch_add(1, Ordering::AcqRel);
+        let item = (Instant::now(), Item::Registration(work));
+        let mut queue = self.lock();
+        queue.waiting.push_back(item);
+        queue.pushed += 1;
+    }
+
     /// Queues rows that other programs have written.
     pub fn reread(&self, rows: RereadSet) {
         let mut queue = self.lock();

@@ -278,7 +278,7 @@ impl Follower {
     }
 
     /// Whether a read that failed with this error may succeed later.
-    pub(super) fn may_succeed_later(&self, error: &Error) -> bool {
+    fn may_succeed_later(&self, error: &Error) -> bool {
         self.backend.retry_after(error, Duration::ZERO).is_some()
     }
 

@@ -177,13 +177,21 @@ impl Refetch for Reader {
             for row_id in row_ids {
                 let object = fetch::find(snapshot, table, *row_id, origin);
                 if let Err(error) = &object
-                    && self.follower.may_succeed_later(error)
+                    && error.may_pass()
                 {
                     return Err(error.clone());
                 }
                 found.push(object);
             }
             Ok((found, origin.seq))
+        })
+    }
+
+    fn find(&self, table: &Table, known: &Object) -> Result<(Option<Object>, CommitSeq)> {
+        let key = fetch::key_of(table, known)?;
+        self.read_exactly(table, |snapshot, origin| {
+            let object = fetch::get(snapshot, table, &fetch::parts(&key), origin)?;
+            Ok((object, origin.seq))
         })
     }
 }

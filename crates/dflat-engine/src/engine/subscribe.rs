@@ -7,14 +7,14 @@ use dflat_model::Table;
 use super::read::Reader;
 use super::{Engine, Inner, WeakEngine};
 use crate::delivery::Calls;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{self, Fetched, Grouping};
 use crate::object::Object;
 use crate::observe::{
     DeliveryOptions, Event, InitialState, LatestResult, Refetch, ShapedQuery, Subscriber,
     Subscription, unlimited, with_margin,
 };
-use crate::storage::{Looked, View};
+use crate::storage::{Looked, StateId, View};
 
 /// The subject of a subscription.
 pub enum Subject {
@@ -37,7 +37,8 @@ pub enum Subject {
 impl Engine {
     /// Subscribes. The subscriber is notified of transactions performed after this call. It is not
     /// notified of transactions performed before this call, unless its known state is older than
-    /// their changes.
+    /// their changes. If its first state can't be read, it is notified of the error, unless it is
+    /// one to an object, and of the state once that can be read.
     ///
     /// # Errors
     /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown;
@@ -123,7 +124,8 @@ impl Engine {
         reader.follower.note_observed(table);
         let expected = deliveries.expect_registration();
         for tries in 1.. {
-            let (renewals, first) = match self.numbered_state(table, subject) {
+            let (renewals, first) = self.numbered_state(table, subject);
+            let first = match first.or_else(|error| self.unread_state(subject, error)) {
                 Ok(first) => first,
                 Err(error) => return subscriber.fail(error),
             };
@@ -145,26 +147,72 @@ impl Engine {
         deliveries.hand_over();
     }
 
-    /// The first state, with how often commits of other programs were noticed before.
-    fn numbered_state(&self, table: &Table, subject: &Subject) -> Result<(u64, InitialState)> {
-        let reader = &self.inner.reader;
+    /// How often commits of other programs were noticed before the first state was read, and that
+    /// state.
+    fn numbered_state(&self, table: &Table, subject: &Subject) -> (u64, Result<InitialState>) {
         // Order: before the state is read that commits of other processes follow.
         self.follow();
-        reader.stand()?;
+        let numbered = self.number_commits(subject);
+        let renewals = self.inner.deliveries.renewals();
+        let first = numbered.and_then(|()| self.initial_state(table, subject));
+        (renewals, first)
+    }
+
+    /// Numbers the commits of other programs, as far as the first state needs it.
+    fn number_commits(&self, subject: &Subject) -> Result<()> {
+        let reader = &self.inner.reader;
+        reader.stand().inspect_err(|_| {
+            // The subscriber stays nevertheless. From an unknown state on, the next look has
+            // everything read again, so that no commit of another program is missed.
+            reader.follower.stand(StateId::UNKNOWN);
+        })?;
         match subject {
             // Order: the commits of other programs have numbers before a known state is compared
             // with the latest change.
             Subject::Object(_) | Subject::Result { known: Some(_), .. } => {
-                reader
-                    .follower
-                    .pin(reader.snapshot(View::Pinned)?.as_mut())?;
+                let mut snapshot = reader.snapshot(View::Pinned)?;
+                reader.follower.pin(snapshot.as_mut())?;
             }
             Subject::Result { known: None, .. } | Subject::Count(_) | Subject::Groups(..) => {
                 reader.follower.wait();
             }
         }
-        let renewals = self.inner.deliveries.renewals();
-        Ok((renewals, self.initial_state(table, subject)?))
+        Ok(())
+    }
+
+    /// The state of a subscriber whose first state could not be read: it is read again later, as
+    /// one that could be read at first.
+    ///
+    /// # Errors
+    /// The error, if the subscription ends with it.
+    fn unread_state(&self, subject: &Subject, error: Error) -> Result<InitialState> {
+        if error.kind() == ErrorKind::ShutDown {
+            return Err(error);
+        }
+        Ok(match subject {
+            Subject::Object(known) if error.may_pass() => {
+                let is_own = known.origin().engine == self.inner.reader.engine;
+                InitialState::UnreadObject {
+                    known: known.clone(),
+                    row_id: is_own.then(|| known.row_id()),
+                }
+            }
+            Subject::Object(_) => return Err(error),
+            Subject::Result { query, known } => InitialState::Result {
+                query: query.clone(),
+                known: known.clone(),
+                latest: LatestResult::Fetched(Err(error)),
+            },
+            Subject::Count(query) => InitialState::Count {
+                query: query.clone(),
+                total: Err(error),
+            },
+            Subject::Groups(query, grouping) => InitialState::Groups {
+                query: query.clone(),
+                grouping: Arc::clone(grouping),
+                groups: Err(error),
+            },
+        })
     }
 
     /// The state that the subscriber has, and the latest state.
@@ -178,8 +226,6 @@ impl Engine {
                 let latest = if is_own && origin.seq.0 > 0 && origin.seq >= changed {
                     Some(known.clone())
                 } else {
-                    // A missed change can't be delivered later: the subscription ends with the
-                    // error.
                     find(reader, table, known)?
                 };
                 let known = known.clone();
@@ -239,7 +285,16 @@ impl Inner {
         }
         let mut snapshot = reader.snapshot(View::Pinned)?;
         let has_news = reader.follower.refresh(snapshot.as_mut())?;
-        if has_news {
+        let may_have_unread = self.registry.may_have_unread();
+        if may_have_unread {
+            // The system may have again what it lacked.
+            let (registry, reader) = (Arc::clone(&self.registry), reader.clone());
+            self.deliveries.add_work(Box::new(move || {
+                let publication = registry.retry(&reader)?;
+                Some(publication as Arc<dyn Calls>)
+            }));
+        }
+        if has_news || may_have_unread {
             self.deliveries.hand_over();
         }
         Ok(has_news)

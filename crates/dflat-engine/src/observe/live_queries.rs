@@ -123,7 +123,31 @@ impl LiveQueries {
 
     /// Reads all results and counts again, and adds the calls to make.
     pub(super) fn renew(&mut self, reread: &dyn Refetch, calls: &mut VecDeque<Call>) {
-        for live_query in self.slots.iter_mut().flatten() {
+        self.renew_those(|_| true, reread, calls);
+    }
+
+    /// Reads the results and counts again whose last reading has failed, and adds the calls to
+    /// make.
+    pub(super) fn retry(&mut self, reread: &dyn Refetch, calls: &mut VecDeque<Call>) {
+        if self.failed {
+            self.renew_those(LiveOutput::is_failed, reread, calls);
+        }
+    }
+
+    /// Whether the last reading of a result or count may have failed.
+    pub(super) const fn may_have_failed(&self) -> bool {
+        self.failed
+    }
+
+    fn renew_those(
+        &mut self,
+        is_due: impl Fn(&LiveOutput) -> bool,
+        reread: &dyn Refetch,
+        calls: &mut VecDeque<Call>,
+    ) {
+        self.failed = false;
+        let slots = self.slots.iter_mut().flatten();
+        for live_query in slots.filter(|live_query| is_due(&live_query.live)) {
             let Some(subscriber) = live_query.subscribers.first() else {
                 continue;
             };

@@ -48,6 +48,12 @@ pub trait Refetch {
         table: &Table,
         row_ids: &[RowId],
     ) -> Result<(Vec<Result<Option<Object>>>, CommitSeq)>;
+
+    /// The object with the primary key of this one, and the commit that it is as of.
+    ///
+    /// # Errors
+    /// The errors of reading.
+    fn find(&self, table: &Table, known: &Object) -> Result<(Option<Object>, CommitSeq)>;
 }
 
 /// The result, the count or the groups of a live query.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use dflat_model::{CommitSeq, Table};
+use dflat_model::{CommitSeq, RowId, Table};
 
+use super::live_queries::LiveQueries;
 use super::live_query::{LiveOutput, Refetch};
 use super::matching::ShapedQuery;
 use super::publication::{Call, Publication};
@@ -25,6 +26,13 @@ pub enum InitialState {
         known: Object,
         /// The present state; absent if the object was deleted.
         latest: Option<Object>,
+    },
+    /// For a subscriber to an object that can't be read now, and perhaps later.
+    UnreadObject {
+        /// The state that the subscriber has.
+        known: Object,
+        /// The row id in this engine; `None` if the object is found by its primary key.
+        row_id: Option<RowId>,
     },
     /// For a subscriber to a result.
     Result {
@@ -81,6 +89,7 @@ impl Registry {
         }
         let table = subscriber.registration.table.clone();
         let subscriptions = state.entry(table.name.to_string()).or_default();
+        let live_queries = &mut subscriptions.live_queries;
         let (target, event) = match first {
             InitialState::Object { known, latest } => {
                 let Some(latest) = latest else {
@@ -92,58 +101,48 @@ impl Registry {
                 subscriptions.objects.add(subscriber, &latest);
                 let missed = !equal(&table.types, known.payload(), latest.payload());
                 let event = missed.then(|| Event::Object(ObjectEvent::Updated(latest)));
-                (Target::Object(row_id), event)
+                (Some(Target::Object(row_id)), event)
+            }
+            InitialState::UnreadObject { known, row_id } => {
+                subscriptions.objects.add_unread(subscriber, &known, row_id);
+                (row_id.map(Target::Object), None)
             }
             InitialState::Result {
                 query,
                 known,
                 latest,
             } => {
-                let live_queries = &mut subscriptions.live_queries;
-                let shaped = live_queries.shaped(&query);
-                let (slot, latest) = match live_queries.shared(&shaped) {
-                    Some((slot, current)) => (slot, Ok(current)),
-                    None => {
-                        let fetch = || refetch.fetch(&table, &with_margin(&query.query()));
-                        let (latest, margin) = match (latest, &known) {
-                            (LatestResult::Unchanged, Some(known)) => (Ok(known.clone()), false),
-                            (LatestResult::Fetched(latest), _) => (latest, true),
-                            _ => (fetch(), true),
-                        };
-                        let known = known.as_ref().map(|known| Arc::clone(&known.objects));
-                        let start = latest.as_ref().map_err(|_| known.unwrap_or_default());
-                        let live = LiveResult::new(shaped.clone(), start, margin);
-                        let latest = latest.map(|fetched| live.current().unwrap_or(fetched));
-                        (live_queries.add(LiveOutput::Result(live)), latest)
-                    }
-                };
+                let query = live_queries.shaped(&query);
+                let fetch = || refetch.fetch(&table, &with_margin(&query.query()));
+                let (slot, latest) =
+                    live_result(live_queries, &query, known.as_ref(), latest, fetch);
                 live_queries.subscribe(slot, Arc::clone(subscriber));
-                let event = first_result(&table, shaped, known.as_ref(), latest);
-                (Target::LiveQuery(slot), event)
+                let event = first_result(&table, query, known.as_ref(), latest);
+                (Some(Target::LiveQuery(slot)), event)
             }
             InitialState::Count { query, total } => {
-                let live_queries = &mut subscriptions.live_queries;
                 let query = live_queries.shaped(&query);
                 let (live, event) = first_count(query, total);
                 let slot = live_queries.add(live);
                 live_queries.subscribe(slot, Arc::clone(subscriber));
-                (Target::LiveQuery(slot), Some(event))
+                (Some(Target::LiveQuery(slot)), Some(event))
             }
             InitialState::Groups {
                 query,
                 grouping,
                 groups,
             } => {
-                let live_queries = &mut subscriptions.live_queries;
                 let query = live_queries.shaped(&query);
                 let (live, event) = first_groups(query, grouping, groups);
                 let slot = live_queries.add(live);
                 live_queries.subscribe(slot, Arc::clone(subscriber));
-                (Target::LiveQuery(slot), Some(event))
+                (Some(Target::LiveQuery(slot)), Some(event))
             }
         };
-        // The target was not set before: a subscriber is registered once.
-        let _ = subscriber.registration.target.set(target);
+        if let Some(target) = target {
+            // The target was not set before: a subscriber is registered once.
+            let _ = subscriber.registration.target.set(target);
+        }
         self.publication(subscriber, event)
     }
 
@@ -156,6 +155,34 @@ impl Registry {
         let calls = event.map(|event| Call { subscriber, event });
         Publication::of(self.telemetry(), calls.into_iter().collect(), Vec::new())
     }
+}
+
+/// The slot of the live result of a query, a new one or that of an equal query, and the present
+/// result.
+fn live_result(
+    live_queries: &mut LiveQueries,
+    query: &ShapedQuery,
+    known: Option<&Fetched>,
+    latest: LatestResult,
+    fetch: impl FnOnce() -> Result<Fetched>,
+) -> (u32, Result<Fetched>) {
+    // If the commits of other programs could not be read, the known result may be later than that
+    // of the equal query.
+    let may_be_earlier = known.is_some() && matches!(latest, LatestResult::Fetched(Err(_)));
+    let shared = live_queries.shared(query).filter(|_| !may_be_earlier);
+    if let Some((slot, current)) = shared {
+        return (slot, Ok(current));
+    }
+    let (latest, margin) = match (latest, known) {
+        (LatestResult::Unchanged, Some(known)) => (Ok(known.clone()), false),
+        (LatestResult::Fetched(latest), _) => (latest, true),
+        _ => (fetch(), true),
+    };
+    let known = known.map(|known| Arc::clone(&known.objects));
+    let start = latest.as_ref().map_err(|_| known.unwrap_or_default());
+    let live = LiveResult::new(query.clone(), start, margin);
+    let latest = latest.map(|fetched| live.current().unwrap_or(fetched));
+    (live_queries.add(LiveOutput::Result(live)), latest)
 }
 
 /// A new live count, and its first delivery.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use dflat_model::Table;
+use dflat_model::{CommitSeq, Table};
 use smallvec::SmallVec;
 
 use super::Event;
@@ -12,12 +12,11 @@ use super::live_queries::LiveQueries;
 use super::live_query::Refetch;
 use super::matching::ShapedQuery;
 use super::notification::Executor;
-use super::object_subscriptions::ObjectSubscriptions;
+use super::object_subscriptions::{FailedSubscribers, ObjectSubscriptions};
 use super::publication::{Call, Publication};
 use super::subscriber::{Forget, Registration, Subscriber, Target};
 use super::subscription::Subscription;
 use crate::change_set::{ChangeSet, TableChanges};
-use crate::error::Error;
 use crate::telemetry::{TARGET, Telemetry};
 
 /// All subscriptions of an engine.
@@ -53,10 +52,35 @@ impl TableSubscriptions {
         let renewed = table.map(|table| self.objects.renew(&table, refetch, calls));
         renewed.unwrap_or_default()
     }
-}
 
-/// Subscribers whose objects can't be read, with the errors.
-pub(super) type FailedSubscribers = Vec<(Arc<Subscriber>, Error)>;
+    /// Applies a commit to the objects, reads those again that could not be read before, and adds
+    /// the calls to make. Returns as [`renew_objects`](Self::renew_objects).
+    pub(super) fn follow_objects(
+        &mut self,
+        (changes, seq): (&TableChanges, CommitSeq),
+        refetch: &dyn Refetch,
+        calls: &mut VecDeque<Call>,
+    ) -> FailedSubscribers {
+        self.objects.follow(changes, seq, calls);
+        self.objects.retry(&changes.table, refetch, calls)
+    }
+
+    /// Reads the objects again that could not be read before, and adds the calls to make. Returns
+    /// as [`renew_objects`](Self::renew_objects).
+    pub(super) fn retry_objects(
+        &mut self,
+        refetch: &dyn Refetch,
+        calls: &mut VecDeque<Call>,
+    ) -> FailedSubscribers {
+        let table = self.objects.table();
+        let read = table.map(|table| self.objects.retry(&table, refetch, calls));
+        read.unwrap_or_default()
+    }
+
+    fn may_have_unread(&self) -> bool {
+        self.objects.have_unread() || self.live_queries.may_have_failed()
+    }
+}
 
 /// Ends subscriptions with errors. The registry must not be locked, because the callbacks are
 /// dropped as well, and with them values of the user.
@@ -135,6 +159,14 @@ impl Registry {
         state.map_or(true, |state| has_subscribers(&state, table))
     }
 
+    /// Whether there may be objects or results that could not be read. It never waits: while
+    /// another thread uses the subscriptions, the result is true.
+    #[must_use]
+    pub fn may_have_unread(&self) -> bool {
+        let state = self.state.try_lock();
+        state.map_or(true, |state| state.values().any(|t| t.may_have_unread()))
+    }
+
     /// The deliveries of a commit: of objects first, then of results.
     pub fn publish(&self, changes: &ChangeSet, refetch: &dyn Refetch) -> Option<Arc<Publication>> {
         let mut state = self.lock();
@@ -150,7 +182,10 @@ impl Registry {
                 continue;
             };
             match table {
-                Some(table) => subscriptions.objects.follow(table, changes.seq, &mut calls),
+                Some(table) => {
+                    let commit = (table.as_ref(), changes.seq);
+                    failed.extend(subscriptions.follow_objects(commit, refetch, &mut calls));
+                }
                 None => failed.extend(subscriptions.renew_objects(refetch, &mut calls)),
             }
         }
@@ -231,14 +266,12 @@ fn complete<'c>(
 }
 
 fn remove(state: &mut Subscriptions, subscriber: &Arc<Subscriber>) {
-    let Some(target) = subscriber.registration.target.get() else {
-        return;
-    };
     let Some(subscriptions) = state.get_mut(subscriber.registration.table.name.as_ref()) else {
         return;
     };
-    match target {
-        Target::Object(row_id) => subscriptions.objects.remove(*row_id, subscriber),
-        Target::LiveQuery(slot) => subscriptions.live_queries.unsubscribe(*slot, subscriber),
+    match subscriber.registration.target.get() {
+        Some(Target::Object(row_id)) => subscriptions.objects.remove(*row_id, subscriber),
+        Some(Target::LiveQuery(slot)) => subscriptions.live_queries.unsubscribe(*slot, subscriber),
+        None => subscriptions.objects.remove_unplaced(subscriber),
     }
 }

@@ -1,4 +1,5 @@
-//! Deliveries after writes of other programs of which no change set exists.
+//! Deliveries after writes of other programs of which no change set exists, and of what could not
+//! be read before.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -31,6 +32,22 @@ impl Registry {
         Publication::of(self.telemetry(), calls, Vec::new())
     }
 
+    /// The deliveries after objects and results were read again that could not be read before:
+    /// objects first, then results.
+    pub fn retry(&self, refetch: &dyn Refetch) -> Option<Arc<Publication>> {
+        let mut state = self.lock();
+        let (mut calls, mut failed) = (VecDeque::new(), Vec::new());
+        for subscriptions in state.values_mut() {
+            failed.extend(subscriptions.retry_objects(refetch, &mut calls));
+        }
+        for subscriptions in state.values_mut() {
+            subscriptions.live_queries.retry(refetch, &mut calls);
+        }
+        drop(state);
+        fail(failed);
+        Publication::of(self.telemetry(), calls, Vec::new())
+    }
+
     /// The deliveries after other programs have written rows whose states before are not known:
     /// objects first, then results.
     pub fn reread(&self, rows: &RereadSet, refetch: &dyn Refetch) -> Option<Arc<Publication>> {
@@ -46,7 +63,10 @@ impl Registry {
                 continue;
             };
             match changes {
-                Some(changes) => subscriptions.objects.follow(&changes, rows.seq, &mut calls),
+                Some(changes) => {
+                    let commit = (changes.as_ref(), rows.seq);
+                    failed.extend(subscriptions.follow_objects(commit, refetch, &mut calls));
+                }
                 None => failed.extend(subscriptions.renew_objects(refetch, &mut calls)),
             }
         }

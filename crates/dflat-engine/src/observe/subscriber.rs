@@ -14,7 +14,7 @@ pub type Subscriber = Notifier<Event, Registration>;
 pub struct Registration {
     pub(super) table: Table,
     pub(super) registry: Weak<dyn Forget>,
-    /// Set once, when the subscriber is registered.
+    /// Set once, when the subscriber is registered, or when its object is found after that.
     pub(super) target: OnceLock<Target>,
 }
 

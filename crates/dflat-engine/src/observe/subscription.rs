@@ -24,7 +24,8 @@ impl Subscription {
 
     /// The error that ended the subscription, if any:
     /// [`ErrorKind::Panicked`](crate::ErrorKind::Panicked) if its callback panicked; otherwise the
-    /// error of reading the object or result that it follows.
+    /// error of reading the object that it follows, if that error can't pass. After an error of
+    /// reading that is delivered, or that may pass, the subscription goes on.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
         self.0.error()

@@ -20,9 +20,11 @@ impl Workspace {
     ///   objects, and its [`live_select`](crate::Fetch::live_select) some of their values, in the
     ///   same way.
     ///
-    /// If a result can't be fetched, the subscription delivers the error once, and goes on as soon
-    /// as the result can be fetched. [`observe`](Self::observe) has more choices; the guide is
-    /// `docs/live-queries.md`.
+    /// If a result can't be fetched, at the start or later, the subscription delivers the error
+    /// once, and goes on as soon as the result can be fetched. A subscription to an object has no
+    /// delivery for errors: it ends with [`Subscription::error`] if the object is damaged, and
+    /// otherwise goes on as soon as the object can be read. [`observe`](Self::observe) has more
+    /// choices; the guide is `docs/live-queries.md`.
     ///
     /// # Examples
     /// ```

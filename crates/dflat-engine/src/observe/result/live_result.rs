@@ -185,7 +185,7 @@ impl LiveResult {
         scratch: &mut Scratch,
         refetch: impl FnOnce(&Table, &Query) -> Result<Fetched>,
     ) -> Result<Option<ResultUpdate>> {
-        if self.is_empty() || (seq <= self.seq && !self.failed) {
+        if !self.failed && (self.is_empty() || seq <= self.seq) {
             return Ok(None);
         }
         let (table, rows) = (&changes.table, changes.rows.as_slice());
@@ -242,12 +242,12 @@ impl LiveResult {
         table: &Table,
         refetch: impl FnOnce(&Table, &Query) -> Result<Fetched>,
     ) -> Result<Option<ResultUpdate>> {
-        if self.is_empty() {
-            return Ok(None);
-        }
         if self.failed {
             let delivered = std::mem::take(&mut self.held);
             return self.fetch_again(table, delivered, true, refetch);
+        }
+        if self.is_empty() {
+            return Ok(None);
         }
         let delivered = shown(&self.held, self.window().unwrap_or_default());
         self.fetch_again(table, delivered, false, refetch)

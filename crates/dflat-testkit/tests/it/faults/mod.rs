@@ -10,4 +10,5 @@ mod kill;
 mod kill_building;
 mod parts;
 mod records;
+mod registering;
 mod short_lived;

@@ -26,6 +26,6 @@ mod retrying;
 mod shared_dictionary;
 mod subscribing;
 mod suspension;
-mod two_engines;
+pub(crate) mod two_engines;
 mod upkeep_elsewhere;
 mod upserts;

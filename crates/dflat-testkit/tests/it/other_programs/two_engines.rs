@@ -25,7 +25,7 @@ const TRANSACTIONS: usize = 40;
 pub(super) type Log = Arc<Mutex<Vec<String>>>;
 
 /// A backend whose commits write records.
-pub(super) fn recorded(path: &Path) -> Arc<SqliteBackend> {
+pub(crate) fn recorded(path: &Path) -> Arc<SqliteBackend> {
     let options = SqliteOptions {
         change_log: true,
         // Space is given back in commits without records.
