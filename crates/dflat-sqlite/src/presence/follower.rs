@@ -11,6 +11,7 @@ use dflat_engine::telemetry::TARGET;
 
 use crate::connection::polled_file::FileStamps;
 use crate::io::names::beside;
+use crate::presence::following::Following;
 use crate::presence::presence_file::{PresenceFile, path_of};
 use crate::presence::system::{Alarm, Events, Woken};
 use crate::presence::waits::{Task, Waits};
@@ -23,23 +24,6 @@ const INTERVAL: Duration = Duration::from_millis(500);
 
 /// Looks for commits of other processes.
 pub(crate) type Look = Arc<dyn Fn() -> Looked + Send + Sync>;
-
-/// How a process learns of the commits of other processes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Following {
-    /// It does not look for them: nothing is subscribed to, or following is turned off.
-    #[default]
-    Off,
-    /// Other processes notify it.
-    Notified,
-    /// It looks at intervals of half a second, because the presence file can't be made or locked,
-    /// or the system reports no file events to this process.
-    Intervals,
-}
-
-impl Following {
-    const ALL: [Self; 3] = [Self::Off, Self::Notified, Self::Intervals];
-}
 
 /// The presence of a backend among the processes that use its file.
 pub(crate) struct Presence {

@@ -10,9 +10,10 @@
 //! file would release the locks that connections of this process hold on it.
 
 mod follower;
+mod following;
 mod presence_file;
 mod system;
 mod waits;
 
-pub use follower::Following;
 pub(crate) use follower::Presence;
+pub use following::Following;
