@@ -41,8 +41,8 @@ impl Engine {
     /// one to an object, and of the state once that can be read.
     ///
     /// # Errors
-    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown;
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) for a query that can't be
+    /// [`ErrorKind::ShutDown`] after shutdown;
+    /// [`ErrorKind::InvalidArgument`] for a query that can't be
     /// run, and for an object of another table.
     pub fn observe(
         &self,
@@ -88,7 +88,7 @@ impl Engine {
     /// Snapshots that are too old are handled as after a commit.
     ///
     /// # Errors
-    /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise the errors of
+    /// [`ErrorKind::ShutDown`] after shutdown; otherwise the errors of
     /// reading.
     pub fn refresh(&self) -> Result<()> {
         let operation = format_args!("look for commits of other programs");
