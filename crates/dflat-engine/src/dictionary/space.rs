@@ -39,7 +39,7 @@ pub(super) struct Shard {
 pub(super) struct Entry {
     /// The value; `None` if the key is known to have none.
     pub(super) value: Option<Value>,
-    /// The number of the latest change, unless that change is known to be written; otherwise 0.
+    /// The number of the latest change; 0 if that change was noted as written.
     change: u64,
     /// The batch that writes the latest change, once it has taken the key.
     writing: Option<Arc<Writing>>,

@@ -25,7 +25,8 @@ impl Writing {
     /// Notes that the transaction is committed. Returns whether another process may have changed a
     /// key of the batch; a later note of a change finds the batch written.
     pub(super) fn end(&self) -> bool {
-        // Order: these two lines, and the opposite order where a change is noted.
+        // Order: a thread that notes a change looks afterwards whether the batch is written. So at
+        // least one of the two threads finds what the other has stored.
         self.is_written.store(true, Ordering::SeqCst);
         self.has_overtaken.load(Ordering::SeqCst)
     }

@@ -37,8 +37,8 @@ pub enum Subject {
 impl Engine {
     /// Subscribes. The subscriber is notified of transactions performed after this call. It is not
     /// notified of transactions performed before this call, unless its known state is older than
-    /// their changes. If its first state can't be read, it is notified of the error, unless it is
-    /// one to an object, and of the state once that can be read.
+    /// their changes. If the first state can't be read, the subscriber gets the error, and the
+    /// state once that can be read; a subscriber to an object gets only the state.
     ///
     /// # Errors
     /// [`ErrorKind::ShutDown`] after shutdown;
@@ -287,7 +287,7 @@ impl Inner {
         let has_news = reader.follower.refresh(snapshot.as_mut())?;
         let may_have_unread = self.registry.may_have_unread();
         if may_have_unread {
-            // The system may have again what it lacked.
+            // The cause may be over, such as a lack of file descriptors.
             let (registry, reader) = (Arc::clone(&self.registry), reader.clone());
             self.deliveries.add_work(Box::new(move || {
                 let publication = registry.retry(&reader)?;

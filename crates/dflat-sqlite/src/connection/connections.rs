@@ -206,7 +206,8 @@ impl Connections {
         Ok(opened)
     }
 
-    /// Another connection for the caller that has write access, whose connection may not write.
+    /// Replaces the connection of the caller that has write access, because SQLite does not let
+    /// that connection write.
     ///
     /// If SQLite could not open the index of the log for writing, all connections of the process
     /// share an index that they only read, until the last of them is closed. So the connections

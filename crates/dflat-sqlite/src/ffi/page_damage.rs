@@ -13,7 +13,8 @@ pub(crate) enum PageCheck {
 
 /// Calls `damage` for each damage that a check finds, at most 100 times.
 ///
-/// A read that fails once can look like damage to SQLite, so damage is looked for twice.
+/// A read that fails once can look like damage to SQLite, so damage is looked for twice. If a page
+/// still cannot be read for another reason, that is an error.
 ///
 /// # Errors
 /// The errors of reading, except those that damage causes.
@@ -25,7 +26,11 @@ pub(crate) fn each_page_damage(
     if page_damage(connection, check)?.is_empty() {
         return Ok(());
     }
-    page_damage(connection, check)?.into_iter().for_each(damage);
+    let found = page_damage(connection, check)?;
+    if let Some(error) = found.iter().find_map(|message| failed_read(message)) {
+        return Err(error);
+    }
+    found.into_iter().for_each(damage);
     Ok(())
 }
 
@@ -51,6 +56,14 @@ fn page_damage(connection: &mut Connection, check: PageCheck) -> Result<Vec<Stri
     Ok(found)
 }
 
+/// The error with which a page could not be read, if a message of the check names one other than
+/// damage.
+fn failed_read(message: &str) -> Option<SqliteError> {
+    let (_, code) = message.rsplit_once("error code=")?;
+    let error = SqliteError::from_code(code.parse().ok()?);
+    (!error.is_corrupt()).then_some(error)
+}
+
 /// Fails if a check finds damage.
 pub(crate) fn refuse_damage(
     connection: &mut Connection,
@@ -61,4 +74,24 @@ pub(crate) fn refuse_damage(
         first.get_or_insert(message);
     })?;
     first.map_or(Ok(()), |message| Err(SqliteError::damage(&message)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_that_the_device_cannot_read_is_no_damage() {
+        let message = |code| format!("Tree 5 page 107: unable to get the page. error code={code}");
+        for (code, is_failed) in [
+            (266, true),
+            (8458, true),
+            (7, true),
+            (11, false),
+            (26, false),
+        ] {
+            assert_eq!(failed_read(&message(code)).is_some(), is_failed, "{code}");
+        }
+        assert!(failed_read("Tree 5 page 107 cell 3: invalid page number 0").is_none());
+    }
 }
