@@ -2,10 +2,12 @@
 //!
 //! On Linux the file has no name until then, so the operating system removes the file whenever the
 //! process ends. Elsewhere, and on file systems without such files, it has a temporary name, which
-//! is removed if building fails; the next build removes those that a killed process has left.
+//! is removed if building fails; the next build removes those that a killed process has left. If
+//! the operating system does not give the file without a name its name, the bytes are copied to a
+//! file with a temporary name.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Seek};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
@@ -35,13 +37,7 @@ impl NewFile {
             let _ = file.try_lock();
             return Ok(Self::Unnamed(file));
         }
-        let file = tempfile::Builder::new()
-            .prefix(PREFIX)
-            .suffix(SUFFIX)
-            .tempfile_in(directory)?;
-        // The lock ends with the process. It shows that the file is in use.
-        let _ = file.as_file().try_lock();
-        Ok(Self::Named(file))
+        temporary(directory).map(Self::Named)
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -66,18 +62,45 @@ impl NewFile {
             Self::Unnamed(file) => {
                 // Order: before the file has a name, because no lock is held for a moment.
                 let _ = file.lock_shared();
-                linux::name(&file, path)?;
-                file
+                match linux::name(&file, path) {
+                    Ok(()) => file,
+                    // Some sandboxes forbid links.
+                    Err(_) => rename(copy(file, path)?, path)?,
+                }
             }
-            Self::Named(file) => {
-                let file = file.persist(path)?;
-                let _ = file.lock_shared();
-                file
-            }
+            Self::Named(file) => rename(file, path)?,
         };
         sync_directory(path)?;
         Ok(file)
     }
+}
+
+/// Makes a file with a temporary name.
+fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
+    let file = tempfile::Builder::new()
+        .prefix(PREFIX)
+        .suffix(SUFFIX)
+        .tempfile_in(directory)?;
+    // The lock ends with the process. It shows that the file is in use.
+    let _ = file.as_file().try_lock();
+    Ok(file)
+}
+
+/// Gives a file its name, in place of another file with this name.
+fn rename(file: NamedTempFile, path: &Path) -> io::Result<File> {
+    let file = file.persist(path)?;
+    let _ = file.lock_shared();
+    Ok(file)
+}
+
+/// Copies a file to one with a temporary name beside a path, and writes all bytes to the device.
+#[cfg(target_os = "linux")]
+fn copy(mut file: File, path: &Path) -> io::Result<NamedTempFile> {
+    let mut copied = temporary(directory_of(path))?;
+    file.rewind()?;
+    io::copy(&mut file, copied.as_file_mut())?;
+    copied.as_file().sync_all()?;
+    Ok(copied)
 }
 
 #[cfg(target_os = "linux")]
@@ -170,11 +193,7 @@ mod tests {
     }
 
     fn named(directory: &Path) -> NewFile {
-        let builder = tempfile::Builder::new()
-            .prefix(PREFIX)
-            .suffix(SUFFIX)
-            .to_owned();
-        NewFile::Named(builder.tempfile_in(directory).expect("it is made"))
+        NewFile::Named(temporary(directory).expect("it is made"))
     }
 
     #[test]
@@ -212,6 +231,31 @@ mod tests {
             other.unlock().expect("it is locked");
             drop(published);
             other.try_lock().expect("no other handle has the lock");
+        }
+    }
+
+    /// A build failed if the operating system refused the link that gives the file its name.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn file_that_gets_no_link_is_copied_to_its_name() {
+        use rustix::fs::{Mode, OFlags, open};
+
+        let directory = tempfile::tempdir().expect("it is made");
+        let path = directory.path().join("a");
+        for text in ["one", "two"] {
+            // The kernel links no file that was opened with these flags.
+            let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
+            let unnamed = open(directory.path(), flags, Mode::RUSR | Mode::WUSR);
+            let mut unnamed = File::from(unnamed.expect("the file system has unnamed files"));
+            unnamed.write_all(text.as_bytes()).expect("it is written");
+            assert!(linux::name(&unnamed, &path).is_err());
+            let published = NewFile::Unnamed(unnamed).publish(&path);
+            let published = published.expect("it gets its name");
+            assert_eq!(names(directory.path()), ["a"]);
+            assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
+            let other = File::open(&path).expect("it is there");
+            assert!(other.try_lock().is_err());
+            drop(published);
         }
     }
 
