@@ -6,8 +6,9 @@
  *   have a last argument `error`, and write an error object to it if it is not NULL. The caller
  *   releases the error object.
  * - The comment of each function lists its own errors after `Errors:`. Besides these, any function
- *   returns DFLAT_INVALID_ARGUMENT for misuse; a function that is given a workspace returns
- *   DFLAT_SHUT_DOWN after its shutdown; a function that waits for transactions returns
+ *   returns DFLAT_INVALID_ARGUMENT for misuse; a function that reads or writes a workspace returns
+ *   DFLAT_SHUT_DOWN after its shutdown, or gives that code to the completion that it is given; a
+ *   function that waits for transactions returns
  *   DFLAT_WOULD_DEADLOCK in a handler or a callback; and a function that uses a file returns the
  *   errors of files: DFLAT_CORRUPT, DFLAT_NOT_A_DATABASE, DFLAT_STORAGE_FULL, DFLAT_BUSY,
  *   DFLAT_READ_ONLY, DFLAT_IO and DFLAT_BACKEND. In a transaction, a table that was not declared
@@ -986,7 +987,8 @@ dflat_code dflat_dictionary_subscribe(const dflat_workspace *workspace, dflat_te
                                       dflat_entry_callback callback,
                                       dflat_subscription **subscription, dflat_error **error);
 
-/* Removes all values of a namespace.
+/* Removes all values of a namespace. Each subscription to a single key of the namespace is called,
+ * also if its key had no value before.
  * Blocks: for transactions that use a key; for the file. */
 dflat_code dflat_dictionary_remove_all(const dflat_workspace *workspace, dflat_text space,
                                        dflat_error **error);

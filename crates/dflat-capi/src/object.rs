@@ -1,8 +1,8 @@
 //! Objects: two words that hold one count each.
 
 use dflat_engine::Result;
-use dflat_engine::object::{LentObject, Object, Origin, RawObject, equal};
-use dflat_model::{RowId, Table};
+use dflat_engine::object::{LentObject, Object, Origin, RawObject, equal, exceeded_limit};
+use dflat_model::{ROOT_TYPE, RowId, Table};
 
 use crate::boundary::{
     Bytes, In, Out, RawView, export, export_release, invalid, lend_object, take_object, view_of,
@@ -38,9 +38,11 @@ pub(crate) fn give(object: Option<Object>, view: Out<'_, RawView>) {
 /// An object of bytes of the caller, which no engine has read.
 fn object_of(table: &Table, payload: &[u8]) -> Result<Object> {
     Object::new(table, RowId(0), Origin::default(), payload).map_err(|_| {
-        let name = &table.type_name;
+        let limit = exceeded_limit(&table.types, ROOT_TYPE, payload);
+        let why = limit.unwrap_or("the payload is malformed, or lacks a required value");
         invalid(format!(
-            "cannot make an object of {name}: the payload is malformed"
+            "cannot make an object of {}: {why}",
+            table.type_name
         ))
     })
 }

@@ -125,21 +125,23 @@ mod zstd {
 
     pub(super) fn compress(block: &[u8], out: &mut Vec<u8>) -> bool {
         out.reserve(compress_bound(block.len()));
-        COMPRESSOR.with_borrow_mut(|state| {
-            let state = state.as_mut();
-            state.is_some_and(|state| state.compress_to_buffer(block, out).is_ok())
-        })
+        let mut compress =
+            |state: &mut Compressor<'_>| state.compress_to_buffer(block, out).is_ok();
+        let kept = COMPRESSOR.try_with(|state| state.borrow_mut().as_mut().map(&mut compress));
+        // The state may be gone if the thread is ending.
+        kept.unwrap_or_else(|_| Compressor::new(LEVEL).ok().as_mut().map(compress))
+            .unwrap_or(false)
     }
 
     pub(super) fn decompress(stored: &[u8], block: &mut [u8]) -> bool {
-        DECOMPRESSOR.with_borrow_mut(|state| {
-            let state = state.as_mut();
-            let len = block.len();
-            state.is_some_and(|state| {
-                let written = state.decompress_to_buffer(stored, block);
-                written.is_ok_and(|written| written == len)
-            })
-        })
+        let len = block.len();
+        let mut decompress = |state: &mut Decompressor<'_>| {
+            let written = state.decompress_to_buffer(stored, block);
+            written.is_ok_and(|written| written == len)
+        };
+        let kept = DECOMPRESSOR.try_with(|state| state.borrow_mut().as_mut().map(&mut decompress));
+        kept.unwrap_or_else(|_| Decompressor::new().ok().as_mut().map(decompress))
+            .unwrap_or(false)
     }
 }
 
@@ -180,6 +182,41 @@ mod tests {
             let is_compressed = compression.compress(&text, &mut stored);
             assert_eq!(is_compressed, compression != Compression::None);
         }
+    }
+
+    /// Compresses and restores a block when it is dropped.
+    struct AtTheEnd(std::sync::mpsc::Sender<bool>);
+
+    impl Drop for AtTheEnd {
+        fn drop(&mut self) {
+            let _ = self.0.send(all().all(is_restored));
+        }
+    }
+
+    fn is_restored(compression: Compression) -> bool {
+        let block = b"the same words again and again, ".repeat(20);
+        let (mut stored, mut again) = (Vec::new(), vec![0; block.len()]);
+        let stored = match compression.compress(&block, &mut stored) {
+            true => &stored,
+            false => &block,
+        };
+        compression.decompress(stored, &mut again) && again == block
+    }
+
+    #[test]
+    fn blocks_are_restored_in_destructors_at_the_end_of_a_thread() {
+        thread_local! {
+            static AT_THE_END: std::cell::RefCell<Option<AtTheEnd>> =
+                const { std::cell::RefCell::new(None) };
+        }
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let ended = std::thread::spawn(|| {
+            // This value is used first, so it is dropped after the states of the compressions.
+            AT_THE_END.set(Some(AtTheEnd(sender)));
+            all().all(is_restored)
+        });
+        assert!(ended.join().expect("it does not panic"));
+        assert_eq!(receiver.recv(), Ok(true));
     }
 
     #[test]

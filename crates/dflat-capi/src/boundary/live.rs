@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::ffi::c_void;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 
 use dflat_engine::Result;
 
@@ -13,14 +14,22 @@ use super::handle::Kind;
 
 thread_local! {
     /// The addresses and tags of the values that are lent on this thread.
-    static LENT: RefCell<Vec<(usize, u64)>> = const { RefCell::new(Vec::new()) };
+    // A value that is dropped at the end of its thread could not be used by destructors that run
+    // after that. The end of the last loan frees the memory.
+    static LENT: RefCell<ManuallyDrop<Vec<(usize, u64)>>> =
+        const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 struct EndOfLoan;
 
 impl Drop for EndOfLoan {
     fn drop(&mut self) {
-        LENT.with_borrow_mut(Vec::pop);
+        LENT.with_borrow_mut(|lent| {
+            lent.pop();
+            if lent.is_empty() {
+                drop(std::mem::take(&mut **lent));
+            }
+        });
     }
 }
 

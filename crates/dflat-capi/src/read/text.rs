@@ -72,7 +72,16 @@ fn aggregate(
     let expression = one_field(&fetch.table, field)?;
     let domain = || {
         let name = &fetch.table.type_name;
-        let error = || invalid(format!("cannot sum {field} of {name}: it has no numbers"));
+        let verb = if aggregate == number::MEAN {
+            "average"
+        } else {
+            "sum"
+        };
+        let error = || {
+            invalid(format!(
+                "cannot {verb} {field} of {name}: it has no numbers"
+            ))
+        };
         domain_of(&expression).ok_or_else(error)
     };
     match aggregate {

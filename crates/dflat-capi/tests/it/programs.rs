@@ -174,6 +174,11 @@ fn each_error_has_its_code() {
     run("errors", &[]);
 }
 
+#[test]
+fn errors_name_the_operation_the_object_and_the_cause() {
+    run("messages", &[]);
+}
+
 // Promise: c-interface#I4
 #[test]
 fn each_callback_is_dropped_once_whatever_the_call_returns() {
@@ -220,6 +225,13 @@ fn queries_take_names_and_long_lists() {
     let query = folder.path().join("long.query");
     posts::write_long_query(&query);
     run("queries", &[query.to_str().unwrap()]);
+}
+
+/// Calls in such destructors failed with `DFLAT_PANICKED`.
+// Promise: c-interface#I11
+#[test]
+fn destructors_at_the_end_of_a_thread_and_of_the_program_read_and_write() {
+    run("ending", &[]);
 }
 
 // Promise: c-interface#I10

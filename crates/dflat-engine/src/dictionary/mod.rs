@@ -238,9 +238,10 @@ impl Dictionary {
     /// # Errors
     /// As [`Self::entries`] and [`Self::set`]; some values may be removed already.
     pub fn remove_all(&self) -> Result<()> {
-        let known = self.entries("")?;
+        let what = "cannot remove all values of the dictionary";
+        let known = self.entries("").map_err(|error| error.context(what))?;
         for key in known.keys() {
-            self.set(key, None)?;
+            self.set(key, None).map_err(|error| error.context(what))?;
         }
         let mut pending = PendingNotifications::default();
         for key in self.space.subscribers.keys() {

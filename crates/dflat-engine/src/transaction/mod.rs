@@ -28,7 +28,7 @@ pub use group::{Groups, Outlet};
 pub use indexer::{BuildState, Duplicate, IndexProgress, Indexer, NotedTables, Ready};
 pub use recording::Recording;
 pub(crate) use replay::is_overtaken;
-pub use row::{Derived, derive, missing_value};
+pub use row::{Derived, derive, missing_value, shown_key};
 pub use scheduler::{AfterJob, Concurrency, Scheduler, ThreadRequests};
 pub use tables::Tables;
 pub use turns::{Job, Refused};

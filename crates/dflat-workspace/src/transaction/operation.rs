@@ -1,7 +1,7 @@
 //! Changes whose payloads come from a program in another language.
 
 use dflat_engine::object::{Object, exceeded_limit, verify};
-use dflat_engine::transaction::{Change, Outcome, TransactionObject};
+use dflat_engine::transaction::{Change, Outcome, shown_key};
 use dflat_model::Table;
 
 use super::TransactionContext;
@@ -92,11 +92,15 @@ impl TransactionContext {
             Operation::Upsert { payload } => Change::Upsert { payload },
             Operation::Restore { payload } => Change::Restore { payload },
             Operation::Update { base, payload } => Change::Update {
-                base: found(table, operation, transaction.latest(table, base)?)?,
+                base: transaction
+                    .latest(table, base)?
+                    .ok_or_else(|| gone(table, operation, base))?,
                 payload,
             },
             Operation::Delete { base } => Change::Delete {
-                base: found(table, operation, transaction.latest_to_delete(table, base)?)?,
+                base: transaction
+                    .latest_to_delete(table, base)?
+                    .ok_or_else(|| gone(table, operation, base))?,
             },
         };
         transaction.submit(table, change)
@@ -113,14 +117,10 @@ fn check(table: &Table, operation: Operation<'_>, payload: &[u8]) -> Result<()> 
     })
 }
 
-fn found(
-    table: &Table,
-    operation: Operation<'_>,
-    latest: Option<TransactionObject>,
-) -> Result<TransactionObject> {
-    latest.ok_or_else(|| {
-        let (verb, name) = (operation.name(), &table.type_name);
-        let message = format!("cannot {verb} {name}: the object was deleted");
-        Error::new(ErrorKind::NotFound, message)
-    })
+fn gone(table: &Table, operation: Operation<'_>, base: &Object) -> Error {
+    let (verb, name) = (operation.name(), &table.type_name);
+    let key = shown_key(table, base.payload());
+    let message =
+        format!("cannot {verb} {name}: the object with the primary key {key} was deleted");
+    Error::new(ErrorKind::NotFound, message)
 }

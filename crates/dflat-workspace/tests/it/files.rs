@@ -115,6 +115,18 @@ fn upkeep_that_reads_waits_for_the_end_of_a_suspension() {
 }
 
 #[test]
+fn a_salvage_of_a_missing_file_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("no such file.db");
+    let saved = directory.path().join("saved.db");
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let error = salvage(&path, &saved, [table("1")], go_on).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(error.to_string().contains("no such file.db"), "{error}");
+    assert!(!saved.exists() && !path.exists());
+}
+
+#[test]
 fn a_salvage_whose_progress_breaks_leaves_no_file() {
     let directory = tempfile::tempdir().unwrap();
     let (path, table) = (directory.path().join("a.db"), table("1"));

@@ -240,6 +240,7 @@ impl Workspace {
     /// unless a rollback journal is there: its unfinished transaction is rolled back first.
     ///
     /// # Errors
+    /// - [`NotFound`](crate::ErrorKind::NotFound) if there is no file at `from`.
     /// - [`NotADatabase`](crate::ErrorKind::NotADatabase) or [`Corrupt`](crate::ErrorKind::Corrupt)
     ///   if the list of the tables can't be read.
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is a file at `to`, or the

@@ -5,6 +5,7 @@ mod read;
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -132,7 +133,10 @@ enum Stage {
 }
 
 thread_local! {
-    static CURRENT: RefCell<Option<Rc<Transaction>>> = const { RefCell::new(None) };
+    // A value that is dropped at the end of its thread could not be read by destructors that run
+    // after that. `enter` drops the transaction.
+    static CURRENT: RefCell<ManuallyDrop<Option<Rc<Transaction>>>> =
+        const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 /// The transaction whose handler runs on this thread, if it belongs to this backend.
@@ -142,6 +146,11 @@ pub fn current(backend: &Arc<dyn Backend>) -> Option<Rc<Transaction>> {
         let current = current.as_ref()?;
         Arc::ptr_eq(current.groups.backend(), backend).then(|| Rc::clone(current))
     })
+}
+
+fn set_current(transaction: Option<Rc<Transaction>>) {
+    let before = CURRENT.replace(ManuallyDrop::new(transaction));
+    drop(ManuallyDrop::into_inner(before));
 }
 
 impl Transaction {
@@ -182,10 +191,10 @@ impl Transaction {
         struct EndOfHandler;
         impl Drop for EndOfHandler {
             fn drop(&mut self) {
-                CURRENT.set(None);
+                set_current(None);
             }
         }
-        CURRENT.set(Some(Rc::clone(self)));
+        set_current(Some(Rc::clone(self)));
         let _end = EndOfHandler;
         handler(self)
     }
@@ -281,8 +290,8 @@ impl Transaction {
         }
         let name = table.type_name.as_ref();
         let message = format!(
-            "cannot {operation} {name}: the transaction does not name it; add {}::TABLE to the \
-             types that perform_changes is given",
+            "cannot {operation} {name}: the transaction does not declare this type; add its \
+             table ({}::TABLE in Rust) to those that the transaction is given",
             name.rsplit('.').next().unwrap_or(name)
         );
         Err(Error::new(ErrorKind::UndeclaredType, message))

@@ -138,7 +138,7 @@ impl Transaction {
         table: &Table,
         object: &Object,
     ) -> Result<Option<Object>> {
-        self.admit("fetch", table)?;
+        self.admit("look up the latest state of", table)?;
         fetch::check_table("look up", table, object)?;
         let origin = object.origin();
         if origin.engine != self.groups.engine() {

@@ -102,6 +102,12 @@ fn unreadable(table: &Table, field: &Field) -> Error {
     Error::new(ErrorKind::Corrupt, message)
 }
 
+/// The primary key of an object, for a message.
+#[must_use]
+pub fn shown_key(table: &Table, payload: &[u8]) -> String {
+    shown(&table.primary_key, payload)
+}
+
 /// The values of some fields, for a message.
 pub(in super::super) fn shown(fields: &[Field], payload: &[u8]) -> String {
     let values = fields.iter().map(|field| {

@@ -4,11 +4,11 @@ mod saved;
 mod source;
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::{fs, io};
 
 use dflat_engine::callback;
 use dflat_engine::storage::{Backend, CloseOptions, Row, ScanPlan, Snapshot, Source, View};
@@ -61,6 +61,7 @@ pub struct SalvageReport {
 /// `Break`, the new file is deleted.
 ///
 /// # Errors
+/// - [`NotFound`](ErrorKind::NotFound) if there is no file at `from`.
 /// - [`NotADatabase`](ErrorKind::NotADatabase) or [`Corrupt`](ErrorKind::Corrupt) if the list of
 ///   the tables can't be read.
 /// - [`InvalidArgument`](ErrorKind::InvalidArgument) if there is a file at `to`, or a log or
@@ -81,6 +82,7 @@ pub fn salvage(
         let message = format!("cannot salvage into {}: {obstacle}", to.display());
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
+    check_exists(from)?;
     let source = SqliteBackend::open(from, source_options(from))?;
     let target = SqliteBackend::open(to, SqliteOptions::default())?;
     let tables = with_dictionary(tables);
@@ -105,6 +107,18 @@ pub fn salvage(
         remove(to);
     }
     saved
+}
+
+fn check_exists(from: &Path) -> Result<()> {
+    let Err(error) = fs::metadata(from) else {
+        return Ok(());
+    };
+    let kind = match error.kind() {
+        io::ErrorKind::NotFound => ErrorKind::NotFound,
+        _ => ErrorKind::Io,
+    };
+    let message = format!("cannot salvage {}", from.display());
+    Err(Error::with_source(kind, message, error))
 }
 
 /// Deletes an incomplete file and those beside it, which must not be taken for the result. A file
