@@ -745,7 +745,7 @@ dflat_code dflat_explain(dflat_source source, const dflat_query *query, dflat_bu
                          dflat_error **error);
 
 /* The object with a primary key, given by its values in the order of the schema; no object if there
- * is none. The caller releases it.
+ * is none, such as for a text where the schema has a number. The caller releases it.
  * Errors: DFLAT_INVALID_ARGUMENT for another number of values; otherwise as dflat_fetch.
  * Blocks: for the file. */
 dflat_code dflat_get(dflat_source source, const dflat_table *table, const dflat_value *key,
