@@ -77,8 +77,8 @@ let library: [Target] = [
 // The code that dflatc generates for the schemas of the tests.
 let schemas: [String] = [
   "bench_doc", "conform", "docs", "equipment", "external", "flags", "hidden", "indexes",
-  "keys", "keywords", "links", "monster", "names", "namespaces", "post", "recursive", "renamed",
-  "required", "scalars", "shadows", "structs", "unions", "vectors",
+  "keys", "keywords", "links", "monster", "names", "namespaces", "newer", "older", "post",
+  "recursive", "renamed", "required", "scalars", "shadows", "structs", "unions", "vectors",
 ]
 let generated: [Target] = schemas.map { name in
   .target(

@@ -2,6 +2,7 @@
 
 mod conform;
 mod enums;
+mod keeping;
 mod names;
 mod objects;
 mod payloads;

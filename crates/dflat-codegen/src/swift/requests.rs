@@ -109,13 +109,23 @@ impl Scope<'_> {
     /// The function that writes all values.
     fn writing(self, plan: &TablePlan<'_>, text: &mut Text) {
         let head = "private func _write(to builder: inout FlatBufferBuilder) -> Offset";
+        let (whole, values) = match self.keeps() {
+            true => (
+                "_write(to: &builder, over: stored)",
+                "_write(to: &builder, over: stored)",
+            ),
+            false => ("to(flatBufferBuilder: &builder)", "_write(to: &builder)"),
+        };
         text.item(head, |text| {
+            if self.keeps() {
+                text.line("let stored = _base.map { $0._stored.place(of: $0) }");
+            }
             let fields = plan.fields.iter();
             let unset = fields.map(|field| format!("{} == nil", set_value(field)));
             let conditions = unset.chain(["let object = _object".to_owned()]);
             let conditions = conditions.collect::<Vec<_>>().join(",\n  ");
             text.line(format!("if {conditions}\n{{"));
-            text.indented(|text| text.line("return object.to(flatBufferBuilder: &builder)"));
+            text.indented(|text| text.line(format!("return object.{whole}")));
             text.line("}");
             let arguments = plan.fields.iter().map(|field| {
                 let name = self.field_name(field);
@@ -125,7 +135,7 @@ impl Scope<'_> {
             text.line(format!("return {}(", self.companion("Builder")));
             text.indented(|text| {
                 text.line(format!("{})", arguments.join(",\n")));
-                text.line("._write(to: &builder)");
+                text.line(format!(".{values}"));
             });
         });
     }

@@ -2,6 +2,7 @@
 
 use super::text::Text;
 use super::values::scalar_type;
+use super::writing::HEAD_OVER;
 use super::{Scope, names};
 use crate::plan::{MemberPlan, Target};
 use dflat_model::Scalar;
@@ -75,19 +76,32 @@ impl Scope<'_> {
             format!("extension {}: FlatBuffersEncodable", self.path()),
             |text| {
                 let head = "public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset";
-                text.block(head, |text| {
-                    text.block("switch self", |text| {
-                        for member in members {
-                            let case = names::escaped(&names::case(&member.source.name));
-                            let made = match member.target {
-                                Target::Text => "flatBufferBuilder.create(string: value)",
-                                _ => "value.to(flatBufferBuilder: &flatBufferBuilder)",
-                            };
-                            text.line(format!("case .{case}(let value): return {made}"));
-                        }
+                if self.keeps() {
+                    text.block(head, |text| {
+                        text.line("_write(to: &flatBufferBuilder, over: nil)");
                     });
-                });
+                    let head = format!("public {HEAD_OVER}");
+                    text.item(head, |text| self.member_writing(members, text));
+                } else {
+                    text.block(head, |text| self.member_writing(members, text));
+                }
             },
         );
+    }
+
+    fn member_writing(self, members: &[MemberPlan<'_>], text: &mut Text) {
+        text.block("switch self", |text| {
+            for member in members {
+                let case = names::escaped(&names::case(&member.source.name));
+                let made = match member.target {
+                    Target::Text => "flatBufferBuilder.create(string: value)",
+                    Target::Table(id) if self.other_keeps(id) => {
+                        "value._write(to: &flatBufferBuilder, over: stored?.asTable)"
+                    }
+                    _ => "value.to(flatBufferBuilder: &flatBufferBuilder)",
+                };
+                text.line(format!("case .{case}(let value): return {made}"));
+            }
+        });
     }
 }

@@ -198,8 +198,13 @@ impl<'p> Scope<'p> {
             Value::Enum { id, .. } => {
                 let ty = scalar_type(self.enum_base(id));
                 if optional {
-                    let made = self.enum_of(id, "$0", default);
-                    return format!("{place}.optional({at}, as: {ty}.self).map {{ {made} }}");
+                    // A number without a name reads as no value, as in the engine.
+                    let path = self.other(id);
+                    let is_flags = self.enumeration_of(id).is_some_and(|found| found.bit_flags);
+                    let map = if is_flags { "map" } else { "flatMap" };
+                    return format!(
+                        "{place}.optional({at}, as: {ty}.self).{map} {{ {path}(rawValue: $0) }}"
+                    );
                 }
                 let absent = self.stored_default(field);
                 self.enum_of(

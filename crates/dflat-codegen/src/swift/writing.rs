@@ -6,6 +6,10 @@ use crate::plan::{FieldPlan, Inline, Item, Kind, StructPlan, TablePlan, Value};
 
 const HEAD: &str = "public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset";
 
+/// The head of the function that writes a value over a stored one.
+pub(super) const HEAD_OVER: &str = "func _write(to flatBufferBuilder: inout FlatBufferBuilder, \
+                                    over stored: _PayloadReader?) -> Offset";
+
 impl Scope<'_> {
     pub(super) fn struct_writing(self, plan: &StructPlan<'_>, text: &mut Text) {
         let head = format!("extension {}: FlatBuffersEncodable", self.path());
@@ -24,10 +28,19 @@ impl Scope<'_> {
         let is_stored = self.ty().stored.is_some();
         let head = format!("extension {}: FlatBuffersEncodable", self.path());
         text.item(head, |text| {
-            text.block(HEAD, |text| match is_stored {
-                true => text.line("_builder._write(to: &flatBufferBuilder)"),
-                false => self.write_fields(plan, text),
+            text.block(HEAD, |text| match (is_stored, self.keeps()) {
+                (true, false) => text.line("_builder._write(to: &flatBufferBuilder)"),
+                (false, false) => self.write_fields(plan, text),
+                (_, true) => text.line("_write(to: &flatBufferBuilder, over: nil)"),
             });
+            if self.keeps() {
+                text.item(format!("public {HEAD_OVER}"), |text| match is_stored {
+                    true => {
+                        text.line("_builder._write(to: &flatBufferBuilder, over: stored)");
+                    }
+                    false => self.write_fields(plan, text),
+                });
+            }
         });
         if is_stored {
             text.item(format!("extension {}", self.path()), |text| {
@@ -44,7 +57,10 @@ impl Scope<'_> {
 
     /// Prints the function that writes the fields of a stored type, inside its builder.
     pub(super) fn builder_writing(self, plan: &TablePlan<'_>, text: &mut Text) {
-        let head = "func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset";
+        let head = match self.keeps() {
+            true => HEAD_OVER,
+            false => "func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset",
+        };
         text.item(head, |text| self.write_fields(plan, text));
     }
 
@@ -52,14 +68,12 @@ impl Scope<'_> {
         for field in &plan.fields {
             if let Some(made) = self.reference(field) {
                 let at = field.source.voffset;
-                text.line(format!("let __f{at} = {made}"));
-            }
-            if let Value::Vector(Item::Union(_)) = field.value {
-                let (name, at) = (self.field_name(field), field.source.voffset);
-                text.line(format!(
-                    "let __c{at} = self.{name}.isEmpty ? Offset() : \
-                     flatBufferBuilder.createVector(self.{name}.map {{ $0._code }})"
-                ));
+                match field.value {
+                    Value::Vector(Item::Union(_)) => {
+                        text.line(format!("let (__f{at}, __c{at}) = {made}"));
+                    }
+                    _ => text.line(format!("let __f{at} = {made}")),
+                }
             }
         }
         let count = plan.fields.len();
@@ -76,6 +90,9 @@ impl Scope<'_> {
     fn reference(self, field: &FieldPlan<'_>) -> Option<String> {
         let name = format!("self.{}", self.field_name(field));
         let builder = "flatBufferBuilder";
+        if let Some(made) = self.reference_over(field) {
+            return Some(made);
+        }
         Some(match field.value {
             Value::Text { .. } => format!("{builder}.create(string: {name})"),
             Value::Table { .. } | Value::Union(_) => {

@@ -84,6 +84,54 @@ const CONFORMING: &str = "
     root_type Card;
 ";
 
+/// Two versions of a schema; the newer one has more of everything that may be added.
+const OLDER: &str = "
+    enum Color: byte { Red, Green }
+    struct Paint { first: Color; second: Color; }
+    table Text { text: string; }
+    table Number { number: int; }
+    union Content { Text, Number, Group }
+    table Group { name: string; contents: [Content]; colors: [Color]; groups: [Group]; }
+    table Letter {
+      id: string (primary);
+      title: string;
+      color: Color = Green;
+      mood: Color = null;
+      colors: [Color];
+      paints: [Paint];
+      content: Content;
+      contents: [Content];
+      group: Group;
+      groups: [Group];
+    }
+    root_type Letter;
+";
+const NEWER: &str = "
+    enum Color: byte { Red, Green, Blue }
+    struct Paint { first: Color; second: Color; }
+    table Text { text: string; note: string; }
+    table Number { number: int; }
+    table Extra { extra: string; }
+    union Content { Text, Number, Group, Extra }
+    table Group {
+      name: string; contents: [Content]; colors: [Color]; groups: [Group]; note: string;
+    }
+    table Letter {
+      id: string (primary);
+      title: string;
+      color: Color = Green;
+      mood: Color = null;
+      colors: [Color];
+      paints: [Paint];
+      content: Content;
+      contents: [Content];
+      group: Group;
+      groups: [Group];
+      note: string;
+    }
+    root_type Letter;
+";
+
 /// The folder of the recorded code, which the tests of the Swift package compile.
 fn recorded() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../swift/Tests/Generated")
@@ -102,6 +150,8 @@ fn place(case: &str, output: Output) -> (PathBuf, String) {
 
 fn generated(case: &str) -> (Vec<Output>, String) {
     match case {
+        "older" => return generated_of(case, OLDER, &[]),
+        "newer" => return generated_of(case, NEWER, &[]),
         "hidden" => return generated_of(case, HIDDEN, &[]),
         "conform" => {
             let protocols = ["Hashable", "CustomStringConvertible", "Sendable"];
@@ -140,7 +190,10 @@ fn generated_of(case: &str, source: &str, protocols: &[&str]) -> (Vec<Output>, S
 
 #[test]
 fn swift_code_is_as_recorded() {
-    for case in CASES.into_iter().chain(["hidden", "conform"]) {
+    for case in CASES
+        .into_iter()
+        .chain(["hidden", "conform", "older", "newer"])
+    {
         let (outputs, namespaces) = generated(case);
         assert_eq!(outputs.len() % 4, 0, "{case}");
         for output in outputs {

@@ -359,11 +359,10 @@ extension Conforming {
       self.described = described
     }
 
-    func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
       let __f6 = flatBufferBuilder.create(string: self.title)
       let __f14 = self.content?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-      let __f18 = self.contents.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.contents)
-      let __c18 = self.contents.isEmpty ? Offset() : flatBufferBuilder.createVector(self.contents.map { $0._code })
+      let (__f18, __c18) = flatBufferBuilder.createVector(ofMembers: self.contents, over: stored?.storedMembers(18, make: { Conforming.Content(code: $0, $1) }), isRequired: false, code: { $0._code }) { value, _, builder in value.to(flatBufferBuilder: &builder) }
       let __f20 = self.described?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
       let __start = flatBufferBuilder.startTable(with: 7)
       flatBufferBuilder.add(element: self.id, def: 0, at: 4)

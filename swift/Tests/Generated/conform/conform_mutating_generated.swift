@@ -55,7 +55,11 @@ extension Conforming.Content: FlatBuffersEncodable {
 
 extension Conforming.Card: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    _builder._write(to: &flatBufferBuilder)
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    _builder._write(to: &flatBufferBuilder, over: stored)
   }
 }
 
@@ -179,6 +183,7 @@ extension Conforming {
     }
 
     private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+      let stored = _base.map { $0._stored.place(of: $0) }
       if _set4 == nil,
         _set6 == nil,
         _set8 == nil,
@@ -188,7 +193,7 @@ extension Conforming {
         _set20 == nil,
         let object = _object
       {
-        return object.to(flatBufferBuilder: &builder)
+        return object._write(to: &builder, over: stored)
       }
       return CardBuilder(
         id: self.id,
@@ -198,7 +203,7 @@ extension Conforming {
         content: self.content,
         contents: self.contents,
         described: self.described)
-        ._write(to: &builder)
+        ._write(to: &builder, over: stored)
     }
   }
 }

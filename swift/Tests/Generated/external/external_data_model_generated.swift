@@ -180,11 +180,10 @@ extension Shop {
       self.weapons = weapons
     }
 
-    func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
       let __f8 = self.weapon?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
       let __f12 = self.item?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-      let __f16 = self.items.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.items)
-      let __c16 = self.items.isEmpty ? Offset() : flatBufferBuilder.createVector(self.items.map { $0._code })
+      let (__f16, __c16) = flatBufferBuilder.createVector(ofMembers: self.items, over: stored?.storedMembers(16, make: { Shop.Item(code: $0, $1) }), isRequired: false, code: { $0._code }) { value, _, builder in value.to(flatBufferBuilder: &builder) }
       let __f18 = self.weapons.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.weapons)
       let __start = flatBufferBuilder.startTable(with: 6)
       flatBufferBuilder.add(element: self.id, def: 0, at: 4)

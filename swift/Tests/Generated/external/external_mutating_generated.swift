@@ -16,7 +16,11 @@ extension Shop.Item: FlatBuffersEncodable {
 
 extension Shop.Sale: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    _builder._write(to: &flatBufferBuilder)
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    _builder._write(to: &flatBufferBuilder, over: stored)
   }
 }
 
@@ -134,6 +138,7 @@ extension Shop {
     }
 
     private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+      let stored = _base.map { $0._stored.place(of: $0) }
       if _set4 == nil,
         _set6 == nil,
         _set8 == nil,
@@ -142,7 +147,7 @@ extension Shop {
         _set18 == nil,
         let object = _object
       {
-        return object.to(flatBufferBuilder: &builder)
+        return object._write(to: &builder, over: stored)
       }
       return SaleBuilder(
         id: self.id,
@@ -151,7 +156,7 @@ extension Shop {
         item: self.item,
         items: self.items,
         weapons: self.weapons)
-        ._write(to: &builder)
+        ._write(to: &builder, over: stored)
     }
   }
 }

@@ -507,7 +507,7 @@ public struct LoopBuilder {
     self.`await` = `await`
   }
 
-  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
     let __f4 = flatBufferBuilder.create(string: self.fn)
     let __f14 = flatBufferBuilder.create(string: self.clone)
     let __f28 = flatBufferBuilder.create(string: self.fromHere)
@@ -517,8 +517,7 @@ public struct LoopBuilder {
     let __f52 = self.path?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __f56 = self.dyn?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __f58 = self.dynCodes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.dynCodes)
-    let __f62 = self.union.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.union)
-    let __c62 = self.union.isEmpty ? Offset() : flatBufferBuilder.createVector(self.union.map { $0._code })
+    let (__f62, __c62) = flatBufferBuilder.createVector(ofMembers: self.union, over: stored?.storedMembers(62, make: { Type_(code: $0, $1) }), isRequired: false, code: { $0._code }) { value, _, builder in value.to(flatBufferBuilder: &builder) }
     let __f68 = self.`where`.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.`where`)
     let __start = flatBufferBuilder.startTable(with: 32)
     flatBufferBuilder.add(offset: __f4, at: 4)

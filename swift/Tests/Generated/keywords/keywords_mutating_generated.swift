@@ -39,7 +39,11 @@ extension Type_: FlatBuffersEncodable {
 
 extension Loop: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    _builder._write(to: &flatBufferBuilder)
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    _builder._write(to: &flatBufferBuilder, over: stored)
   }
 }
 
@@ -312,6 +316,7 @@ public final class LoopChangeRequest: Dflat.ChangeRequest {
   }
 
   private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    let stored = _base.map { $0._stored.place(of: $0) }
     if _set4 == nil,
       _set6 == nil,
       _set8 == nil,
@@ -346,7 +351,7 @@ public final class LoopChangeRequest: Dflat.ChangeRequest {
       _set70 == nil,
       let object = _object
     {
-      return object.to(flatBufferBuilder: &builder)
+      return object._write(to: &builder, over: stored)
     }
     return LoopBuilder(
       fn: self.fn,
@@ -381,6 +386,6 @@ public final class LoopChangeRequest: Dflat.ChangeRequest {
       base: self.base,
       where: self.`where`,
       await: self.`await`)
-      ._write(to: &builder)
+      ._write(to: &builder, over: stored)
   }
 }

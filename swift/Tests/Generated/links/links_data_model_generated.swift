@@ -634,8 +634,8 @@ extension Far {
       self.first = first
     }
 
-    func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-      let __f6 = self.first?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+      let __f6 = self.first?._write(to: &flatBufferBuilder, over: stored?.table(6)) ?? Offset()
       let __start = flatBufferBuilder.startTable(with: 2)
       flatBufferBuilder.add(element: self.id, def: 0, at: 4)
       flatBufferBuilder.add(offset: __f6, at: 6)

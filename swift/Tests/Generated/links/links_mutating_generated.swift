@@ -7,7 +7,11 @@ import SQLiteDflat
 
 extension T0: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -16,7 +20,11 @@ extension T0: FlatBuffersEncodable {
 
 extension T1: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -25,7 +33,11 @@ extension T1: FlatBuffersEncodable {
 
 extension T2: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -34,7 +46,11 @@ extension T2: FlatBuffersEncodable {
 
 extension T3: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.next)
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next.isEmpty ? Offset() : flatBufferBuilder.createVector(ofTables: self.next, over: stored?.storedTables(4, make: { T4($0) })) { $0._write(to: &$2, over: $1) }
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -43,7 +59,11 @@ extension T3: FlatBuffersEncodable {
 
 extension T4: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -52,7 +72,11 @@ extension T4: FlatBuffersEncodable {
 
 extension T5: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f6 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f6 = self.next?._write(to: &flatBufferBuilder, over: stored?.member(6, code: self.next?._code ?? 0)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f6, at: 6)
     flatBufferBuilder.add(element: self.next?._code ?? 0, def: 0, at: 4)
@@ -62,7 +86,11 @@ extension T5: FlatBuffersEncodable {
 
 extension zzz_DflatGen_Alias_links_T6: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -71,8 +99,11 @@ extension zzz_DflatGen_Alias_links_T6: FlatBuffersEncodable {
 
 extension T7: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f6 = self.next.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.next)
-    let __c6 = self.next.isEmpty ? Offset() : flatBufferBuilder.createVector(self.next.map { $0._code })
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let (__f6, __c6) = flatBufferBuilder.createVector(ofMembers: self.next, over: stored?.storedMembers(6, make: { U(code: $0, $1) }), isRequired: false, code: { $0._code }) { $0._write(to: &$2, over: $1) }
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __c6, at: 4)
     flatBufferBuilder.add(offset: __f6, at: 6)
@@ -82,7 +113,11 @@ extension T7: FlatBuffersEncodable {
 
 extension zzz_DflatGen_Alias_links_T8: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -91,7 +126,11 @@ extension zzz_DflatGen_Alias_links_T8: FlatBuffersEncodable {
 
 extension T9: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -100,7 +139,11 @@ extension T9: FlatBuffersEncodable {
 
 extension T10: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -109,7 +152,11 @@ extension T10: FlatBuffersEncodable {
 
 extension T11: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -118,7 +165,11 @@ extension T11: FlatBuffersEncodable {
 
 extension T12: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -127,7 +178,11 @@ extension T12: FlatBuffersEncodable {
 
 extension T13: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -136,7 +191,11 @@ extension T13: FlatBuffersEncodable {
 
 extension T14: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -145,7 +204,11 @@ extension T14: FlatBuffersEncodable {
 
 extension T15: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -154,7 +217,11 @@ extension T15: FlatBuffersEncodable {
 
 extension T16: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -163,7 +230,11 @@ extension T16: FlatBuffersEncodable {
 
 extension T17: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -172,7 +243,11 @@ extension T17: FlatBuffersEncodable {
 
 extension T18: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -181,7 +256,11 @@ extension T18: FlatBuffersEncodable {
 
 extension T19: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -190,7 +269,11 @@ extension T19: FlatBuffersEncodable {
 
 extension T20: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -199,7 +282,11 @@ extension T20: FlatBuffersEncodable {
 
 extension T21: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -208,7 +295,11 @@ extension T21: FlatBuffersEncodable {
 
 extension T22: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -217,7 +308,11 @@ extension T22: FlatBuffersEncodable {
 
 extension T23: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -226,7 +321,11 @@ extension T23: FlatBuffersEncodable {
 
 extension T24: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    let __f4 = self.next?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    let __f4 = self.next?._write(to: &flatBufferBuilder, over: stored?.table(4)) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 1)
     flatBufferBuilder.add(offset: __f4, at: 4)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
@@ -235,16 +334,24 @@ extension T24: FlatBuffersEncodable {
 
 extension U: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
     switch self {
-      case .T6(let value): return value.to(flatBufferBuilder: &flatBufferBuilder)
-      case .T8(let value): return value.to(flatBufferBuilder: &flatBufferBuilder)
+      case .T6(let value): return value._write(to: &flatBufferBuilder, over: stored?.asTable)
+      case .T8(let value): return value._write(to: &flatBufferBuilder, over: stored?.asTable)
     }
   }
 }
 
 extension Far.Root: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    _builder._write(to: &flatBufferBuilder)
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    _builder._write(to: &flatBufferBuilder, over: stored)
   }
 }
 
@@ -338,16 +445,17 @@ extension Far {
     }
 
     private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+      let stored = _base.map { $0._stored.place(of: $0) }
       if _set4 == nil,
         _set6 == nil,
         let object = _object
       {
-        return object.to(flatBufferBuilder: &builder)
+        return object._write(to: &builder, over: stored)
       }
       return RootBuilder(
         id: self.id,
         first: self.first)
-        ._write(to: &builder)
+        ._write(to: &builder, over: stored)
     }
   }
 }

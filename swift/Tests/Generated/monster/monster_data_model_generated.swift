@@ -327,11 +327,10 @@ extension MyGame.Sample {
       self.truth = truth
     }
 
-    func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
       let __f10 = flatBufferBuilder.create(string: self.name)
       let __f16 = self.inventory.isEmpty ? Offset() : flatBufferBuilder.createVector(self.inventory)
-      let __f20 = self.bag.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.bag)
-      let __c20 = self.bag.isEmpty ? Offset() : flatBufferBuilder.createVector(self.bag.map { $0._code })
+      let (__f20, __c20) = flatBufferBuilder.createVector(ofMembers: self.bag, over: stored?.storedMembers(20, make: { MyGame.Sample.Equipment(code: $0, $1) }), isRequired: false, code: { $0._code }) { value, _, builder in value.to(flatBufferBuilder: &builder) }
       let __f22 = self.weapons.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.weapons)
       let __f26 = self.equipped?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
       let __f28 = self.colors.isEmpty ? Offset() : flatBufferBuilder.createVector(self.colors.map { $0.rawValue })

@@ -31,7 +31,11 @@ extension MyGame.Sample.Profile: FlatBuffersEncodable {
 
 extension MyGame.Sample.Monster: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    _builder._write(to: &flatBufferBuilder)
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    _builder._write(to: &flatBufferBuilder, over: stored)
   }
 }
 
@@ -203,6 +207,7 @@ extension MyGame.Sample {
     }
 
     private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+      let stored = _base.map { $0._stored.place(of: $0) }
       if _set4 == nil,
         _set6 == nil,
         _set8 == nil,
@@ -220,7 +225,7 @@ extension MyGame.Sample {
         _set38 == nil,
         let object = _object
       {
-        return object.to(flatBufferBuilder: &builder)
+        return object._write(to: &builder, over: stored)
       }
       return MonsterBuilder(
         pos: self.pos,
@@ -238,7 +243,7 @@ extension MyGame.Sample {
         profile: self.profile,
         type: self.type,
         truth: self.truth)
-        ._write(to: &builder)
+        ._write(to: &builder, over: stored)
     }
   }
 }

@@ -1015,14 +1015,13 @@ public struct OrderBuilder {
     self.asRef = asRef
   }
 
-  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
     let __f4 = flatBufferBuilder.create(string: self.select)
     let __f8 = flatBufferBuilder.create(string: self.clone)
-    let __f14 = self.new?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f14 = self.new?._write(to: &flatBufferBuilder, over: stored?.table(14)) ?? Offset()
     let __f18 = self.toBytes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.toBytes)
-    let __f26 = self.handle?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f30 = self.values.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.values)
-    let __c30 = self.values.isEmpty ? Offset() : flatBufferBuilder.createVector(self.values.map { $0._code })
+    let __f26 = self.handle?._write(to: &flatBufferBuilder, over: stored?.member(26, code: self.handle?._code ?? 0)) ?? Offset()
+    let (__f30, __c30) = flatBufferBuilder.createVector(ofMembers: self.values, over: stored?.storedMembers(30, make: { Values(code: $0, $1) }), isRequired: false, code: { $0._code }) { $0._write(to: &$2, over: $1) }
     let __f38 = flatBufferBuilder.create(string: self.drop)
     let __f62 = flatBufferBuilder.create(string: self.name)
     let __f90 = self.bytes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.bytes)

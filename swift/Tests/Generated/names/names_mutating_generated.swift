@@ -25,12 +25,15 @@ extension Group: FlatBuffersEncodable {
 
 extension Index: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
     let __f4 = flatBufferBuilder.create(string: self.clone)
-    let __f10 = self.new?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f10 = self.new?._write(to: &flatBufferBuilder, over: stored?.table(10)) ?? Offset()
     let __f14 = self.toBytes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.toBytes)
-    let __f22 = self.handle?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f26 = self.values.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.values)
-    let __c26 = self.values.isEmpty ? Offset() : flatBufferBuilder.createVector(self.values.map { $0._code })
+    let __f22 = self.handle?._write(to: &flatBufferBuilder, over: stored?.member(22, code: self.handle?._code ?? 0)) ?? Offset()
+    let (__f26, __c26) = flatBufferBuilder.createVector(ofMembers: self.values, over: stored?.storedMembers(26, make: { Values(code: $0, $1) }), isRequired: false, code: { $0._code }) { $0._write(to: &$2, over: $1) }
     let __f34 = flatBufferBuilder.create(string: self.drop)
     let __f62 = flatBufferBuilder.create(string: self.name)
     let __f70 = flatBufferBuilder.create(string: self.toString)
@@ -79,19 +82,27 @@ extension Index: FlatBuffersEncodable {
 
 extension Values: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
     switch self {
       case .group(let value): return value.to(flatBufferBuilder: &flatBufferBuilder)
-      case .index(let value): return value.to(flatBufferBuilder: &flatBufferBuilder)
+      case .index(let value): return value._write(to: &flatBufferBuilder, over: stored?.asTable)
       case .clone(let value): return flatBufferBuilder.create(string: value)
-      case .none(let value): return value.to(flatBufferBuilder: &flatBufferBuilder)
-      case .order(let value): return value.to(flatBufferBuilder: &flatBufferBuilder)
+      case .none(let value): return value._write(to: &flatBufferBuilder, over: stored?.asTable)
+      case .order(let value): return value._write(to: &flatBufferBuilder, over: stored?.asTable)
     }
   }
 }
 
 extension Order: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    _builder._write(to: &flatBufferBuilder)
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    _builder._write(to: &flatBufferBuilder, over: stored)
   }
 }
 
@@ -568,6 +579,7 @@ public final class OrderChangeRequest: Dflat.ChangeRequest {
   }
 
   private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    let stored = _base.map { $0._stored.place(of: $0) }
     if _set4 == nil,
       _set6 == nil,
       _set8 == nil,
@@ -636,7 +648,7 @@ public final class OrderChangeRequest: Dflat.ChangeRequest {
       _set138 == nil,
       let object = _object
     {
-      return object.to(flatBufferBuilder: &builder)
+      return object._write(to: &builder, over: stored)
     }
     return OrderBuilder(
       select: self.select,
@@ -705,6 +717,6 @@ public final class OrderChangeRequest: Dflat.ChangeRequest {
       cmp: self.cmp,
       borrow: self.borrow,
       asRef: self.asRef)
-      ._write(to: &builder)
+      ._write(to: &builder, over: stored)
   }
 }

@@ -280,11 +280,10 @@ extension B.C_dEf {
       self.kinds = kinds
     }
 
-    func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
       let __f8 = self.inner?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
       let __f14 = self.either?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-      let __f18 = self.eithers.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.eithers)
-      let __c18 = self.eithers.isEmpty ? Offset() : flatBufferBuilder.createVector(self.eithers.map { $0._code })
+      let (__f18, __c18) = flatBufferBuilder.createVector(ofMembers: self.eithers, over: stored?.storedMembers(18, make: { B.C_dEf.Either(code: $0, $1) }), isRequired: false, code: { $0._code }) { value, _, builder in value.to(flatBufferBuilder: &builder) }
       let __f20 = self.kinds.isEmpty ? Offset() : flatBufferBuilder.createVector(self.kinds.map { $0.rawValue })
       let __start = flatBufferBuilder.startTable(with: 7)
       flatBufferBuilder.add(element: self.id, def: 0, at: 4)

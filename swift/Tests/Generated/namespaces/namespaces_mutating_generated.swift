@@ -48,7 +48,11 @@ extension B.C_dEf.Either: FlatBuffersEncodable {
 
 extension B.C_dEf.Root: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    _builder._write(to: &flatBufferBuilder)
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    _builder._write(to: &flatBufferBuilder, over: stored)
   }
 }
 
@@ -172,6 +176,7 @@ extension B.C_dEf {
     }
 
     private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+      let stored = _base.map { $0._stored.place(of: $0) }
       if _set4 == nil,
         _set6 == nil,
         _set8 == nil,
@@ -181,7 +186,7 @@ extension B.C_dEf {
         _set20 == nil,
         let object = _object
       {
-        return object.to(flatBufferBuilder: &builder)
+        return object._write(to: &builder, over: stored)
       }
       return RootBuilder(
         id: self.id,
@@ -191,7 +196,7 @@ extension B.C_dEf {
         either: self.either,
         eithers: self.eithers,
         kinds: self.kinds)
-        ._write(to: &builder)
+        ._write(to: &builder, over: stored)
     }
   }
 }

@@ -370,15 +370,14 @@ public struct PostBuilder {
     self.ratio = ratio
   }
 
-  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
     let __f6 = self.author?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __f8 = self.editor?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __f14 = self.content?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __f16 = flatBufferBuilder.createVector(ofStrings: self.tags)
     let __f18 = self.quote?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __f20 = flatBufferBuilder.createVector(self.bytes)
-    let __f24 = flatBufferBuilder.createVector(encoding: self.contents)
-    let __c24 = self.contents.isEmpty ? Offset() : flatBufferBuilder.createVector(self.contents.map { $0._code })
+    let (__f24, __c24) = flatBufferBuilder.createVector(ofMembers: self.contents, over: stored?.storedMembers(24, make: { Content(code: $0, $1) }), isRequired: true, code: { $0._code }) { value, _, builder in value.to(flatBufferBuilder: &builder) }
     let __f26 = flatBufferBuilder.createVector(ofStructs: self.points, size: 8, alignment: 4) { $0._write(to: $1) }
     let __start = flatBufferBuilder.startTable(with: 11)
     flatBufferBuilder.add(element: self.ratio, def: 3.14159, at: 28)

@@ -74,7 +74,11 @@ extension Quote: FlatBuffersEncodable {
 
 extension Post: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    _builder._write(to: &flatBufferBuilder)
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    _builder._write(to: &flatBufferBuilder, over: stored)
   }
 }
 
@@ -221,6 +225,7 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
   }
 
   private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    let stored = _base.map { $0._stored.place(of: $0) }
     if _set4 == nil,
       _set6 == nil,
       _set8 == nil,
@@ -234,7 +239,7 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
       _set28 == nil,
       let object = _object
     {
-      return object.to(flatBufferBuilder: &builder)
+      return object._write(to: &builder, over: stored)
     }
     return PostBuilder(
       id: self.id,
@@ -248,6 +253,6 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
       contents: self.contents,
       points: self.points,
       ratio: self.ratio)
-      ._write(to: &builder)
+      ._write(to: &builder, over: stored)
   }
 }

@@ -180,7 +180,7 @@ public final class Scalars: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecod
   public var maybeLevel: Level? {
     if let values = _values { return values.value.maybeLevel }
     let place = _place
-    return place.optional(42, as: UInt8.self).map { Level(rawValue: $0) ?? Level.low }
+    return place.optional(42, as: UInt8.self).flatMap { Level(rawValue: $0) }
   }
 
   public var level: Level {

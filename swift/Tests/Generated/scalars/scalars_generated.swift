@@ -42,7 +42,7 @@ extension Scalars {
     _ = place.optionalBool(36)
     _ = place.optional(38, as: Int32.self)
     _ = place.optional(40, as: Float32.self)
-    _ = place.optional(42, as: UInt8.self).map { Level(rawValue: $0) ?? Level.low }
+    _ = place.optional(42, as: UInt8.self).flatMap { Level(rawValue: $0) }
     _ = Level(rawValue: place.number(44, UInt8(5))) ?? Level.mid
     _ = Huge(rawValue: place.number(46, UInt64(18446744073709551615))) ?? Huge.top
     _ = place.string(48) ?? "a \"quoted\"\u{A}é text"

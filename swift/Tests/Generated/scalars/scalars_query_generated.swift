@@ -238,7 +238,7 @@ extension Scalars {
     name: "f42", primaryKey: false, hasIndex: false,
     tableReader: { t in
       let t0 = _PayloadReader(table: t)
-      return t0.optional(42, as: UInt8.self).map { Level(rawValue: $0) ?? Level.low }
+      return t0.optional(42, as: UInt8.self).flatMap { Level(rawValue: $0) }
     },
     objectReader: { o0 in
       return o0.maybeLevel

@@ -384,13 +384,12 @@ public struct CopyBuilder {
     self.vecs = vecs
   }
 
-  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
     let __f4 = flatBufferBuilder.create(string: self.sized)
     let __f6 = self.option?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __f8 = self.string?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __f16 = self.some?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f20 = self.somes.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.somes)
-    let __c20 = self.somes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.somes.map { $0._code })
+    let (__f20, __c20) = flatBufferBuilder.createVector(ofMembers: self.somes, over: stored?.storedMembers(20, make: { Some(code: $0, $1) }), isRequired: false, code: { $0._code }) { value, _, builder in value.to(flatBufferBuilder: &builder) }
     let __f22 = self.strings.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.strings)
     let __f24 = self.vecs.isEmpty ? Offset() : flatBufferBuilder.createVector(ofStructs: self.vecs, size: 4, alignment: 4) { $0._write(to: $1) }
     let __start = flatBufferBuilder.startTable(with: 9)

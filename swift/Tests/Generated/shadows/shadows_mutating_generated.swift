@@ -95,7 +95,11 @@ extension Some: FlatBuffersEncodable {
 
 extension Copy: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    _builder._write(to: &flatBufferBuilder)
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    _builder._write(to: &flatBufferBuilder, over: stored)
   }
 }
 
@@ -230,6 +234,7 @@ public final class CopyChangeRequest: Dflat.ChangeRequest {
   }
 
   private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    let stored = _base.map { $0._stored.place(of: $0) }
     if _set4 == nil,
       _set6 == nil,
       _set8 == nil,
@@ -241,7 +246,7 @@ public final class CopyChangeRequest: Dflat.ChangeRequest {
       _set24 == nil,
       let object = _object
     {
-      return object.to(flatBufferBuilder: &builder)
+      return object._write(to: &builder, over: stored)
     }
     return CopyBuilder(
       sized: self.sized,
@@ -253,6 +258,6 @@ public final class CopyChangeRequest: Dflat.ChangeRequest {
       somes: self.somes,
       strings: self.strings,
       vecs: self.vecs)
-      ._write(to: &builder)
+      ._write(to: &builder, over: stored)
   }
 }

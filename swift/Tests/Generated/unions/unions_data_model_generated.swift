@@ -286,14 +286,12 @@ public struct MessageBuilder {
     self.nested = nested
   }
 
-  func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+  func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
     let __f4 = flatBufferBuilder.create(string: self.id)
     let __f8 = self.body?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f12 = self.bodies.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.bodies)
-    let __c12 = self.bodies.isEmpty ? Offset() : flatBufferBuilder.createVector(self.bodies.map { $0._code })
+    let (__f12, __c12) = flatBufferBuilder.createVector(ofMembers: self.bodies, over: stored?.storedMembers(12, make: { Body(code: $0, $1) }), isRequired: false, code: { $0._code }) { value, _, builder in value.to(flatBufferBuilder: &builder) }
     let __f16 = self.shape?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
-    let __f20 = self.shapes.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.shapes)
-    let __c20 = self.shapes.isEmpty ? Offset() : flatBufferBuilder.createVector(self.shapes.map { $0._code })
+    let (__f20, __c20) = flatBufferBuilder.createVector(ofMembers: self.shapes, over: stored?.storedMembers(20, make: { Shape(code: $0, $1) }), isRequired: false, code: { $0._code }) { value, _, builder in value.to(flatBufferBuilder: &builder) }
     let __f24 = self.single?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __f26 = self.nested?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
     let __start = flatBufferBuilder.startTable(with: 7)

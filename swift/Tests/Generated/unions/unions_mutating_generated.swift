@@ -68,7 +68,11 @@ extension Single: FlatBuffersEncodable {
 
 extension Message: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    _builder._write(to: &flatBufferBuilder)
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    _builder._write(to: &flatBufferBuilder, over: stored)
   }
 }
 
@@ -190,6 +194,7 @@ public final class MessageChangeRequest: Dflat.ChangeRequest {
   }
 
   private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+    let stored = _base.map { $0._stored.place(of: $0) }
     if _set4 == nil,
       _set8 == nil,
       _set12 == nil,
@@ -199,7 +204,7 @@ public final class MessageChangeRequest: Dflat.ChangeRequest {
       _set26 == nil,
       let object = _object
     {
-      return object.to(flatBufferBuilder: &builder)
+      return object._write(to: &builder, over: stored)
     }
     return MessageBuilder(
       id: self.id,
@@ -209,7 +214,7 @@ public final class MessageChangeRequest: Dflat.ChangeRequest {
       shapes: self.shapes,
       single: self.single,
       nested: self.nested)
-      ._write(to: &builder)
+      ._write(to: &builder, over: stored)
   }
 }
 

@@ -320,7 +320,7 @@ extension V {
     public var oe: V.E? {
       if let values = _values { return values.value.oe }
       let place = _place
-      return place.optional(62, as: Int8.self).map { V.E(rawValue: $0) ?? V.E.A }
+      return place.optional(62, as: Int8.self).flatMap { V.E(rawValue: $0) }
     }
 
     public var of: V.F? {
@@ -611,7 +611,7 @@ extension V {
       self.ff = ff
     }
 
-    func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
       let __f6 = self.a.isEmpty ? Offset() : flatBufferBuilder.createVector(self.a)
       let __f8 = self.b.isEmpty ? Offset() : flatBufferBuilder.createVector(self.b)
       let __f10 = self.c.isEmpty ? Offset() : flatBufferBuilder.createVector(self.c)
@@ -628,9 +628,8 @@ extension V {
       let __f32 = self.n.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.n)
       let __f34 = self.o.isEmpty ? Offset() : flatBufferBuilder.createVector(self.o.map { $0.rawValue })
       let __f36 = self.p.isEmpty ? Offset() : flatBufferBuilder.createVector(self.p.map { $0.rawValue })
-      let __f40 = self.q.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.q)
-      let __c40 = self.q.isEmpty ? Offset() : flatBufferBuilder.createVector(self.q.map { $0._code })
-      let __f42 = self.r.isEmpty ? Offset() : flatBufferBuilder.createVector(encoding: self.r)
+      let (__f40, __c40) = flatBufferBuilder.createVector(ofMembers: self.q, over: stored?.storedMembers(40, make: { V.U(code: $0, $1) }), isRequired: false, code: { $0._code }) { value, _, builder in value.to(flatBufferBuilder: &builder) }
+      let __f42 = self.r.isEmpty ? Offset() : flatBufferBuilder.createVector(ofTables: self.r, over: stored?.storedTables(42, make: { V.R($0) })) { $0._write(to: &$2, over: $1) }
       let __f46 = self.u?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
       let __f48 = self.v.isEmpty ? Offset() : flatBufferBuilder.createVector(self.v)
       let __f50 = self.w.isEmpty ? Offset() : flatBufferBuilder.createVector(self.w)

@@ -128,7 +128,7 @@ extension V.R {
     _ = place.numbers(54, as: UInt8.self)
     _ = place.string(56) ?? ""
     _ = place.number(58, UInt32(0))
-    _ = place.optional(62, as: Int8.self).map { V.E(rawValue: $0) ?? V.E.A }
+    _ = place.optional(62, as: Int8.self).flatMap { V.E(rawValue: $0) }
     _ = place.optional(64, as: UInt64.self).map { V.F(rawValue: $0) }
     _ = V.E(rawValue: place.number(66, Int8(1))) ?? V.E.B
     _ = place.number(68, .nan as Float32)

@@ -51,7 +51,11 @@ extension V.U: FlatBuffersEncodable {
 
 extension V.R: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
-    _builder._write(to: &flatBufferBuilder)
+    _write(to: &flatBufferBuilder, over: nil)
+  }
+
+  public func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
+    _builder._write(to: &flatBufferBuilder, over: stored)
   }
 }
 
@@ -349,6 +353,7 @@ extension V {
     }
 
     private func _write(to builder: inout FlatBufferBuilder) -> Offset {
+      let stored = _base.map { $0._stored.place(of: $0) }
       if _set4 == nil,
         _set6 == nil,
         _set8 == nil,
@@ -387,7 +392,7 @@ extension V {
         _set80 == nil,
         let object = _object
       {
-        return object.to(flatBufferBuilder: &builder)
+        return object._write(to: &builder, over: stored)
       }
       return RBuilder(
         id: self.id,
@@ -426,7 +431,7 @@ extension V {
         sm: self.sm,
         b1: self.b1,
         ff: self.ff)
-        ._write(to: &builder)
+        ._write(to: &builder, over: stored)
     }
   }
 }

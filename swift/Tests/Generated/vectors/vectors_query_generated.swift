@@ -68,7 +68,7 @@ extension V.R {
     name: "f62", primaryKey: false, hasIndex: false,
     tableReader: { t in
       let t0 = _PayloadReader(table: t)
-      return t0.optional(62, as: Int8.self).map { V.E(rawValue: $0) ?? V.E.A }
+      return t0.optional(62, as: Int8.self).flatMap { V.E(rawValue: $0) }
     },
     objectReader: { o0 in
       return o0.oe
