@@ -112,8 +112,9 @@
       lock.withLock {
         if let known = known { return known }
         let fetched = fetch()
-        // The empty result of a fetch that failed has no origin, and cannot be followed.
-        if fetched._origin != nil { known = fetched }
+        // The next subscriber tries a fetch that failed again.
+        let origin = fetched._origin as? QueryOrigin<Element>
+        if origin?.isFailed == false { known = fetched }
         return fetched
       }
     }

@@ -32,10 +32,16 @@ final class QueryOrigin<Element: Atom>: @unchecked Sendable {
   /// The result, if the engine has evaluated all of the query.
   let known: StoredResult?
 
-  init(_ parts: _QueryParts<Element>, _ query: Handle, known: StoredResult?) {
+  /// Whether the fetch has failed.
+  let isFailed: Bool
+
+  init(
+    _ parts: _QueryParts<Element>, _ query: Handle, known: StoredResult?, isFailed: Bool = false
+  ) {
     self.parts = parts
     self.query = query
     self.known = known
+    self.isFailed = isFailed
   }
 
   /// The result that the engine has read, with the rest of the query applied.
@@ -74,24 +80,30 @@ final class SQLiteQueryBuilder<Element: Atom>: QueryBuilder<Element> {
   override func `where`<T: Expr & SQLiteExpr>(
     _ query: T, limit: Limit = .noLimit, orderBy: [OrderBy<Element>] = []
   ) -> FetchedResult<Element> where T.ResultType == Bool, T.Element == Element {
-    reported { try results(query, limit, orderBy) }
+    fetched(query, limit, orderBy)
   }
 
   override func all(
     limit: Limit = .noLimit, orderBy: [OrderBy<Element>] = []
   ) -> FetchedResult<Element> {
-    reported { try results(Optional<ValueOfAll>.none, limit, orderBy) }
+    fetched(Optional<ValueOfAll>.none, limit, orderBy)
   }
 
   private typealias ValueOfAll = ValueExpr<Bool, Element>
 
-  private func reported(_ fetch: () throws -> FetchedResult<Element>) -> FetchedResult<Element> {
+  /// The result of a query. If the fetch fails, its error is reported, and the result is empty; a
+  /// subscription to it follows the query.
+  private func fetched<T: Expr>(
+    _ condition: T?, _ limit: Limit, _ orders: [OrderBy<Element>]
+  ) -> FetchedResult<Element> where T.ResultType == Bool, T.Element == Element {
     do {
-      return try fetch()
+      return try results(condition, limit, orders)
     } catch {
       workspace.report(error)
-      return FetchedResult([])
     }
+    let made = try? query(condition, limit, orders)
+    let origin = made.map { QueryOrigin($1, $0, known: nil, isFailed: true) }
+    return FetchedResult([], origin: origin)
   }
 
   /// A query, and the parts of it that are evaluated in Swift.

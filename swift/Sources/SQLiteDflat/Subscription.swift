@@ -161,7 +161,11 @@ extension SQLiteWorkspace {
     _ fetchedResult: FetchedResult<Element>, _ subscription: SQLiteSubscription,
     _ change: @escaping (FetchedResult<Element>) -> Void
   ) throws {
-    guard let origin = fetchedResult._origin as? QueryOrigin<Element> else { return }
+    guard let origin = fetchedResult._origin as? QueryOrigin<Element> else {
+      throw DflatError(
+        code: DFLAT_INVALID_ARGUMENT.code,
+        message: "cannot subscribe to a result of \(Element.self): no query belongs to it")
+    }
     let handle = try opened()
     let gate = subscription.gate
     let maker = ObjectMaker<Element>(timestamp: -1)
@@ -174,6 +178,7 @@ extension SQLiteWorkspace {
           Handle(release: dflat_result_release) { dflat_delivery_result(delivery, $0, $1) })
         let result = origin.result(stored, maker)
         if !origin.parts.isWhole, last.value == result { return }
+        if origin.isFailed, last.value.isEmpty, result.isEmpty { return }
         last.value = result
         self.onTarget { if gate.enters() { change(result) } }
       } catch {

@@ -129,6 +129,31 @@ final class DeliveryTests: FileTestCase {
     XCTAssertEqual(results.value, [])
     subscription.cancel()
     subscription.cancel()
+    let made = FetchedResult([BenchDoc(title: "a")])
+    XCTAssertThrowsError(try workspace.subscribeOrThrow(fetchedResult: made) { _ in })
+  }
+
+  func testSubscriptionToAResultWhoseFetchFailedFollowsItsQuery() throws {
+    let later = folder.appendingPathComponent("later").path
+    let workspace = SQLiteWorkspace(filePath: later + "/a.db", fileProtectionLevel: .noProtection)
+    let failures = Shared(0)
+    workspace.onError = { _ in failures.change { $0 += 1 } }
+    let result = workspace.fetch(for: BenchDoc.self).where(BenchDoc.priority > 0)
+    XCTAssertEqual(failures.value, 1)
+    XCTAssertThrowsError(try workspace.subscribeOrThrow(fetchedResult: result) { _ in })
+    _ = workspace.subscribe(fetchedResult: result) { _ in }
+    XCTAssertEqual(failures.value, 2)
+    try FileManager.default.createDirectory(atPath: later, withIntermediateDirectories: true)
+    let (subscription, results) = follow(workspace, result)
+    workspace.insert(["a"])
+    XCTAssertEqual(results.value, [], "the empty result is not delivered again")
+    workspace.insert(["b", "c"])
+    XCTAssertEqual(results.value, [["c1"]])
+    let (late, lateResults) = follow(workspace, result)
+    workspace.wait([BenchDoc.self]) { _ in }
+    XCTAssertEqual(lateResults.value, [["c1"]], "the present result first")
+    subscription.cancel()
+    late.cancel()
   }
 
   func testOutdatedResultsAndObjectsAreNotDeliveredAfterCancel() {
