@@ -83,11 +83,11 @@ public protocol Workspace: Queryable {
     object: Element, changeHandler: @escaping (_: SubscribedObject<Element>) -> Void
   ) -> Subscription
 
-  /// The new values of an object. The stream ends when the object is deleted.
+  /// The new values of an object. The stream ends when the object is deleted, and with the shutdown.
   func subscribe<Element: Atom & Equatable>(
     object: Element, bufferingPolicy: AsyncStream<Element>.Continuation.BufferingPolicy
   ) -> AsyncStream<Element>
-  /// The new results of a query. The stream does not end by itself.
+  /// The new results of a query. The stream ends with the shutdown.
   func subscribe<Element: Atom & Equatable>(
     fetchedResult: FetchedResult<Element>,
     bufferingPolicy: AsyncStream<FetchedResult<Element>>.Continuation.BufferingPolicy

@@ -123,7 +123,8 @@ extension SQLiteWorkspace {
     object: Element, bufferingPolicy: AsyncStream<Element>.Continuation.BufferingPolicy
   ) -> AsyncStream<Element> {
     AsyncStream(bufferingPolicy: bufferingPolicy) { continuation in
-      keep(subscribe(object: object) { pass($0, to: continuation) }, for: continuation)
+      let end = StreamEnd(continuation)
+      keep(subscribe(object: object) { pass($0, to: end.continuation) }, for: continuation)
     }
   }
 
@@ -132,7 +133,8 @@ extension SQLiteWorkspace {
     bufferingPolicy: AsyncStream<FetchedResult<Element>>.Continuation.BufferingPolicy
   ) -> AsyncStream<FetchedResult<Element>> {
     AsyncStream(bufferingPolicy: bufferingPolicy) { continuation in
-      let subscription = subscribe(fetchedResult: fetchedResult) { continuation.yield($0) }
+      let end = StreamEnd(continuation)
+      let subscription = subscribe(fetchedResult: fetchedResult) { end.continuation.yield($0) }
       keep(subscription, for: continuation)
     }
   }
@@ -202,6 +204,19 @@ func pass<Element: Atom>(
   switch change {
   case .updated(let object): continuation.yield(Unchecked(object).value)
   case .deleted: continuation.finish()
+  }
+}
+
+/// Finishes a stream when the closure of its subscription is released, as at the shutdown.
+final class StreamEnd<Element> {
+  let continuation: AsyncStream<Element>.Continuation
+
+  init(_ continuation: AsyncStream<Element>.Continuation) {
+    self.continuation = continuation
+  }
+
+  deinit {
+    continuation.finish()
   }
 }
 

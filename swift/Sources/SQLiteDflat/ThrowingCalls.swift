@@ -27,8 +27,8 @@ extension SQLiteWorkspace {
     object: Element,
     bufferingPolicy: AsyncStream<Element>.Continuation.BufferingPolicy = .bufferingNewest(1)
   ) throws -> AsyncStream<Element> {
-    try stream(bufferingPolicy) { continuation in
-      try subscribeOrThrow(object: object) { pass($0, to: continuation) }
+    try stream(bufferingPolicy) { end in
+      try subscribeOrThrow(object: object) { pass($0, to: end.continuation) }
     }
   }
 
@@ -38,19 +38,19 @@ extension SQLiteWorkspace {
     bufferingPolicy: AsyncStream<FetchedResult<Element>>.Continuation.BufferingPolicy =
       .bufferingNewest(1)
   ) throws -> AsyncStream<FetchedResult<Element>> {
-    try stream(bufferingPolicy) { continuation in
-      try subscribeOrThrow(fetchedResult: fetchedResult) { continuation.yield($0) }
+    try stream(bufferingPolicy) { end in
+      try subscribeOrThrow(fetchedResult: fetchedResult) { end.continuation.yield($0) }
     }
   }
 
   private func stream<Element>(
     _ policy: AsyncStream<Element>.Continuation.BufferingPolicy,
-    _ subscribe: (AsyncStream<Element>.Continuation) throws -> WorkspaceSubscription
+    _ subscribe: (StreamEnd<Element>) throws -> WorkspaceSubscription
   ) throws -> AsyncStream<Element> {
     var failure: Error?
     let stream = AsyncStream(Element.self, bufferingPolicy: policy) { continuation in
       do {
-        keep(try subscribe(continuation), for: continuation)
+        keep(try subscribe(StreamEnd(continuation)), for: continuation)
       } catch {
         failure = error
       }

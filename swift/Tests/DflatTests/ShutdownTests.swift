@@ -112,6 +112,44 @@ final class ShutdownTests: FileTestCase {
     XCTAssertEqual(calls.value, 1)
   }
 
+  func testStreamsOfObjectsAndResultsEndWithTheShutdown() throws {
+    let workspace = open()
+    workspace.insert(["a"])
+    let found = workspace.fetch(for: BenchDoc.self).all()
+    let objects = [
+      workspace.subscribe(object: found[0], bufferingPolicy: .unbounded),
+      try workspace.subscribeOrThrow(object: found[0], bufferingPolicy: .unbounded),
+      workspace.subscribe(object: BenchDoc(title: "a"), bufferingPolicy: .unbounded),
+    ]
+    let results = [
+      workspace.subscribe(fetchedResult: found, bufferingPolicy: .unbounded),
+      try workspace.subscribeOrThrow(fetchedResult: found, bufferingPolicy: .unbounded),
+    ]
+    let lengths = Shared<[Int]>([])
+    let ended = DispatchSemaphore(value: 0)
+    func count<T>(_ stream: AsyncStream<T>) {
+      let stream = Passed(value: stream)
+      Task {
+        var length = 0
+        for await _ in stream.value { length += 1 }
+        lengths.change { $0.append(length) }
+        ended.signal()
+      }
+    }
+    objects.forEach(count)
+    results.forEach(count)
+    workspace.wait([BenchDoc.self]) { context in
+      guard let request = BenchDocChangeRequest.changeRequest(found[0]) else { return }
+      request.priority = 7
+      context.try(submit: request)
+    }
+    workspace.shutdown()
+    count(workspace.subscribe(object: found[0], bufferingPolicy: .unbounded))
+    count(workspace.subscribe(fetchedResult: found, bufferingPolicy: .unbounded))
+    for _ in 0..<7 { XCTAssertEqual(ended.wait(timeout: .now() + 10), .success) }
+    XCTAssertEqual(lengths.value.sorted(), [0, 0, 1, 1, 1, 1, 1])
+  }
+
   func testSnapshotAfterTheShutdownRunsItsClosureAndIsEmpty() {
     let workspace = open()
     workspace.insert(["a"])
@@ -157,4 +195,8 @@ final class ShutdownTests: FileTestCase {
     let other = SQLiteWorkspace(filePath: missing, fileProtectionLevel: .noProtection)
     XCTAssertThrowsError(try other.shutdownOrThrow(flags: .vacuum))
   }
+}
+
+private struct Passed<Value>: @unchecked Sendable {
+  let value: Value
 }
