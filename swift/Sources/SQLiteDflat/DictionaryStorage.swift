@@ -3,7 +3,7 @@ import DflatC
 import Foundation
 
 /// A value of the dictionary in the form that the file has.
-enum EntryValue: Equatable, Sendable {
+enum EntryValue: Sendable {
   case bool(Bool)
   case int(Int64)
   case uint(UInt64)
@@ -74,6 +74,24 @@ enum EntryValue: Equatable, Sendable {
   }
 }
 
+extension EntryValue: Equatable {
+  /// Texts are compared by their bytes, as in the engine.
+  static func == (lhs: Self, rhs: Self) -> Bool {
+    switch (lhs, rhs) {
+    case (.bool(let a), .bool(let b)): return a == b
+    case (.int(let a), .int(let b)): return a == b
+    case (.uint(let a), .uint(let b)): return a == b
+    case (.float(let a), .float(let b)): return a == b
+    case (.double(let a), .double(let b)): return a == b
+    case (.string(let a), .string(let b)): return a.hasSameBytes(as: b)
+    case (.codable(let a), .codable(let b)): return a == b
+    case (.flatBuffers(let a, let version), .flatBuffers(let b, let other)):
+      return a == b && (version ?? "").hasSameBytes(as: other ?? "")
+    default: return false
+    }
+  }
+}
+
 extension Data {
   init(_ bytes: dflat_bytes) {
     self.init(UnsafeRawBufferPointer(start: bytes.data, count: bytes.length))
@@ -104,10 +122,10 @@ final class DictionaryStorage: @unchecked Sendable {
   private let engine: Engine
   private let lock = NSCondition()
   /// The entries after the shutdown. Signalled when they are there.
-  private var memory: [String: EntryValue]?
+  private var memory: [EntryKey: EntryValue]?
   /// The entries that were set while the file could not be opened.
-  private var unsaved: [String: EntryValue?] = [:]
-  private var subscribers: [String: [ObjectIdentifier: Change]] = [:]
+  private var unsaved: [EntryKey: EntryValue?] = [:]
+  private var subscribers: [EntryKey: [ObjectIdentifier: Change]] = [:]
 
   init(_ engine: Engine) {
     self.engine = engine
@@ -128,7 +146,7 @@ final class DictionaryStorage: @unchecked Sendable {
   }
 
   /// The entries in memory, if a shutdown has begun. Waits until it has read them.
-  private func kept() -> [String: EntryValue]? {
+  private func kept() -> [EntryKey: EntryValue]? {
     guard engine.isClosed else { return nil }
     return lock.withLock {
       while memory == nil { lock.wait() }
@@ -146,13 +164,13 @@ final class DictionaryStorage: @unchecked Sendable {
       if kept() != nil { return nil }
       throw error
     }
-    var late: [String: EntryValue?] = lock.withLock {
+    var late: [EntryKey: EntryValue?] = lock.withLock {
       defer { unsaved = [:] }
       return unsaved
     }
     do {
       while let (key, value) = late.first {
-        try set(handle, key, value)
+        try set(handle, key.text, value)
         late[key] = nil
       }
     } catch {
@@ -174,17 +192,17 @@ final class DictionaryStorage: @unchecked Sendable {
     try set(key, encoded)
   }
 
-  func keys() throws -> [String] { Array(try all().keys) }
+  func keys() throws -> [String] { try all().keys.map(\.text) }
 
   private func get(_ key: String) throws -> EntryValue? {
-    if let memory = lock.withLock({ memory }) { return memory[key] }
+    if let memory = lock.withLock({ memory }) { return memory[EntryKey(key)] }
     let handle: Handle
     do {
-      guard let found = try opened() else { return kept()?[key] }
+      guard let found = try opened() else { return kept()?[EntryKey(key)] }
       handle = found
     } catch {
-      if let memory = kept() { return memory[key] }
-      if let value = lock.withLock({ unsaved[key] }) { return value }
+      if let memory = kept() { return memory[EntryKey(key)] }
+      if let value = lock.withLock({ unsaved[EntryKey(key)] }) { return value }
       throw error
     }
     let found: Handle?
@@ -197,7 +215,7 @@ final class DictionaryStorage: @unchecked Sendable {
         return entry.map { Handle($0, release: dflat_entry_release) }
       }
     } catch {
-      if let memory = kept() { return memory[key] }
+      if let memory = kept() { return memory[EntryKey(key)] }
       throw error
     }
     guard let entry = found else { return nil }
@@ -220,8 +238,8 @@ final class DictionaryStorage: @unchecked Sendable {
       return
     } catch {
       let changes: [Change] = lock.withLock {
-        unsaved[key] = value
-        return subscribers[key].map { Array($0.values) } ?? []
+        unsaved[EntryKey(key)] = value
+        return subscribers[EntryKey(key)].map { Array($0.values) } ?? []
       }
       if (try? engine.opened()) == nil { changes.forEach { $0(value, false) } }
       throw error
@@ -230,9 +248,9 @@ final class DictionaryStorage: @unchecked Sendable {
     let isClosed = engine.isClosed
     lock.withLock {
       if memory != nil {
-        memory?[key] = value
+        memory?[EntryKey(key)] = value
       } else if isClosed {
-        unsaved[key] = value
+        unsaved[EntryKey(key)] = value
       }
     }
   }
@@ -241,8 +259,8 @@ final class DictionaryStorage: @unchecked Sendable {
   private func setInMemory(_ key: String, _ value: EntryValue?) -> Bool {
     let changes: [Change]? = lock.withLock {
       guard let known = memory else { return nil }
-      memory?[key] = value
-      return known[key] == value ? [] : subscribers[key].map { Array($0.values) } ?? []
+      memory?[EntryKey(key)] = value
+      return known[EntryKey(key)] == value ? [] : subscribers[EntryKey(key)].map { Array($0.values) } ?? []
     }
     changes?.forEach { $0(value, false) }
     return changes != nil
@@ -263,7 +281,7 @@ final class DictionaryStorage: @unchecked Sendable {
     }
   }
 
-  private func all() throws -> [String: EntryValue] {
+  private func all() throws -> [EntryKey: EntryValue] {
     if let memory = lock.withLock({ memory }) { return memory }
     do {
       if let handle = try opened() { return try all(handle) }
@@ -274,10 +292,10 @@ final class DictionaryStorage: @unchecked Sendable {
     return kept() ?? [:]
   }
 
-  private func all(_ handle: Handle) throws -> [String: EntryValue] {
+  private func all(_ handle: Handle) throws -> [EntryKey: EntryValue] {
     let found = EntryReceiver()
-    var entries: [String: EntryValue] = [:]
-    found.call = { key, value, _ in entries[key] = value }
+    var entries: [EntryKey: EntryValue] = [:]
+    found.call = { key, value, _ in entries[EntryKey(key)] = value }
     let callback = dflat_entry_callback(
       context: context(found), call: receiveEntry, drop: released)
     try call {
@@ -311,8 +329,8 @@ final class DictionaryStorage: @unchecked Sendable {
       if gate.enters() { change(value, isInitial) }
     }
     receiver.call = { _, value, isInitial in guarded(value, isInitial) }
-    let memory: [String: EntryValue]? = lock.withLock {
-      subscribers[key, default: [:]][ObjectIdentifier(gate)] = guarded
+    let memory: [EntryKey: EntryValue]? = lock.withLock {
+      subscribers[EntryKey(key), default: [:]][ObjectIdentifier(gate)] = guarded
       return self.memory
     }
     gate.atEnd { [weak self, weak gate] in
@@ -320,18 +338,18 @@ final class DictionaryStorage: @unchecked Sendable {
       self?.forget(key, gate)
     }
     if let memory = memory {
-      guarded(memory[key], true)
+      guarded(memory[EntryKey(key)], true)
       return nil
     }
     let handle: Handle
     do {
       guard let found = try opened() else {
-        guarded(kept()?[key], true)
+        guarded(kept()?[EntryKey(key)], true)
         return nil
       }
       handle = found
     } catch {
-      guarded(lock.withLock { unsaved[key] } ?? nil, true)
+      guarded(lock.withLock { unsaved[EntryKey(key)] } ?? nil, true)
       throw error
     }
     let callback = dflat_entry_callback(
@@ -344,15 +362,15 @@ final class DictionaryStorage: @unchecked Sendable {
       }
     } catch let error as DflatError where error.code == DFLAT_SHUT_DOWN.code {
       guard let memory = kept() else { throw error }
-      guarded(memory[key], true)
+      guarded(memory[EntryKey(key)], true)
       return nil
     }
   }
 
   private func forget(_ key: String, _ gate: Gate) {
     lock.withLock {
-      subscribers[key]?[ObjectIdentifier(gate)] = nil
-      if subscribers[key]?.isEmpty == true { subscribers[key] = nil }
+      subscribers[EntryKey(key)]?[ObjectIdentifier(gate)] = nil
+      if subscribers[EntryKey(key)]?.isEmpty == true { subscribers[EntryKey(key)] = nil }
     }
   }
 }

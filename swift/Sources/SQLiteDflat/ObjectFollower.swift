@@ -50,9 +50,10 @@ final class ObjectFollower<Element: Atom & Equatable>: @unchecked Sendable {
       let object = Unchecked(object)
       return inTurn { self.lookUpAgain(object.value) }
     }
-    if stored != object { first = .updated(stored) }
+    let isOther = !isSame(stored, object)
+    if isOther { first = .updated(stored) }
     try follow(known, of: stored)
-    if stored != object { inTurn { self.calls.withLock { self.isRegistered = true } } }
+    if isOther { inTurn { self.calls.withLock { self.isRegistered = true } } }
   }
 
   /// Calls a closure after the transactions of the type so far, and delivers the first change.
@@ -71,7 +72,7 @@ final class ObjectFollower<Element: Atom & Equatable>: @unchecked Sendable {
         first = .deleted
         return
       }
-      if stored != object { first = .updated(stored) }
+      if !isSame(stored, object) { first = .updated(stored) }
       try follow(known, of: stored)
     } catch {
       workspace?.report(error)

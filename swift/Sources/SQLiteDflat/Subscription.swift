@@ -179,7 +179,7 @@ extension SQLiteWorkspace {
         let stored = try StoredResult(
           Handle(release: dflat_result_release) { dflat_delivery_result(delivery, $0, $1) })
         let result = origin.result(stored, maker)
-        if !origin.parts.isWhole, last.value == result { return }
+        if !origin.parts.isWhole, isSame(last.value, result) { return }
         if origin.isFailed, last.value.isEmpty, result.isEmpty { return }
         last.value = result
         self.onTarget { if gate.enters() { change(result) } }

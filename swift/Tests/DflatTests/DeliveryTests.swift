@@ -262,4 +262,35 @@ final class DeliveryTests: FileTestCase {
     XCTAssertThrowsError(try workspace.subscribeOrThrow(object: found[0]) as AsyncStream<BenchDoc>)
     withExtendedLifetime(subscriptions) {}
   }
+
+  /// The engine compares texts by their bytes, and Swift by their characters.
+  func testChangeOfTheUnicodeFormIsDelivered() {
+    let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
+    let workspace = open()
+    workspace.insert(["a"], tag: composed)
+    let lengths = Shared<[Int]>([])
+    let handMade = FieldExpr<Int32, BenchDoc>(
+      name: "hand", primaryKey: false, hasIndex: false, tableReader: { _ in nil },
+      objectReader: { $0.priority })
+    var subscriptions = [
+      workspace.subscribe(
+        fetchedResult: workspace.fetch(for: BenchDoc.self).where(handMade == 0)
+      ) { result in lengths.change { $0.append(result[0].tag?.utf8.count ?? 0) } }
+    ]
+    change(workspace, "a") { $0.tag = decomposed }
+    change(workspace, "a") { $0.tag = decomposed }
+    XCTAssertEqual(lengths.value, [6])
+    let events = Shared<[Int]>([])
+    for tag in [composed, decomposed] {
+      let object = BenchDoc(title: "a", tag: tag, priority: 0)
+      subscriptions.append(
+        workspace.subscribe(object: object) { event in
+          guard case .updated(let object) = event else { return }
+          events.change { $0.append(object.tag?.utf8.count ?? 0) }
+        })
+    }
+    workspace.wait([BenchDoc.self]) { _ in }
+    XCTAssertEqual(events.value, [6], "the object with the stored bytes is not delivered")
+    subscriptions.forEach { $0.cancel() }
+  }
 }

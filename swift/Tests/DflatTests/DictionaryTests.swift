@@ -238,4 +238,48 @@ final class DictionaryTests: FileTestCase {
     workspace.dictionary.synchronize()
     XCTAssertEqual(workspace.fetch(for: DictItem.self).all().count, 400)
   }
+
+  /// Two keys that differ in their Unicode form only are two keys, as in the engine.
+  func testKeysAreComparedByTheirBytes() {
+    let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
+    let workspace = open()
+    var dictionary = workspace.dictionary
+    dictionary[composed, Int.self] = 1
+    dictionary[decomposed, Int.self] = 2
+    let calls = Shared<[String]>([])
+    let subscriptions = [composed, decomposed].map { key in
+      dictionary.subscribe(key, of: Int.self) { change in
+        if case .updated(let value) = change {
+          calls.change { $0.append("\(key.utf8.count) \(value)") }
+        }
+      }
+    }
+    func expect(_ first: Int, _ second: Int, line: UInt = #line) {
+      XCTAssertEqual(dictionary.keys.map(\.utf8.count).sorted(), [5, 6], line: line)
+      XCTAssertEqual(dictionary[composed, Int.self], first, line: line)
+      XCTAssertEqual(dictionary[decomposed, Int.self], second, line: line)
+    }
+    expect(1, 2)
+    workspace.shutdown()
+    expect(1, 2)
+    dictionary[composed, Int.self] = 3
+    expect(3, 2)
+    XCTAssertEqual(calls.value, ["5 3"])
+    subscriptions.forEach { $0.cancel() }
+  }
+
+  func testTextThatChangesInItsUnicodeFormIsDelivered() {
+    let workspace = open()
+    let texts = Shared<[Int]>([])
+    let subscription = workspace.dictionary.subscribe("a", of: String.self) { change in
+      if case .updated(let text) = change { texts.change { $0.append(text.utf8.count) } }
+    }
+    for _ in 0..<2 {
+      workspace.dictionary["a", String.self] = "caf\u{e9}"
+      workspace.dictionary["a", String.self] = "cafe\u{301}"
+      workspace.shutdown()
+    }
+    XCTAssertEqual(texts.value, [5, 6, 5, 6])
+    subscription.cancel()
+  }
 }
