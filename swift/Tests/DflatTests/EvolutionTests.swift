@@ -1,8 +1,9 @@
 import Dflat
+import DflatC
 import Foundation
 import Generated_newer
 import Generated_older
-import SQLiteDflat
+@testable import SQLiteDflat
 import XCTest
 
 private typealias New = Generated_newer.Letter
@@ -115,6 +116,35 @@ final class EvolutionTests: FileTestCase {
     let found = try XCTUnwrap(open().fetch(for: New.self).all().first)
     XCTAssertEqual(
       found, expected(stored) { $0.title = "a title of another object, which is longer" })
+  }
+
+  /// Empty members of a vector, which Swift does not show, stay at their places.
+  func testEmptyMembersStay() throws {
+    let workspace = open()
+    workspace.wait([Old.self]) { context in
+      context.try(submit: OldRequest.creationRequest(Old(id: "1")))
+    }
+    workspace.shutdown()
+    let json = """
+      {"id":"1","contents_type":["NONE","Text","NONE","Number"],\
+      "contents":[null,{"text":"a"},null,{"number":1}]}
+      """
+    let payload = try json.withText { json in
+      try Handle(release: dflat_buffer_release) {
+        dflat_json_read(Old._table.pointer, json, $0, $1)
+      }
+    }
+    var bytes = dflat_bytes()
+    _ = dflat_buffer_bytes(payload.pointer, &bytes)
+    let hex = Data(bytes).map { String(format: "%02X", $0) }.joined()
+    try execute("UPDATE letter SET p = x'\(hex)'")
+    _ = try changed { $0.title = "a title, for which the payload has no place" }
+    let again = open()
+    let stored = try XCTUnwrap(again.fetch(for: Old.self).all().first?._payload)
+    let written = try Handle(release: dflat_buffer_release) {
+      dflat_json_write(Old._table.pointer, stored.bytes.lent, $0, $1)
+    }.text
+    XCTAssertTrue(written.contains(#"["NONE","Text","NONE","Number"]"#), written)
   }
 
   func testValuesOfANewerSchemaAreReadAsTheDefaultOrAsNone() throws {
