@@ -11,6 +11,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// number of the same connection, therefore has every commit up to it. Another server may have
 /// other commits in their place: a restored copy, or a promoted replica that lacked the last ones.
 ///
+/// The tables may also be made again on the same server, while its connections go on: the number of
+/// the table that has the state then is another one.
+///
 /// Servers that have all commits seen so far are of one generation, which is counted from 0.
 pub(crate) struct Lineage {
     /// Asks for a record.
@@ -27,6 +30,8 @@ pub(crate) struct Record {
     pub(crate) id: i64,
     /// The number of the connection that has written it.
     pub(crate) engine: i64,
+    /// The server's number of the table that has the state; 0 if it is not known.
+    pub(crate) table: u32,
 }
 
 impl Lineage {
@@ -85,18 +90,26 @@ impl Lineage {
         self.generation.store(seen.generation, Ordering::Release);
     }
 
-    /// Notes the latest record of a state.
-    pub(crate) fn note(&self, record: Record) {
+    /// Notes the latest record of a state. Returns the generation of the state, which the record
+    /// may have begun.
+    pub(crate) fn note(&self, record: Record) -> u16 {
         let mut seen = self.seen();
         if record.generation != seen.generation {
-            return;
+            return record.generation;
         }
-        if record.id > seen.id {
-            *seen = record;
-        } else if record.id == seen.id && record.engine != seen.engine {
+        let is_made_again = ![0, record.table].contains(&seen.table);
+        if is_made_again || record.id == seen.id && record.engine != seen.engine {
             // Two servers, or another program has removed the tables and they were made again.
             self.begin(&mut seen);
         }
+        if record.id > seen.id || seen.table == 0 {
+            let generation = seen.generation;
+            *seen = Record {
+                generation,
+                ..record
+            };
+        }
+        seen.generation
     }
 }
 
@@ -116,6 +129,7 @@ mod tests {
             generation,
             id,
             engine,
+            table: 1,
         });
     }
 
@@ -155,6 +169,27 @@ mod tests {
         assert_eq!(lineage.generation(), 0);
         note(&lineage, 0, 2, 8);
         assert_eq!(lineage.generation(), 1);
+    }
+
+    #[test]
+    fn tables_that_were_made_again_begin_a_generation() {
+        let record = |generation, id, table| Record {
+            generation,
+            id,
+            engine: 7,
+            table,
+        };
+        // The numbers of the records tell nothing: the connection that writes may be the same.
+        for id in [0, 1, 2, 3] {
+            let lineage = Lineage::new("log");
+            assert_eq!(lineage.note(record(0, 2, 1)), 0);
+            assert_eq!(lineage.note(record(0, id, 2)), 1);
+            assert_eq!(lineage.question().0, record(1, id, 2));
+            // A late answer of the first tables, and the next one of the new ones.
+            assert_eq!(lineage.note(record(0, 9, 1)), 0);
+            assert_eq!(lineage.note(record(1, id + 1, 2)), 1);
+            assert_eq!(lineage.generation(), 1);
+        }
     }
 
     #[test]

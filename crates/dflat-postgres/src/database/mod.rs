@@ -113,10 +113,11 @@ impl Database {
         self.server.lineage().generation()
     }
 
-    /// The state in a row that a connection has read, from a column on. Notes that it was seen.
+    /// The state in a row that a connection has read, from a column on. Notes that it was seen. If
+    /// the tables were made again, the state is of another generation than the connection.
     pub(crate) fn read_state(&self, row: &Row, first: usize, generation: u16) -> Result<State> {
-        let state = State::read(row, first, generation)?;
-        self.server.lineage().note(state.record());
+        let mut state = State::read(row, first, generation)?;
+        state.generation = self.server.lineage().note(state.record());
         Ok(state)
     }
 

@@ -100,6 +100,7 @@ mod tests {
             generation: 0,
             id: 8,
             engine: 5,
+            table: 1,
         };
         database.note_own(&State::empty(0), record, HashMap::new());
         assert_eq!(database.server.lineage().question().0, record);

@@ -161,7 +161,9 @@ impl Watch<'_> {
     async fn ask(&self, session: &Session, candidate: &Statement) -> Result<(State, bool)> {
         let rows = answer(session.client().query(candidate, &[])).await?;
         let state = self.state(session, &rows)?;
-        let is_relay = rows.first().map(|row| row.try_get::<_, bool>(6));
+        let is_relay = rows
+            .first()
+            .map(|row| row.try_get::<_, bool>(State::COLUMNS));
         let is_relay = is_relay.transpose().map_err(refused)?;
         Ok((state, is_relay.unwrap_or_default()))
     }

@@ -58,7 +58,7 @@ impl Control {
                 .to_owned(),
             create: create(schema),
             lock: format!("LOCK TABLE {writer} IN EXCLUSIVE MODE"),
-            state: format!("SELECT last, engine, before, pruned, log_bytes, format FROM {control}"),
+            state: state(&control),
             table: format!(
                 "SELECT t.relation, t.last_row_id, t.descriptor, i.relation, i.key, i.definition, \
                  i.is_unique, i.admits_equal, i.is_partial, i.built_to \
@@ -119,6 +119,11 @@ impl Control {
             ),
         }
     }
+}
+
+/// Reads the state. The number of the table tells whether the table was made again.
+fn state(control: &str) -> String {
+    format!("SELECT last, engine, before, pruned, log_bytes, format, tableoid FROM {control}")
 }
 
 /// The statements that create the library's own tables, in a transaction of their own.

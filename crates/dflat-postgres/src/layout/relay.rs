@@ -82,7 +82,7 @@ mod tests {
         assert_ne!(relay("a").listen, relay("b").listen);
         let statement = relay("a").candidate;
         assert!(
-            statement.contains("format, pg_try_advisory_lock("),
+            statement.contains("tableoid, pg_try_advisory_lock("),
             "{statement}"
         );
     }

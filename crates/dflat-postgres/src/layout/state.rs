@@ -28,9 +28,14 @@ pub(crate) struct State {
     pub(crate) pruned: i64,
     /// The bytes of the records that are left.
     pub(crate) log_bytes: i64,
+    /// The server's number of the table that has the row; 0 if it is not known.
+    pub(crate) table: u32,
 }
 
 impl State {
+    /// The number of columns that have a state.
+    pub(crate) const COLUMNS: usize = 7;
+
     /// The state of a server without the library's own tables.
     pub(crate) fn empty(generation: u16) -> Self {
         Self {
@@ -50,6 +55,7 @@ impl State {
                 before: number(2)?,
                 pruned: number(3)?,
                 log_bytes: number(4)?,
+                table: row.try_get(first + 6)?,
             };
             Ok((state, row.try_get::<_, i32>(first + 5)?))
         };
@@ -96,6 +102,7 @@ impl State {
             generation: self.generation,
             id: self.last,
             engine: self.engine,
+            table: self.table,
         }
     }
 }

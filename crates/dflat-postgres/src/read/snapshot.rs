@@ -90,7 +90,7 @@ impl PostgresSnapshot {
                         connection: Some(connection),
                         state,
                         // Another server may have taken the place of the one that was known.
-                        known: self.database.known_of(generation),
+                        known: self.database.known_of(state.generation),
                         lost: None,
                     });
                 }

@@ -33,9 +33,9 @@ impl PostgresTransaction {
         let (sent, sent_bytes) = self.sent;
         let count = sent + records.len() as i64;
         let record = Record {
-            generation: self.state.generation,
             id: self.state.last + count,
             engine: self.engine,
+            ..self.state.record()
         };
         let mut bytes = bytes_of(&records);
         // The records that were sent are counted with those that are left.

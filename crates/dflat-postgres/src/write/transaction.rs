@@ -145,7 +145,7 @@ impl PostgresTransaction {
             let message = "cannot begin to write: the library's own tables are empty";
             Error::new(ErrorKind::Corrupt, message)
         })?;
-        let (generation, engine) = (connection.generation(), connection.engine());
+        let (asked_of, engine) = (connection.generation(), connection.engine());
         let read = row
             .try_get(0)
             .and_then(|number| Ok((number, row.try_get(1)?)));
@@ -159,7 +159,8 @@ impl PostgresTransaction {
             connection.send(FULL);
         }
         self.number = number;
-        self.state = database.read_state(row, 2, generation)?;
+        self.state = database.read_state(row, 2, asked_of)?;
+        let generation = self.state.generation;
         self.engine = engine;
         database.note_engine(engine);
         let own = database.own();

@@ -21,6 +21,7 @@ mod page;
 mod pooler;
 mod process;
 mod proxy;
+mod recreated;
 mod round_trips;
 mod server;
 mod silent;
