@@ -10,6 +10,10 @@ use mio::event::Source;
 use mio::{Interest, Registry, Token};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+/// The most bytes of one read. The buffer of a connection that has read a large object stays large,
+/// and the part of it that is offered to a read is set to zero before.
+const READ_MAX: usize = 64 << 10;
+
 /// A socket that never waits. The socket keeps no waker: the code that polls it waits for
 /// [events](Source), and polls it again.
 pub(super) struct Socket {
@@ -124,7 +128,7 @@ impl AsyncRead for Socket {
         _: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let bytes = buffer.initialize_unfilled();
+        let bytes = buffer.initialize_unfilled_to(buffer.remaining().min(READ_MAX));
         let read = poll(|| self.stream.read(bytes));
         read.map_ok(|count| {
             self.note_moved(count);
@@ -154,5 +158,31 @@ impl AsyncWrite for Socket {
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(self.stream.close())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::mem::MaybeUninit;
+    use std::os::unix::net::UnixStream;
+    use std::task::Waker;
+
+    use super::*;
+
+    #[test]
+    fn one_read_touches_little_of_a_large_buffer() {
+        let poll = mio::Poll::new().unwrap();
+        let (stream, mut other) = UnixStream::pair().unwrap();
+        let mut socket = Socket::unix(stream, poll.registry()).unwrap();
+        let mut bytes = vec![MaybeUninit::uninit(); 16 * READ_MAX];
+        let mut buffer = ReadBuf::uninit(&mut bytes);
+        let mut context = Context::from_waker(Waker::noop());
+        for (text, filled) in [("abc", "abc"), ("d", "abcd")] {
+            other.write_all(text.as_bytes()).unwrap();
+            let read = Pin::new(&mut socket).poll_read(&mut context, &mut buffer);
+            assert!(matches!(read, Poll::Ready(Ok(()))), "{read:?}");
+            assert_eq!(buffer.filled(), filled.as_bytes());
+            assert!(buffer.initialized().len() <= filled.len() + READ_MAX);
+        }
     }
 }
