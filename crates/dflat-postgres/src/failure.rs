@@ -55,7 +55,8 @@ fn kind_of(code: &SqlState) -> ErrorKind {
         | SqlState::T_R_SERIALIZATION_FAILURE
         | SqlState::T_R_DEADLOCK_DETECTED
         | SqlState::TOO_MANY_CONNECTIONS
-        | SqlState::UNDEFINED_TABLE => ErrorKind::Busy,
+        | SqlState::UNDEFINED_TABLE
+        | SqlState::INVALID_SCHEMA_NAME => ErrorKind::Busy,
         SqlState::DISK_FULL | SqlState::CONFIGURATION_LIMIT_EXCEEDED => ErrorKind::StorageFull,
         SqlState::READ_ONLY_SQL_TRANSACTION | SqlState::INSUFFICIENT_PRIVILEGE => {
             ErrorKind::ReadOnly
@@ -122,9 +123,10 @@ pub(crate) fn is_unreadable(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| unreadable.contains(code))
 }
 
-/// Whether a table was removed since its name was read.
+/// Whether a table was removed since its name was read, or the schema with all tables.
 pub(crate) fn is_removed_table(error: &tokio_postgres::Error) -> bool {
-    error.code() == Some(&SqlState::UNDEFINED_TABLE)
+    let removed = [SqlState::UNDEFINED_TABLE, SqlState::INVALID_SCHEMA_NAME];
+    error.code().is_some_and(|code| removed.contains(code))
 }
 
 /// The error of a connection that could not be opened.

@@ -4,6 +4,7 @@ mod known;
 mod own;
 mod tables;
 
+use std::fmt::Display;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -13,7 +14,7 @@ use dflat_model::Table;
 use tokio::task::AbortHandle;
 use tokio_postgres::Row;
 
-use crate::failure::{failed, shut_down};
+use crate::failure::{failed, is_removed_table, shut_down};
 use crate::layout::{Control, Schema, State, StoredTable};
 use crate::lineage::Lineage;
 use crate::options::PostgresOptions;
@@ -177,6 +178,14 @@ impl Database {
         shared.known = Arc::new(Known::of(shared.generation));
     }
 
+    /// The error of an operation. If a table was removed, forgets everything.
+    pub(crate) fn failed(&self, operation: impl Display, error: tokio_postgres::Error) -> Error {
+        if is_removed_table(&error) {
+            self.forget();
+        }
+        failed(operation, error)
+    }
+
     /// Whether the library's own tables exist.
     pub(crate) fn find_own_tables(&self) -> Result<bool> {
         let mut connection = self.pool.take()?;
@@ -209,7 +218,7 @@ impl Database {
         let connection = connection.get()?;
         let generation = connection.generation();
         let rows = connection.query(&self.control.state, &[]);
-        let rows = rows.map_err(|error| failed("look for commits", error))?;
+        let rows = rows.map_err(|error| self.failed("look for commits", error))?;
         match rows.first() {
             Some(row) => self.read_state(row, 0, generation),
             None => Ok(State::empty(generation)),

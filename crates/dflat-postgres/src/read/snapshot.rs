@@ -12,7 +12,7 @@ use dflat_model::{Table, ValueRef};
 use super::scan::{Access, BEGIN_READ, scan};
 use super::{find_many, records, states};
 use crate::database::{Database, Known, read_created};
-use crate::failure::{failed, is_disconnected, shut_down};
+use crate::failure::{is_disconnected, shut_down};
 use crate::layout::State;
 use crate::server::Pooled;
 
@@ -97,7 +97,7 @@ impl PostgresSnapshot {
                 Err(error) => {
                     let was_used = connection.discard();
                     if !(was_used && is_disconnected(&error)) {
-                        return Err(failed("read", error));
+                        return Err(self.database.failed("read", error));
                     }
                 }
             }

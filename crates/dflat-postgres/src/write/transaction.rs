@@ -12,7 +12,7 @@ use dflat_model::{RowId, Table};
 use super::pending::Pending;
 use super::statement::Kind;
 use crate::database::{Database, Known, read_table};
-use crate::failure::{failed, is_removed_table, not_durable, shut_down};
+use crate::failure::{failed, not_durable, shut_down};
 use crate::layout::{State, StoredTable};
 use crate::server::Connection;
 
@@ -136,10 +136,7 @@ impl PostgresTransaction {
         let _ = connection.settle();
         let rows = begun.map_err(|error| {
             connection.send("ROLLBACK");
-            if is_removed_table(&error) {
-                database.forget();
-            }
-            failed("begin to write", error)
+            database.failed("begin to write", error)
         })?;
         let row = rows.first().ok_or_else(|| {
             let message = "cannot begin to write: the library's own tables are empty";
@@ -190,10 +187,7 @@ impl PostgresTransaction {
         self.settle()?;
         answer.map_err(|error| {
             self.is_lost = true;
-            if is_removed_table(&error) {
-                self.database.forget();
-            }
-            failed(operation, error)
+            self.database.failed(operation, error)
         })
     }
 

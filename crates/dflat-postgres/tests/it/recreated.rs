@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use dflat::{Subscription, Workspace};
+use dflat::{ErrorKind, Subscription, Workspace};
 use dflat_testkit::fixture::{bounded, until};
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 
@@ -137,4 +137,45 @@ fn transaction_that_has_read_removed_tables_is_not_committed() {
         let ids: Vec<_> = all.iter().map(|item| item.id()).collect();
         assert_eq!(ids, ["after new", "new"]);
     });
+}
+
+#[test]
+fn program_that_only_writes_goes_on_after_its_schema_is_removed() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        let writer = engine(&schema);
+        put(&writer, "old").unwrap();
+        remove(&schema);
+        // The first call finds out, and the next one looks again.
+        let failed = put(&writer, "new").unwrap_err();
+        assert_eq!(failed.kind(), ErrorKind::Busy, "{failed:?}");
+        put(&writer, "new").unwrap();
+        assert_eq!(writer.fetch::<Item>().count().unwrap(), 1);
+    });
+}
+
+#[test]
+fn program_that_only_reads_snapshots_goes_on_after_its_schema_is_removed() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        let reader = engine(&schema);
+        put(&engine(&schema), "old").unwrap();
+        let count = || reader.snapshot()?.fetch::<Item>().count();
+        assert_eq!(count().unwrap(), 1);
+        remove(&schema);
+        let failed = count().unwrap_err();
+        assert_eq!(failed.kind(), ErrorKind::Busy, "{failed:?}");
+        assert_eq!(count().unwrap(), 0);
+    });
+}
+
+fn remove(schema: &str) {
+    let remove = format!("DROP SCHEMA \"{schema}\" CASCADE");
+    sql(server().unwrap(), &remove).unwrap();
 }
