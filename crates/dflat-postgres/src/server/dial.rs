@@ -2,6 +2,10 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+#[cfg(unix)]
+use std::path::Path;
+#[cfg(unix)]
+use std::time::{Duration, Instant};
 
 use dflat_engine::{Error, ErrorKind, Result};
 use mio::Registry;
@@ -128,9 +132,8 @@ impl Target<'_> {
             #[cfg(unix)]
             Host::Unix(directory) => {
                 let path = directory.join(format!(".s.PGSQL.{}", self.port));
-                let socket = std::os::unix::net::UnixStream::connect(path)
-                    .and_then(|stream| Socket::unix(stream, driver.registry()));
-                self.start(config, driver, socket.map_err(unreachable)?, tls)
+                let socket = unix(&path, config, driver.registry())?;
+                self.start(config, driver, socket, tls)
             }
         }
     }
@@ -181,6 +184,37 @@ impl Target<'_> {
 fn unreachable(error: io::Error) -> Error {
     let message = "cannot connect to the server: it cannot be reached";
     Error::with_source(ErrorKind::Io, message, error)
+}
+
+/// The time between two tries to connect on this machine.
+#[cfg(unix)]
+const AGAIN: Duration = Duration::from_millis(10);
+
+/// Connects on this machine. While the queue of the server is full, tries again.
+#[cfg(unix)]
+fn unix(path: &Path, config: &Config, registry: &Registry) -> Result<Socket> {
+    let end = deadline(config);
+    let address = socket2::SockAddr::unix(path).map_err(unreachable)?;
+    loop {
+        let connect = || {
+            let socket = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None)?;
+            // A call that waits would do so without a limit.
+            socket.set_nonblocking(true)?;
+            socket.connect(&address)?;
+            Socket::unix(std::os::fd::OwnedFd::from(socket).into(), registry)
+        };
+        match connect() {
+            Ok(socket) => return Ok(socket),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if end.is_some_and(|end| Instant::now() >= end) {
+                    return Err(silent());
+                }
+                std::thread::sleep(AGAIN);
+            }
+            Err(error) => return Err(unreachable(error)),
+        }
+    }
 }
 
 fn tcp(address: SocketAddr, config: &Config, registry: &Registry) -> io::Result<Socket> {

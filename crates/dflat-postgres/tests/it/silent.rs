@@ -8,6 +8,7 @@ use std::time::Duration;
 use dflat::{ErrorKind, Workspace};
 use dflat_testkit::fixture::{bounded, until};
 use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
+use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::engines::{engine, is_skipped};
 use crate::proxy::{Cut, Proxy};
@@ -92,5 +93,38 @@ fn every_call_fails_in_time_if_the_server_says_nothing() {
         create(&writer, 6, || {}).unwrap();
         until(|| shown.load(Ordering::SeqCst) == stored + 1);
         drop(subscription);
+    });
+}
+
+#[test]
+fn server_whose_queue_is_full_does_not_hang_a_call() {
+    bounded(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let address = SockAddr::unix(directory.path().join(".s.PGSQL.5432")).unwrap();
+        let new = || {
+            let socket = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+            socket.set_nonblocking(true).unwrap();
+            socket
+        };
+        let listener = new();
+        listener.bind(&address).unwrap();
+        listener.listen(1).unwrap();
+        let mut waiting = Vec::new();
+        let refused = loop {
+            let socket = new();
+            match socket.connect(&address) {
+                Ok(()) => waiting.push(socket),
+                Err(error) => break error,
+            }
+        };
+        if refused.kind() != std::io::ErrorKind::WouldBlock {
+            // Other systems than Linux refuse the connection at once.
+            return;
+        }
+        let host = directory.path().display();
+        let away = Workspace::connect(&format!("host={host} user=x connect_timeout=1")).unwrap();
+        let failed = away.fetch::<Item>().count().unwrap_err();
+        assert_eq!(failed.kind(), ErrorKind::Io, "{failed:?}");
+        assert!(failed.to_string().contains("has not answered"), "{failed}");
     });
 }
