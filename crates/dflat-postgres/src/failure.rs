@@ -1,9 +1,12 @@
 //! Errors of the server and of the connection to it.
 
+use std::error::Error as _;
 use std::fmt::Display;
+use std::io;
 
 use dflat_engine::storage::Aborted;
 use dflat_engine::{Error, ErrorKind};
+use rustls::CertificateError;
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
 /// The error of an operation. The message has the server's words, and never the address.
@@ -132,14 +135,41 @@ pub(crate) fn is_removed_table(error: &tokio_postgres::Error) -> bool {
 /// The error of a connection that could not be opened.
 #[cold]
 pub(crate) fn not_connected(error: tokio_postgres::Error) -> Error {
-    // The crate has no other sign of this error.
-    if error.to_string().contains("TLS handshake") {
-        let message = "cannot connect to the server: its certificate is not trusted; give the \
-                       certificate of its authority as `root_certificates`, or, on a network of \
-                       your own machines, set `sslmode=disable` in the address";
-        return Error::with_source(ErrorKind::Io, message, error);
+    // The crate has no other sign of these errors.
+    if !error.to_string().contains("TLS handshake") {
+        return failed("connect to the server", error);
     }
-    failed("connect to the server", error)
+    let cause = error.source().map(ToString::to_string);
+    let message = match refused_certificate(&error) {
+        Some(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        ) => {
+            "cannot connect to the server: its certificate is for another name than the address has"
+        }
+        Some(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
+            "cannot connect to the server: its certificate has expired"
+        }
+        Some(_) => {
+            "cannot connect to the server: its certificate is not trusted; give the certificate of \
+             its authority as `root_certificates`, or, on a network of your own machines, set \
+             `sslmode=disable` in the address"
+        }
+        None if cause.is_some_and(|cause| cause.contains("does not support TLS")) => {
+            "cannot connect to the server: it offers no encryption, which `sslmode=require` in the \
+             address asks for"
+        }
+        None => "cannot connect to the server: no encrypted connection can be made",
+    };
+    Error::with_source(ErrorKind::Io, message, error)
+}
+
+/// Why the certificate of a server was refused, if it was.
+fn refused_certificate(error: &tokio_postgres::Error) -> Option<&CertificateError> {
+    let cause = error.source()?.downcast_ref::<io::Error>()?.get_ref()?;
+    match cause.downcast_ref()? {
+        rustls::Error::InvalidCertificate(why) => Some(why),
+        _ => None,
+    }
 }
 
 /// The error of a server that accepts a connection and does not answer.

@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use dflat_engine::{Error, ErrorKind, Result};
 use tokio_postgres::Config;
+use tokio_postgres::config::SslMode;
 
+use super::tls::is_local;
 use crate::options::PostgresOptions;
 
 /// The parameter of an address that names the schema.
@@ -33,6 +35,10 @@ pub(super) fn configure(address: &str, options: &PostgresOptions) -> Result<Conf
         for address in config.get_hostaddrs().to_vec() {
             config.host(address.to_string());
         }
+    }
+    if is_local(&config) {
+        // As with libpq, whatever the address says.
+        config.ssl_mode(SslMode::Disable);
     }
     Ok(config)
 }
@@ -206,6 +212,17 @@ mod tests {
         let config = configured("host=a keepalives_idle=7").unwrap();
         assert!(config.get_keepalives());
         assert_eq!(config.get_keepalives_idle(), Duration::from_secs(7));
+    }
+
+    #[test]
+    fn nothing_is_encrypted_on_this_machine() {
+        let mode = |address| configured(address).unwrap().get_ssl_mode();
+        assert_eq!(mode("host=/run sslmode=require"), SslMode::Disable);
+        assert_eq!(mode("host=/run,b sslmode=require"), SslMode::Require);
+        let network = "host=/run hostaddr=127.0.0.1 sslmode=require";
+        assert_eq!(mode(network), SslMode::Require);
+        assert_eq!(mode("host=b sslmode=require"), SslMode::Require);
+        assert_eq!(mode("host=b"), SslMode::Prefer);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use dflat_engine::{Error, ErrorKind, Result};
 use mio::Registry;
 use socket2::{SockRef, TcpKeepalive};
-use tokio_postgres::config::{Host, LoadBalanceHosts, TargetSessionAttrs};
+use tokio_postgres::config::{Host, LoadBalanceHosts, SslMode, TargetSessionAttrs};
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 
@@ -90,8 +90,8 @@ pub(super) fn connect(server: &Server, driver: &mut Driver) -> Result<Client> {
     let mut failed = None;
     for target in targets(&server.config)? {
         let connected = match &connector {
-            Some(connector) => target.connect(server, driver, connector.clone()),
-            None => target.connect(server, driver, NoTls),
+            Some(connector) => target.connect(server, driver, connector),
+            None => target.connect(server, driver, &NoTls),
         };
         match connected {
             Ok(client) => return Ok(client),
@@ -102,7 +102,7 @@ pub(super) fn connect(server: &Server, driver: &mut Driver) -> Result<Client> {
 }
 
 impl Target<'_> {
-    fn connect<T>(&self, server: &Server, driver: &mut Driver, tls: T) -> Result<Client>
+    fn connect<T>(&self, server: &Server, driver: &mut Driver, tls: &T) -> Result<Client>
     where
         T: MakeTlsConnect<Socket> + Clone,
         T::Stream: Send + 'static,
@@ -133,7 +133,9 @@ impl Target<'_> {
             Host::Unix(directory) => {
                 let path = directory.join(format!(".s.PGSQL.{}", self.port));
                 let socket = unix(&path, config, driver.registry())?;
-                self.start(config, driver, socket, tls)
+                let mut plain = config.clone();
+                plain.ssl_mode(SslMode::Disable);
+                self.start(&plain, driver, socket, NoTls)
             }
         }
     }

@@ -13,9 +13,13 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// Whether a connection by this configuration may be encrypted: over a network, unless the address
 /// says `sslmode=disable`.
 pub(super) fn is_possible(config: &Config) -> bool {
+    config.get_ssl_mode() != SslMode::Disable
+}
+
+/// Whether all hosts of this configuration are on this machine, where nothing is encrypted.
+pub(super) fn is_local(config: &Config) -> bool {
     let is_local = |host: &Host| !matches!(host, Host::Tcp(_));
-    let is_network = !config.get_hosts().iter().all(is_local) || !config.get_hostaddrs().is_empty();
-    config.get_ssl_mode() != SslMode::Disable && is_network
+    config.get_hosts().iter().all(is_local) && config.get_hostaddrs().is_empty()
 }
 
 /// Makes encrypted connections to servers whose certificates these authorities have signed: those

@@ -14,6 +14,7 @@ mod conflicts;
 mod copies;
 mod cuts;
 mod disturbed;
+mod encryption;
 mod engines;
 mod following;
 mod full;
