@@ -8,6 +8,7 @@ mod driver;
 mod in_order;
 mod pool;
 mod posted;
+mod refused;
 mod session;
 mod socket;
 mod tls;
