@@ -16,8 +16,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 ///
 /// Servers that have all commits seen so far are of one generation, which is counted from 0.
 pub(crate) struct Lineage {
-    /// Asks for a record.
-    question: String,
+    /// The tables of records and of the state, quoted.
+    log: String,
+    control: String,
     seen: Mutex<Record>,
     generation: AtomicU16,
 }
@@ -35,10 +36,11 @@ pub(crate) struct Record {
 }
 
 impl Lineage {
-    /// `log` is the table of records, quoted.
-    pub(crate) fn new(log: &str) -> Self {
+    /// `log` is the table of records and `control` that of the state, quoted.
+    pub(crate) fn new(log: String, control: String) -> Self {
         Self {
-            question: format!("SELECT 1 FROM {log} WHERE"),
+            log,
+            control,
             seen: Mutex::default(),
             generation: AtomicU16::new(0),
         }
@@ -55,13 +57,16 @@ impl Lineage {
     }
 
     /// The latest record that was seen, and the question whether a server has it, which is answered
-    /// by a row if it does. There is no question before a record was seen.
+    /// by a row if it does. The state names its last record also if another program has deleted the
+    /// records. There is no question before a record was seen.
     pub(crate) fn question(&self) -> (Record, Option<String>) {
         let seen = *self.seen();
+        let Record { id, engine, .. } = seen;
         let question = || {
             format!(
-                "{} id = {} AND engine = {}",
-                self.question, seen.id, seen.engine
+                "SELECT 1 FROM {} WHERE id = {id} AND engine = {engine} \
+                 UNION ALL SELECT 1 FROM {} WHERE last = {id} AND engine = {engine}",
+                self.log, self.control
             )
         };
         (seen, (seen.id > 0).then(question))
@@ -117,6 +122,10 @@ impl Lineage {
 mod tests {
     use super::*;
 
+    fn new() -> Lineage {
+        Lineage::new("log".to_owned(), "control".to_owned())
+    }
+
     /// The generation that a server gets which has these records, the first one first.
     fn connect(lineage: &Lineage, engines: &[i64]) -> u16 {
         let (asked, question) = lineage.question();
@@ -135,13 +144,14 @@ mod tests {
 
     #[test]
     fn server_without_the_latest_commit_begins_a_generation() {
-        let lineage = Lineage::new("log");
+        let lineage = new();
         assert_eq!(connect(&lineage, &[]), 0);
         note(&lineage, 0, 2, 7);
         let (_, question) = lineage.question();
         assert_eq!(
             question.unwrap(),
-            "SELECT 1 FROM log WHERE id = 2 AND engine = 7"
+            "SELECT 1 FROM log WHERE id = 2 AND engine = 7 \
+             UNION ALL SELECT 1 FROM control WHERE last = 2 AND engine = 7"
         );
         // The same server, and a replica that has more.
         assert_eq!(connect(&lineage, &[5, 7]), 0);
@@ -163,7 +173,7 @@ mod tests {
 
     #[test]
     fn two_records_of_one_number_begin_a_generation() {
-        let lineage = Lineage::new("log");
+        let lineage = new();
         note(&lineage, 0, 2, 7);
         note(&lineage, 0, 2, 7);
         assert_eq!(lineage.generation(), 0);
@@ -181,7 +191,7 @@ mod tests {
         };
         // The numbers of the records tell nothing: the connection that writes may be the same.
         for id in [0, 1, 2, 3] {
-            let lineage = Lineage::new("log");
+            let lineage = new();
             assert_eq!(lineage.note(record(0, 2, 1)), 0);
             assert_eq!(lineage.note(record(0, id, 2)), 1);
             assert_eq!(lineage.question().0, record(1, id, 2));
@@ -194,7 +204,7 @@ mod tests {
 
     #[test]
     fn answer_is_asked_for_again_if_the_generation_has_changed() {
-        let lineage = Lineage::new("log");
+        let lineage = new();
         note(&lineage, 0, 2, 7);
         let (asked, _) = lineage.question();
         assert_eq!(lineage.answer(asked, false, false), Some(1));
@@ -203,7 +213,7 @@ mod tests {
 
     #[test]
     fn answer_is_asked_for_again_if_a_later_record_was_seen() {
-        let lineage = Lineage::new("log");
+        let lineage = new();
         note(&lineage, 0, 2, 7);
         let (asked, _) = lineage.question();
         note(&lineage, 0, 3, 7);

@@ -67,7 +67,9 @@ impl Database {
         }
         let schema = Schema::new(&options.schema);
         let control = Control::new(&schema);
-        let lineage = Lineage::new(&schema.relation("dflat__log"));
+        let names = ["log", "control"].map(|name| schema.relation(&format!("dflat__{name}")));
+        let [log, state] = names;
+        let lineage = Lineage::new(log, state);
         let server = Arc::new(Server::new(&address, &options, lineage)?);
         Ok(Arc::new(Self {
             pool: Pool::new(

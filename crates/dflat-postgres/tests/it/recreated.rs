@@ -179,3 +179,32 @@ fn remove(schema: &str) {
     let remove = format!("DROP SCHEMA \"{schema}\" CASCADE");
     sql(server().unwrap(), &remove).unwrap();
 }
+
+#[test]
+fn deleted_records_let_an_idle_program_read_nothing_again() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let (schema, server) = (new_schema(), server().unwrap());
+        put(&engine(&schema), "a").unwrap();
+        let address = format!("{} application_name=idle", server.address());
+        let reader = Workspace::server(&address).schema(&schema).open().unwrap();
+        let (_subscription, latest) = follow(&reader);
+        await_ids(&latest, &["a"]);
+        let of_reader = "FROM pg_stat_activity WHERE application_name = 'idle'";
+        let is_followed = || {
+            let asks = format!("SELECT 1 {of_reader} AND query ~ 'advisory|pg_notify'");
+            !sql(server, &asks).unwrap().is_empty()
+        };
+        until(is_followed);
+        sql(server, &format!("DELETE FROM \"{schema}\".dflat__log")).unwrap();
+        for _ in 0..2 {
+            let end = format!("SELECT pg_terminate_backend(pid, 30000) {of_reader}");
+            sql(server, &end).unwrap();
+            until(|| reader.fetch::<Item>().count().is_ok());
+            until(is_followed);
+        }
+        assert_eq!(reader.stats().renewals, 0);
+    });
+}
