@@ -13,6 +13,12 @@ use tokio_postgres::error::{DbError, Severity, SqlState};
 #[cold]
 pub(crate) fn failed(operation: impl Display, error: tokio_postgres::Error) -> Error {
     let Some(db) = error.as_db_error() else {
+        if is_undecodable(&error) {
+            let message = format!(
+                "cannot {operation}: a table has other columns than the library has created"
+            );
+            return Error::with_source(ErrorKind::Corrupt, message, error);
+        }
         let message = format!("cannot {operation}: the connection to the server failed");
         return Error::with_source(ErrorKind::Io, message, error);
     };
@@ -38,6 +44,15 @@ pub(crate) fn failed(operation: impl Display, error: tokio_postgres::Error) -> E
         return Error::with_source(kind, message, Aborted::by(error));
     }
     Error::with_source(kind, message, error)
+}
+
+/// Whether a row was read that has not the columns which the library has created.
+fn is_undecodable(error: &tokio_postgres::Error) -> bool {
+    // The crate has no other sign of these errors.
+    let text = error.to_string();
+    ["error deserializing column", "invalid column"]
+        .iter()
+        .any(|start| text.starts_with(start))
 }
 
 /// Whether the server has ended a transaction because of another one.

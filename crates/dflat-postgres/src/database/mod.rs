@@ -65,6 +65,7 @@ impl Database {
         if let Some(schema) = schema {
             options.schema = schema;
         }
+        check_name(&options.schema)?;
         let schema = Schema::new(&options.schema);
         let control = Control::new(&schema);
         let names = ["log", "control"].map(|name| schema.relation(&format!("dflat__{name}")));
@@ -366,6 +367,16 @@ impl Database {
         self.note_own_tables(generation);
         Ok(())
     }
+}
+
+/// Refuses names that no schema of a program can have.
+fn check_name(schema: &str) -> Result<()> {
+    if !schema.is_empty() && !schema.starts_with("pg_") && !schema.contains('\0') {
+        return Ok(());
+    }
+    let message = "cannot use the database: the name of a schema is not empty, does not begin with \
+                   `pg_`, and has no NUL";
+    Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
 /// Random bytes.

@@ -290,6 +290,34 @@ fn newer_format_is_refused() {
 }
 
 #[test]
+fn schema_that_cannot_be_is_refused_when_a_workspace_is_opened() {
+    for schema in ["", "pg_x", "a\0b"] {
+        let opened = Workspace::server("host=/nowhere").schema(schema).open();
+        assert_eq!(opened.unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+}
+
+#[test]
+fn column_of_another_type_is_damage() {
+    if is_skipped() {
+        return;
+    }
+    bounded(|| {
+        let schema = new_schema();
+        create(&engine(&schema), "a").unwrap();
+        let change = format!(
+            "DROP VIEW \"{schema}\".dflat__readable__item; \
+             ALTER TABLE \"{schema}\".item ALTER COLUMN rowid TYPE integer"
+        );
+        sql(server().unwrap(), &change).unwrap();
+        let found = engine(&schema);
+        let found = found.fetch::<Item>().filter(Item::RANK.ge(0)).all();
+        let refused = found.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Corrupt, "{refused:?}");
+    });
+}
+
+#[test]
 fn engines_that_create_a_schema_at_once_share_it() {
     if is_skipped() {
         return;
