@@ -16,9 +16,6 @@ use crate::chunk::Address;
 const KEY: &[u8] = b"forgotten";
 const MARK: &str = "forgotten/";
 
-/// The bytes of the time of a mark.
-const TIME_BYTES: usize = size_of::<Time>();
-
 /// The key of hashes.
 pub(crate) type MarkKey = [u8; blake3::KEY_LEN];
 
@@ -142,7 +139,9 @@ impl Marks {
             }
         };
         let name = name(&mark(&key, table, encoded));
-        writer.put_named(NamedTable::Refs, name.as_bytes(), &now())
+        let before = read(writer, name.as_bytes())?;
+        let time = time_after(before.as_deref(), now());
+        writer.put_named(NamedTable::Refs, name.as_bytes(), &time.to_le_bytes())
     }
 
     /// Stores these marks of another file, which this one lacks, with the time of now.
@@ -151,7 +150,7 @@ impl Marks {
     /// The errors of writing.
     pub(crate) fn take(&self, writer: &mut dyn WriteTransaction) -> Result<()> {
         for (key, marks) in &self.0 {
-            let row = [&now()[..], key].concat();
+            let row = [&now().to_le_bytes()[..], key].concat();
             for mark in marks.keys() {
                 writer.put_named(NamedTable::Refs, name(mark).as_bytes(), &row)?;
             }
@@ -190,12 +189,19 @@ fn of_digits(digits: &str) -> Option<Mark> {
         .map(|hash| *hash.as_bytes())
 }
 
-fn now() -> [u8; TIME_BYTES] {
+/// The time of a mark that takes the place of another one: later than the time of that one, also
+/// within a millisecond, so that the object counts as forgotten again.
+fn time_after(before: Option<&[u8]>, now: Time) -> Time {
+    let before = before.and_then(<[u8]>::first_chunk);
+    let next = before.map_or(0, |time| Time::from_le_bytes(*time).saturating_add(1));
+    now.max(next)
+}
+
+fn now() -> Time {
     let time = SystemTime::now().duration_since(UNIX_EPOCH);
-    let time = time.map_or(0, |time| {
-        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-    });
-    time.to_le_bytes()
+    time.map_or(0, |time| {
+        Time::try_from(time.as_millis()).unwrap_or(Time::MAX)
+    })
 }
 
 /// A key from the random bits of the operating system.
@@ -210,6 +216,18 @@ fn random() -> MarkKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mark_that_takes_the_place_of_another_one_is_later() {
+        let time = |before: Time, now| time_after(Some(&before.to_le_bytes()), now);
+        assert_eq!(time_after(None, 7), 7);
+        assert_eq!((time(6, 7), time(7, 7), time(9, 7)), (7, 8, 10));
+        assert_eq!(time(Time::MAX, 7), Time::MAX);
+        // A mark of another file has the key of its hashes behind the time.
+        assert_eq!(time_after(Some(&[7, 0, 0, 0, 0, 0, 0, 0, 1]), 7), 8);
+        // A damaged one has no time.
+        assert_eq!(time_after(Some(&[9]), 7), 7);
+    }
 
     #[test]
     fn mark_depends_on_the_key_of_the_hashes_the_table_and_the_object() {
