@@ -147,6 +147,35 @@ final class EvolutionTests: FileTestCase {
     XCTAssertTrue(written.contains(#"["NONE","Text","NONE","Number"]"#), written)
   }
 
+  func testUpdateThatWouldLoseDataLosesTheTransactionAndChangesNothing() throws {
+    let stored = store()
+    let workspace = open()
+    var reported: [Int32] = []
+    workspace.onError = { reported.append(($0 as? DflatError)?.code ?? -1) }
+    var outcome: [TransactionError?] = []
+    XCTAssertFalse(
+      workspace.wait([Old.self]) { context in
+        guard let request = OldRequest.changeRequest(Old(id: "1")) else { return XCTFail("none") }
+        // The text has a note that this schema does not know, and gets a neighbour.
+        request.contents.replaceSubrange(
+          0..<1, with: [.text(.init(text: "changed")), .text(.init(text: "new"))])
+        let other = OldRequest.creationRequest(Old(id: "2"))
+        for submit in [
+          { _ = try context.submit(request) }, { _ = try context.submit(other) },
+        ] {
+          do {
+            try submit()
+            outcome.append(nil)
+          } catch {
+            outcome.append(error as? TransactionError)
+          }
+        }
+      })
+    XCTAssertEqual(outcome, [.others, .aborted])
+    XCTAssertEqual(reported.first, DFLAT_NEWER_SCHEMA.code)
+    XCTAssertEqual(Array(workspace.fetch(for: New.self).all()), [stored])
+  }
+
   func testValuesOfANewerSchemaAreReadAsTheDefaultOrAsNone() throws {
     _ = store()
     let object = try XCTUnwrap(open().fetch(for: Old.self).all().first)
