@@ -86,7 +86,7 @@ extension EntryValue: Equatable {
     case (.string(let a), .string(let b)): return a.hasSameBytes(as: b)
     case (.codable(let a), .codable(let b)): return a == b
     case (.flatBuffers(let a, let version), .flatBuffers(let b, let other)):
-      return a == b && (version ?? "").hasSameBytes(as: other ?? "")
+      return a == b && version.map(EntryKey.init) == other.map(EntryKey.init)
     default: return false
     }
   }
@@ -257,10 +257,12 @@ final class DictionaryStorage: @unchecked Sendable {
 
   /// Sets an entry after the shutdown; false if the workspace is not shut down.
   private func setInMemory(_ key: String, _ value: EntryValue?) -> Bool {
+    let entryKey = EntryKey(key)
     let changes: [Change]? = lock.withLock {
       guard let known = memory else { return nil }
-      memory?[EntryKey(key)] = value
-      return known[EntryKey(key)] == value ? [] : subscribers[EntryKey(key)].map { Array($0.values) } ?? []
+      memory?[entryKey] = value
+      if known[entryKey] == value { return [] }
+      return subscribers[entryKey].map { Array($0.values) } ?? []
     }
     changes?.forEach { $0(value, false) }
     return changes != nil
@@ -368,9 +370,10 @@ final class DictionaryStorage: @unchecked Sendable {
   }
 
   private func forget(_ key: String, _ gate: Gate) {
+    let key = EntryKey(key)
     lock.withLock {
-      subscribers[EntryKey(key)]?[ObjectIdentifier(gate)] = nil
-      if subscribers[EntryKey(key)]?.isEmpty == true { subscribers[EntryKey(key)] = nil }
+      subscribers[key]?[ObjectIdentifier(gate)] = nil
+      if subscribers[key]?.isEmpty == true { subscribers[key] = nil }
     }
   }
 }

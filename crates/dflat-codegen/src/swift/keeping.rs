@@ -8,12 +8,12 @@ use crate::plan::{FieldPlan, Item, Kind, Target, Value};
 
 impl Scope<'_> {
     /// Whether values of this type have vectors of unions, at any depth.
-    pub(super) fn keeps(self) -> bool {
+    pub(super) fn has_union_vectors(self) -> bool {
         self.has_members(self.id, &mut Vec::new())
     }
 
     /// Whether values of another type have vectors of unions.
-    pub(super) fn other_keeps(self, id: DefinitionId) -> bool {
+    pub(super) fn other_has_union_vectors(self, id: DefinitionId) -> bool {
         self.has_members(id, &mut Vec::new())
     }
 
@@ -44,14 +44,14 @@ impl Scope<'_> {
         let at = field.source.voffset;
         let builder = "flatBufferBuilder";
         match field.value {
-            Value::Table { id, .. } if self.other_keeps(id) => Some(format!(
+            Value::Table { id, .. } if self.other_has_union_vectors(id) => Some(format!(
                 "{name}?._write(to: &{builder}, over: stored?.table({at})) ?? Offset()"
             )),
-            Value::Union(id) if self.other_keeps(id) => Some(format!(
+            Value::Union(id) if self.other_has_union_vectors(id) => Some(format!(
                 "{name}?._write(to: &{builder}, over: stored?.member({at}, code: \
                  {name}?._code ?? 0)) ?? Offset()"
             )),
-            Value::Vector(Item::Table(id)) if self.other_keeps(id) => {
+            Value::Vector(Item::Table(id)) if self.other_has_union_vectors(id) => {
                 let made = format!(
                     "{builder}.createVector(ofTables: {name}, over: stored?.storedTables({at}, \
                      make: {{ {}($0) }})) {{ $0._write(to: &$2, over: $1) }}",
@@ -70,7 +70,7 @@ impl Scope<'_> {
     fn members_over(self, id: DefinitionId, field: &FieldPlan<'_>) -> String {
         let (name, at) = (self.field_name(field), field.source.voffset);
         let (path, required) = (self.other(id), field.source.required);
-        let write = match self.other_keeps(id) {
+        let write = match self.other_has_union_vectors(id) {
             true => "$0._write(to: &$2, over: $1)",
             false => "value, _, builder in value.to(flatBufferBuilder: &builder)",
         };

@@ -109,7 +109,7 @@ impl Scope<'_> {
     /// The function that writes all values.
     fn writing(self, plan: &TablePlan<'_>, text: &mut Text) {
         let head = "private func _write(to builder: inout FlatBufferBuilder) -> Offset";
-        let (whole, values) = match self.keeps() {
+        let (whole, values) = match self.has_union_vectors() {
             true => (
                 "_write(to: &builder, over: stored)",
                 "_write(to: &builder, over: stored)",
@@ -117,7 +117,7 @@ impl Scope<'_> {
             false => ("to(flatBufferBuilder: &builder)", "_write(to: &builder)"),
         };
         text.item(head, |text| {
-            if self.keeps() {
+            if self.has_union_vectors() {
                 text.line("let stored = _base.map { $0._stored.place(of: $0) }");
             }
             let fields = plan.fields.iter();

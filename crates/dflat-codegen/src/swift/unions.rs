@@ -76,7 +76,7 @@ impl Scope<'_> {
             format!("extension {}: FlatBuffersEncodable", self.path()),
             |text| {
                 let head = "public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset";
-                if self.keeps() {
+                if self.has_union_vectors() {
                     text.block(head, |text| {
                         text.line("_write(to: &flatBufferBuilder, over: nil)");
                     });
@@ -95,7 +95,7 @@ impl Scope<'_> {
                 let case = names::escaped(&names::case(&member.source.name));
                 let made = match member.target {
                     Target::Text => "flatBufferBuilder.create(string: value)",
-                    Target::Table(id) if self.other_keeps(id) => {
+                    Target::Table(id) if self.other_has_union_vectors(id) => {
                         "value._write(to: &flatBufferBuilder, over: stored?.asTable)"
                     }
                     _ => "value.to(flatBufferBuilder: &flatBufferBuilder)",

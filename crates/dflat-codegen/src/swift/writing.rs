@@ -28,12 +28,12 @@ impl Scope<'_> {
         let is_stored = self.ty().stored.is_some();
         let head = format!("extension {}: FlatBuffersEncodable", self.path());
         text.item(head, |text| {
-            text.block(HEAD, |text| match (is_stored, self.keeps()) {
+            text.block(HEAD, |text| match (is_stored, self.has_union_vectors()) {
                 (true, false) => text.line("_builder._write(to: &flatBufferBuilder)"),
                 (false, false) => self.write_fields(plan, text),
                 (_, true) => text.line("_write(to: &flatBufferBuilder, over: nil)"),
             });
-            if self.keeps() {
+            if self.has_union_vectors() {
                 text.item(format!("public {HEAD_OVER}"), |text| match is_stored {
                     true => {
                         text.line("_builder._write(to: &flatBufferBuilder, over: stored)");
@@ -57,7 +57,7 @@ impl Scope<'_> {
 
     /// Prints the function that writes the fields of a stored type, inside its builder.
     pub(super) fn builder_writing(self, plan: &TablePlan<'_>, text: &mut Text) {
-        let head = match self.keeps() {
+        let head = match self.has_union_vectors() {
             true => HEAD_OVER,
             false => "func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset",
         };

@@ -142,7 +142,7 @@ impl PostgresTransaction {
             let message = "cannot begin to write: the library's own tables are empty";
             Error::new(ErrorKind::Corrupt, message)
         })?;
-        let (asked_of, engine) = (connection.generation(), connection.engine());
+        let (of_connection, engine) = (connection.generation(), connection.engine());
         let read = row
             .try_get(0)
             .and_then(|number| Ok((number, row.try_get(1)?)));
@@ -156,7 +156,7 @@ impl PostgresTransaction {
             connection.send(FULL);
         }
         self.number = number;
-        self.state = database.read_state(row, 2, asked_of)?;
+        self.state = database.read_state(row, 2, of_connection)?;
         let generation = self.state.generation;
         self.engine = engine;
         database.note_engine(engine);

@@ -23,6 +23,7 @@ mod pooler;
 mod process;
 mod proxy;
 mod recreated;
+mod removed_indexes;
 mod round_trips;
 mod server;
 mod silent;
