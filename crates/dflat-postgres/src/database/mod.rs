@@ -371,11 +371,12 @@ impl Database {
 
 /// Refuses names that no schema of a program can have.
 fn check_name(schema: &str) -> Result<()> {
-    if !schema.is_empty() && !schema.starts_with("pg_") && !schema.contains('\0') {
+    let is_of_the_server = schema.starts_with("pg_") || schema == "information_schema";
+    if !schema.is_empty() && !is_of_the_server && !schema.contains('\0') {
         return Ok(());
     }
     let message = "cannot use the database: the name of a schema is not empty, does not begin with \
-                   `pg_`, and has no NUL";
+                   `pg_`, is not `information_schema`, and has no NUL";
     Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 

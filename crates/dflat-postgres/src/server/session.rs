@@ -4,7 +4,7 @@ use std::future::poll_fn;
 
 use dflat_engine::{Error, ErrorKind, Result};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
 use tokio_postgres::{AsyncMessage, Client, NoTls, SimpleQueryMessage};
 
 use super::Server;
@@ -12,10 +12,10 @@ use super::address::timeout;
 use crate::failure::{failed, is_unreadable, not_connected, not_durable, silent};
 use crate::lineage::Lineage;
 
-/// Moves the bytes of a connection until it ends. The texts of notifications are sent on.
+/// Moves the bytes of a connection until it ends. The text of the last notification is kept.
 pub(super) async fn drive<S, T>(
     mut connection: tokio_postgres::Connection<S, T>,
-    notifications: Option<UnboundedSender<String>>,
+    notifications: Option<watch::Sender<String>>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
@@ -24,7 +24,7 @@ pub(super) async fn drive<S, T>(
         match poll_fn(|context| connection.poll_message(context)).await {
             Some(Ok(AsyncMessage::Notification(notification))) => {
                 if let Some(notifications) = &notifications {
-                    // Nobody waits for them any more when the session ends.
+                    // No task waits for notifications any more when the session ends.
                     let _ = notifications.send(notification.payload().to_owned());
                 }
             }
@@ -39,7 +39,7 @@ pub(super) async fn drive<S, T>(
 }
 
 /// Connects on the library's thread, which moves the bytes of the connection.
-async fn connect(server: &Server, notifications: UnboundedSender<String>) -> Result<Client> {
+async fn connect(server: &Server, notifications: watch::Sender<String>) -> Result<Client> {
     let notifications = Some(notifications);
     match server.connector()? {
         Some(connector) => {
@@ -121,7 +121,7 @@ async fn find_generation(client: &Client, lineage: &Lineage) -> Result<u16> {
 pub(crate) struct Session {
     client: Client,
     served: Served,
-    notifications: UnboundedReceiver<String>,
+    notifications: watch::Receiver<String>,
 }
 
 impl Session {
@@ -137,7 +137,7 @@ impl Session {
     }
 
     async fn begin(server: &Server) -> Result<Self> {
-        let (sender, notifications) = unbounded_channel();
+        let (sender, notifications) = watch::channel(String::new());
         let client = connect(server, sender).await?;
         Ok(Self {
             served: begin(server, &client).await?,
@@ -162,13 +162,10 @@ impl Session {
 
     /// Waits for a notification, and returns the text of the last one that has come.
     pub(crate) async fn notified(&mut self) -> Result<String> {
-        let Some(mut last) = self.notifications.recv().await else {
+        if self.notifications.changed().await.is_err() {
             let message = "cannot listen: the connection to the server failed";
             return Err(Error::new(ErrorKind::Io, message));
-        };
-        while let Ok(next) = self.notifications.try_recv() {
-            last = next;
         }
-        Ok(last)
+        Ok(self.notifications.borrow_and_update().clone())
     }
 }

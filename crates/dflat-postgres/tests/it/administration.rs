@@ -291,7 +291,7 @@ fn newer_format_is_refused() {
 
 #[test]
 fn schema_that_cannot_be_is_refused_when_a_workspace_is_opened() {
-    for schema in ["", "pg_x", "a\0b"] {
+    for schema in ["", "pg_x", "information_schema", "a\0b"] {
         let opened = Workspace::server("host=/nowhere").schema(schema).open();
         assert_eq!(opened.unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
