@@ -20,6 +20,8 @@ fn main() {
         "../../schemas/evolution/shelf_v6.fbs",
         "../../schemas/evolution/letter_v1.fbs",
         "../../schemas/evolution/letter_v2.fbs",
+        "../../schemas/evolution/parcel_v1.fbs",
+        "../../schemas/evolution/parcel_v2.fbs",
         "../../schemas/evolution/trash_v1.fbs",
         "../../schemas/evolution/trash_v2.fbs",
     ] {

@@ -54,6 +54,17 @@ pub mod letter {
     }
 }
 
+/// A type with required unions, before and after the union got another member.
+#[allow(missing_docs, clippy::use_self, reason = "generated")]
+pub mod parcel {
+    pub mod v1 {
+        include!(concat!(env!("OUT_DIR"), "/parcel_v1.rs"));
+    }
+    pub mod v2 {
+        include!(concat!(env!("OUT_DIR"), "/parcel_v2.rs"));
+    }
+}
+
 /// A table that holds a value with indexes, with and without these indexes.
 #[allow(missing_docs, clippy::use_self, reason = "generated")]
 pub mod trash {

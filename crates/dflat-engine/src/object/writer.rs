@@ -36,6 +36,8 @@ pub struct Writer {
     vtables: Vec<usize>,
     depth: usize,
     fault: Option<&'static str>,
+    /// Why the payload lacks a required value, if it does.
+    lack: Option<&'static str>,
 }
 
 /// Space that was left for the offset of a child.
@@ -76,6 +78,7 @@ impl Writer {
         self.vtables.clear();
         self.depth = 0;
         self.fault = None;
+        self.lack = None;
         self.bytes.extend_from_slice(&[0; 4]);
         Slot(0)
     }
@@ -84,9 +87,22 @@ impl Writer {
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] if it is larger than 1 GB or nested deeper than
-    /// [`DEPTH_MAX`].
+    /// [`DEPTH_MAX`], or if it was refused.
     pub fn finish(&self) -> Result<&[u8]> {
-        if let Some(fault) = self.fault {
+        self.checked(self.fault.or(self.lack))
+    }
+
+    /// The finished payload of an update, and why it [lacks](Self::lack) a required value, if it
+    /// does.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish), but the payload may lack required values.
+    pub fn finish_update(&self) -> Result<(&[u8], Option<&'static str>)> {
+        Ok((self.checked(self.fault)?, self.lack))
+    }
+
+    fn checked(&self, fault: Option<&'static str>) -> Result<&[u8]> {
+        if let Some(fault) = fault {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,
                 format!("cannot encode: {fault}"),
@@ -102,6 +118,11 @@ impl Writer {
     /// Makes [`Writer::finish`] fail with this reason.
     pub fn refuse(&mut self, fault: &'static str) {
         self.fault.get_or_insert(fault);
+    }
+
+    /// Makes [`Writer::finish`] fail with this reason, because a required value is absent.
+    pub fn lack(&mut self, reason: &'static str) {
+        self.lack.get_or_insert(reason);
     }
 
     /// Opens a table at `slot`. Its inline values follow, then [`Writer::end_table`], then its

@@ -319,7 +319,14 @@ pub(crate) fn raise(tx: &Transaction, name: char) -> Result<i64> {
         Some(object) => {
             let base = tx.latest(table, &object)?;
             let base = base.ok_or_else(|| Error::new(ErrorKind::NotFound, "it was deleted"))?;
-            tx.submit(table, Change::Update { base, payload })?
+            tx.submit(
+                table,
+                Change::Update {
+                    base,
+                    payload,
+                    lacking: None,
+                },
+            )?
         }
     };
     thread::yield_now();

@@ -41,7 +41,14 @@ fn update(transaction: &Transaction, table: &Table, from: Outcome, n: i32) -> Re
     };
     let base = transaction.latest(table, &object)?.unwrap();
     let payload = &payload(n);
-    transaction.submit(table, Change::Update { base, payload })
+    transaction.submit(
+        table,
+        Change::Update {
+            base,
+            payload,
+            lacking: None,
+        },
+    )
 }
 
 /// A transaction still knows the state of its first table after its last one.

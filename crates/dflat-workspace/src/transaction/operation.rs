@@ -1,6 +1,6 @@
 //! Changes whose payloads come from a program in another language.
 
-use dflat_engine::object::{Object, exceeded_limit, verify};
+use dflat_engine::object::{Object, exceeded_limit, verify, verify_incomplete};
 use dflat_engine::transaction::{Change, Outcome, shown_key};
 use dflat_model::Table;
 
@@ -80,9 +80,10 @@ impl TransactionContext {
         operation: Operation<'_>,
         seen: Option<&Object>,
     ) -> Result<Outcome> {
-        if let Some(payload) = operation.payload() {
-            check(table, operation, payload)?;
-        }
+        let lacking = match operation.payload() {
+            Some(payload) => check(table, operation, payload)?,
+            None => None,
+        };
         let transaction = self.transaction();
         if let Some(seen) = seen {
             transaction.check_unchanged(table, seen)?;
@@ -96,6 +97,7 @@ impl TransactionContext {
                     .latest(table, base)?
                     .ok_or_else(|| gone(table, operation, base))?,
                 payload,
+                lacking,
             },
             Operation::Delete { base } => Change::Delete {
                 base: transaction
@@ -107,8 +109,17 @@ impl TransactionContext {
     }
 }
 
-fn check(table: &Table, operation: Operation<'_>, payload: &[u8]) -> Result<()> {
-    verify(&table.types, payload).map_err(|_| {
+/// Checks the bytes of an operation. Returns why those of an update lack a required value, if they
+/// do.
+fn check(table: &Table, operation: Operation<'_>, payload: &[u8]) -> Result<Option<&'static str>> {
+    let checked = match verify(&table.types, payload) {
+        Err(_) if matches!(operation, Operation::Update { .. }) => {
+            let lacking = Some("the payload lacks a required value");
+            verify_incomplete(&table.types, payload).map(|()| lacking)
+        }
+        checked => checked.map(|()| None),
+    };
+    checked.map_err(|_| {
         let limit = exceeded_limit(&table.types, dflat_model::ROOT_TYPE, payload);
         let why = limit.unwrap_or("the payload is malformed, or lacks a required value");
         let (verb, name) = (operation.name(), &table.type_name);

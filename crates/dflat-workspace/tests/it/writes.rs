@@ -59,6 +59,7 @@ fn writes_by_query_change_all_objects_or_none() {
                 let change = Change::Update {
                     base,
                     payload: &payload,
+                    lacking: None,
                 };
                 tx.transaction().submit(table, change).map(drop)
             });

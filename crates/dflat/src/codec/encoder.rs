@@ -75,11 +75,11 @@ impl<'w> Encoder<'w> {
         present.then(|| self.0.slot(voffset))
     }
 
-    /// Refuses the payload if a required value is absent.
+    /// Notes an absent value that is required. Only an update may lack it.
     #[inline]
     pub fn require(&mut self, present: bool, fault: &'static str) {
         if !present {
-            self.0.refuse(fault);
+            self.0.lack(fault);
         }
     }
 

@@ -7,10 +7,11 @@ use dflat_engine::object::Writer;
 use dflat_engine::transaction::{Change, Outcome, Transaction, TransactionObject};
 use dflat_model::{RowId, Table};
 
+use super::encoded::{Encoded, encode_named, encode_update};
 use super::{TransactionContext, UpdatedObject};
 use crate::codec::{Encoder, Handle, Message, TableReader};
 use crate::object::{Stored, view_of};
-use crate::{Error, Object, Result};
+use crate::{Object, Result};
 
 /// A change to an object of type `T`: its creation, an update, an upsert, its restoration or its
 /// deletion.
@@ -59,7 +60,7 @@ struct Target {
     seen: Option<Handle>,
 }
 
-enum Kind {
+pub(super) enum Kind {
     Creation,
     Upsert,
     Restoration(Handle),
@@ -233,7 +234,10 @@ impl<T: Object> ChangeRequest<T> {
         let encoded = self.encoded()?;
         if matches!(encoded.kind, Kind::Deletion(_)) {
             let message = "a deletion has no values";
-            return Err(Error::new(crate::ErrorKind::InvalidArgument, message));
+            return Err(crate::Error::new(
+                crate::ErrorKind::InvalidArgument,
+                message,
+            ));
         }
         Ok(encoded.payload)
     }
@@ -241,53 +245,26 @@ impl<T: Object> ChangeRequest<T> {
     /// Encodes the request.
     pub(super) fn encoded(self) -> Result<Encoded> {
         let Self { data, target } = self;
-        let payload = match &target.kind {
-            Kind::Deletion(_) => Vec::new(),
-            Kind::Restoration(object) => object.payload().to_vec(),
-            Kind::Creation | Kind::Upsert | Kind::Update(_) => {
-                let encode = |encoder: &mut Encoder<'_>| data.encode(encoder);
-                let table = Stored::<T>::TABLE;
-                Writer::with_kept(|writer| {
-                    encode_named(writer, table, &encode).map(<[u8]>::to_vec)
-                })?
-            }
+        let encode = |encoder: &mut Encoder<'_>| data.encode(encoder);
+        let table = Stored::<T>::TABLE;
+        let (payload, lacking) = match &target.kind {
+            Kind::Deletion(_) => (Vec::new(), None),
+            Kind::Restoration(object) => (object.payload().to_vec(), None),
+            Kind::Creation | Kind::Upsert => Writer::with_kept(|writer| {
+                let payload = encode_named(writer, table, &encode)?;
+                Ok((payload.to_vec(), None))
+            })?,
+            Kind::Update(_) => Writer::with_kept(|writer| {
+                let (payload, lacking) = encode_update(writer, table, &encode)?;
+                Ok((payload.to_vec(), lacking))
+            })?,
         };
         Ok(Encoded {
             kind: target.kind,
             seen: target.seen,
             payload,
+            lacking,
         })
-    }
-}
-
-/// A request that was encoded.
-pub(super) struct Encoded {
-    kind: Kind,
-    pub(super) seen: Option<Handle>,
-    payload: Vec<u8>,
-}
-
-impl Encoded {
-    pub(super) fn change(&self) -> Change<'_> {
-        let payload = self.payload.as_slice();
-        match &self.kind {
-            Kind::Creation => Change::Create { payload },
-            Kind::Upsert => Change::Upsert { payload },
-            Kind::Restoration(_) => Change::Restore { payload },
-            Kind::Update(base) => Change::Update {
-                base: base.clone(),
-                payload,
-            },
-            Kind::Deletion(base) => Change::Delete { base: base.clone() },
-        }
-    }
-
-    /// Submits the request on its own.
-    pub(super) fn submit(&self, table: &Table, transaction: &Transaction) -> Result<Outcome> {
-        if let Some(seen) = &self.seen {
-            transaction.check_unchanged(table, seen)?;
-        }
-        transaction.submit(table, self.change())
     }
 }
 
@@ -343,26 +320,23 @@ impl Target {
             return transaction.submit(table, Change::Restore { payload });
         }
         Writer::with_kept(|writer| {
+            if let Kind::Update(base) = self.kind {
+                let (payload, lacking) = encode_update(writer, table, encode)?;
+                let change = Change::Update {
+                    base,
+                    payload,
+                    lacking,
+                };
+                return transaction.submit(table, change);
+            }
             let payload = encode_named(writer, table, encode)?;
             let change = match self.kind {
                 Kind::Creation => Change::Create { payload },
-                Kind::Upsert | Kind::Restoration(_) => Change::Upsert { payload },
-                Kind::Update(base) | Kind::Deletion(base) => Change::Update { base, payload },
+                _ => Change::Upsert { payload },
             };
             transaction.submit(table, change)
         })
     }
-}
-
-/// The payload with the values that `encode` writes. An error names the type.
-pub(crate) fn encode_named<'w>(
-    writer: &'w mut Writer,
-    table: &Table,
-    encode: &dyn Fn(&mut Encoder<'_>),
-) -> Result<&'w [u8]> {
-    Encoder::encode_with(writer, encode);
-    let named = |error: Error| error.context(format_args!("{}", table.type_name));
-    writer.finish().map_err(named)
 }
 
 impl<T: Object> Deref for ChangeRequest<T> {

@@ -1,6 +1,7 @@
 //! The typed view on a transaction, inside its handler.
 
 mod change_request;
+mod encoded;
 mod handle;
 pub(crate) mod own_error;
 mod submit_many;
@@ -15,7 +16,7 @@ use crate::fetch;
 use crate::object::Stored;
 use crate::{Durability, Error, Fetch, Object, Result, TransactionDictionary};
 pub use change_request::ChangeRequest;
-pub(crate) use change_request::encode_named;
+pub(crate) use encoded::encode_named;
 pub use handle::TransactionHandle;
 pub(crate) use handle::{Returned, Shared};
 

@@ -3,7 +3,7 @@
 use dflat_engine::transaction::{Outcome, Transaction};
 use dflat_model::Table;
 
-use super::change_request::Encoded;
+use super::encoded::Encoded;
 use super::{ChangeRequest, TransactionContext, UpdatedObject};
 use crate::object::Stored;
 use crate::{Object, Result};

@@ -36,6 +36,9 @@ pub enum Change<'a> {
         base: TransactionObject,
         /// The new bytes.
         payload: &'a [u8],
+        /// Why the new bytes lack a required value, if they do. The update fails with this reason,
+        /// unless newer code has stored a value there that the caller's schema does not know.
+        lacking: Option<&'a str>,
     },
     /// Insert an object, or replace the values of the object with the same key.
     Upsert {

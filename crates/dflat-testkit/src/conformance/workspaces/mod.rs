@@ -34,6 +34,11 @@ laws! { ($) workspaces_laws of workspaces;
         programs_that_differ_in_indexes_alone_drop_and_build_them
         random_changes_by_older_code_change_nothing_else
     }
+    required_unions {
+        update_by_older_code_keeps_a_required_member_of_newer_code
+        update_by_older_code_keeps_required_members_in_parts
+        update_that_takes_away_a_required_member_is_refused_and_the_transaction_goes_on
+    }
     endings {
         shutdown_finishes_queued_work
         every_call_after_shutdown_fails_with_shut_down
