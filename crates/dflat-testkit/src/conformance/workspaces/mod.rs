@@ -34,6 +34,10 @@ laws! { ($) workspaces_laws of workspaces;
         programs_that_differ_in_indexes_alone_drop_and_build_them
         random_changes_by_older_code_change_nothing_else
     }
+    members_of_vectors {
+        update_by_older_code_neither_loses_nor_swaps_data_of_members
+        raised_members_keep_their_data_or_the_update_is_refused
+    }
     required_unions {
         update_by_older_code_keeps_a_required_member_of_newer_code
         update_by_older_code_keeps_required_members_in_parts
