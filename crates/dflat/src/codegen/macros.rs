@@ -143,9 +143,9 @@ macro_rules! __flag_names {
         /// hexadecimal number. Nothing if no flag is set.
         impl ::core::fmt::Display for $type {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                let named = Self::NAMED
-                    .map(|(name, flag)| (name, ::core::primitive::u64::from(flag.bits())));
-                let text = $crate::codegen::write_flags(&named, self.bits().into());
+                let number = $crate::codegen::FlagBits::to_number;
+                let named = Self::NAMED.map(|(name, flag)| (name, number(flag.bits())));
+                let text = $crate::codegen::write_flags(&named, number(self.bits()));
                 f.pad(&text)
             }
         }
@@ -156,8 +156,8 @@ macro_rules! __flag_names {
             type Err = $crate::Error;
 
             fn from_str(text: &str) -> ::core::result::Result<Self, $crate::Error> {
-                let named = Self::NAMED
-                    .map(|(name, flag)| (name, ::core::primitive::u64::from(flag.bits())));
+                let number = $crate::codegen::FlagBits::to_number;
+                let named = Self::NAMED.map(|(name, flag)| (name, number(flag.bits())));
                 $crate::codegen::read_flags(stringify!($type), &named, text).map(Self::from_bits)
             }
         }

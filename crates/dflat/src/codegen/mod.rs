@@ -27,7 +27,7 @@ pub use crate::codec::{
 };
 pub use crate::query::{Path, UnionMember};
 pub use key::{key, number, same, text};
-pub use names::{read_flags, unknown_name, write_flags};
+pub use names::{FlagBits, read_flags, unknown_name, write_flags};
 #[cfg(feature = "uuid")]
 pub use uuid;
 pub use uuid_operand::UuidOperand;

@@ -10,6 +10,46 @@ pub fn unknown_name(type_name: &str, text: &str, names: &[&str]) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
+/// The bits of a set of flags, each at its place also in a signed number.
+pub trait FlagBits: Sized {
+    /// The bits as a number.
+    fn to_number(self) -> u64;
+
+    /// The set with the bits of a number; `None` if they do not fit.
+    fn from_number(number: u64) -> Option<Self>;
+}
+
+macro_rules! flag_bits {
+    ($($unsigned:ty, $signed:ty;)*) => {$(
+        impl FlagBits for $unsigned {
+            fn to_number(self) -> u64 {
+                self.into()
+            }
+
+            fn from_number(number: u64) -> Option<Self> {
+                number.try_into().ok()
+            }
+        }
+
+        impl FlagBits for $signed {
+            fn to_number(self) -> u64 {
+                self.cast_unsigned().into()
+            }
+
+            fn from_number(number: u64) -> Option<Self> {
+                Some(<$unsigned>::from_number(number)?.cast_signed())
+            }
+        }
+    )*};
+}
+
+flag_bits! {
+    u8, i8;
+    u16, i16;
+    u32, i32;
+    u64, i64;
+}
+
 /// The names of the flags that are set, and the unknown bits.
 #[must_use]
 pub fn write_flags(named: &[(&str, u64)], bits: u64) -> String {
@@ -27,11 +67,7 @@ pub fn write_flags(named: &[(&str, u64)], bits: u64) -> String {
 /// # Errors
 /// [`InvalidArgument`](ErrorKind::InvalidArgument) if a part is neither a name nor a hexadecimal
 /// number that fits.
-pub fn read_flags<B: TryFrom<u64>>(
-    type_name: &str,
-    named: &[(&str, u64)],
-    text: &str,
-) -> Result<B> {
+pub fn read_flags<B: FlagBits>(type_name: &str, named: &[(&str, u64)], text: &str) -> Result<B> {
     let parts = text.split('|').map(str::trim);
     let read = parts
         .filter(|_| !text.trim().is_empty())
@@ -40,7 +76,7 @@ pub fn read_flags<B: TryFrom<u64>>(
             let number = || u64::from_str_radix(part.strip_prefix("0x")?, 16).ok();
             Some(bits | flag.map(|(_, flag)| *flag).or_else(number)?)
         });
-    let bits = read.and_then(|bits| B::try_from(bits).ok());
+    let bits = read.and_then(B::from_number);
     bits.ok_or_else(|| {
         let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
         unknown_name(type_name, text, &names)

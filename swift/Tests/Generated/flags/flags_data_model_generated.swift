@@ -36,6 +36,22 @@ public struct Wide: OptionSet, DflatFriendlyValue {
   }
 }
 
+/// The base is `int`.
+public struct Roles: OptionSet, DflatFriendlyValue {
+  public let rawValue: Int32
+
+  public init(rawValue: Int32) {
+    self.rawValue = rawValue
+  }
+  public static var guest: Roles { Roles(rawValue: 1) }
+  public static var owner: Roles { Roles(rawValue: 2) }
+  public static var root: Roles { Roles(rawValue: 1073741824) }
+
+  public static func < (lhs: Roles, rhs: Roles) -> Bool {
+    lhs.rawValue < rhs.rawValue
+  }
+}
+
 public final class User: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodable, Equatable, @unchecked Sendable {
   public static func == (lhs: User, rhs: User) -> Bool {
     if lhs === rhs { return true }
@@ -46,6 +62,7 @@ public final class User: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
     guard lhs.wide == rhs.wide else { return false }
     guard lhs.many == rhs.many else { return false }
     guard lhs.maybe == rhs.maybe else { return false }
+    guard lhs.roles == rhs.roles else { return false }
     return true
   }
 
@@ -96,7 +113,13 @@ public final class User: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
     return place.optional(16, as: UInt8.self).map { Rights(rawValue: $0) }
   }
 
-  public init(id: Int32, rights: Rights? = Rights(rawValue: 3), one: Rights? = Rights.write, none: Rights? = Rights(rawValue: 0), wide: Wide? = Wide(rawValue: 0), many: [Rights]? = [], maybe: Rights? = nil) {
+  public var roles: Roles {
+    if let values = _values { return values.value.roles }
+    let place = _place
+    return Roles(rawValue: place.number(18, Int32(0)))
+  }
+
+  public init(id: Int32, rights: Rights? = Rights(rawValue: 3), one: Rights? = Rights.write, none: Rights? = Rights(rawValue: 0), wide: Wide? = Wide(rawValue: 0), many: [Rights]? = [], maybe: Rights? = nil, roles: Roles? = Roles(rawValue: 0)) {
     _stored = _StoredPart()
     _values = _ValueBox(
       UserBuilder(
@@ -106,7 +129,8 @@ public final class User: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
         none: none ?? Rights(rawValue: 0),
         wide: wide ?? Wide(rawValue: 0),
         many: many ?? [],
-        maybe: maybe)
+        maybe: maybe,
+        roles: roles ?? Roles(rawValue: 0))
       )
   }
 
@@ -189,6 +213,7 @@ public struct UserBuilder {
   public var wide: Wide
   public var many: [Rights]
   public var maybe: Rights?
+  public var roles: Roles
 
   public func build() -> User {
     User(self)
@@ -202,9 +227,10 @@ public struct UserBuilder {
     self.wide = object.wide
     self.many = object.many
     self.maybe = object.maybe
+    self.roles = object.roles
   }
 
-  init(id: Int32, rights: Rights, one: Rights, none: Rights, wide: Wide, many: [Rights], maybe: Rights?) {
+  init(id: Int32, rights: Rights, one: Rights, none: Rights, wide: Wide, many: [Rights], maybe: Rights?, roles: Roles) {
     self.id = id
     self.rights = rights
     self.one = one
@@ -212,14 +238,16 @@ public struct UserBuilder {
     self.wide = wide
     self.many = many
     self.maybe = maybe
+    self.roles = roles
   }
 
   func _write(to flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
     let __f14 = self.many.isEmpty ? Offset() : flatBufferBuilder.createVector(self.many.map { $0.rawValue })
-    let __start = flatBufferBuilder.startTable(with: 7)
+    let __start = flatBufferBuilder.startTable(with: 8)
     flatBufferBuilder.add(element: self.wide.rawValue, def: 0, at: 12)
     flatBufferBuilder.add(element: self.id, def: 0, at: 4)
     flatBufferBuilder.add(offset: __f14, at: 14)
+    flatBufferBuilder.add(element: self.roles.rawValue, def: 0, at: 18)
     flatBufferBuilder.add(element: self.rights.rawValue, def: 3, at: 6)
     flatBufferBuilder.add(element: self.one.rawValue, def: 2, at: 8)
     flatBufferBuilder.add(element: self.none.rawValue, def: 0, at: 10)

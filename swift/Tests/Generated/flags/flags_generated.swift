@@ -9,9 +9,10 @@ public enum zzz_DflatGen_User {
   public static let table = _StoredTable(
     autoKey: .none,
     descriptor: """
-      AQR1c2VyBFVzZXIBAmlkAQAEAAUBAAEGcmlnaHRzAQAGAAIBBgADAARVc2VyEgcCaWQEAAAFAQAABnJpZ2h0cwYA\
-      AgEBBgADb25lCAACAQEEAARub25lCgACAQEAAAR3aWRlDAACAgEAAARtYW55DgECAQAABW1heWJlEAACAQAAAwZS\
-      aWdodHMCAQMEUmVhZAECBVdyaXRlAQQDQWxsAYACAwRXaWRlCAECBUZpcnN0AQIETGFzdAKAgICAgICAgIAB
+      AQR1c2VyBFVzZXIBAmlkAQAEAAUBAAEGcmlnaHRzAQAGAAIBBgAEAARVc2VyFAgCaWQEAAAFAQAABnJpZ2h0cwYA\
+      AgEBBgADb25lCAACAQEEAARub25lCgACAQEAAAR3aWRlDAACAgEAAARtYW55DgECAQAABW1heWJlEAACAQAABXJv\
+      bGVzEgACAwEAAAMGUmlnaHRzAgEDBFJlYWQBAgVXcml0ZQEEA0FsbAGAAgMEV2lkZQgBAgVGaXJzdAECBExhc3QC\
+      gICAgICAgICAAQMFUm9sZXMFAQMFR3Vlc3QBAgVPd25lcgEEBFJvb3QBgICAgAg=
       """)
 }
 
@@ -24,5 +25,6 @@ extension User {
     _ = Wide(rawValue: place.number(12, UInt64(0)))
     _ = place.numbers(14, as: UInt8.self).map { Rights(rawValue: $0) }
     _ = place.optional(16, as: UInt8.self).map { Rights(rawValue: $0) }
+    _ = Roles(rawValue: place.number(18, Int32(0)))
   }
 }

@@ -17,6 +17,12 @@ extension Wide: SQLiteValue {
   }
 }
 
+extension Roles: SQLiteValue {
+  public func bindSQLite(_ query: OpaquePointer, parameterId: Int32) {
+    rawValue.bindSQLite(query, parameterId: parameterId)
+  }
+}
+
 extension User: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
     _builder._write(to: &flatBufferBuilder)
@@ -77,6 +83,11 @@ public final class UserChangeRequest: Dflat.ChangeRequest {
     get { if let value = _set16 { return value } else { return _object?.maybe } }
     set { _set16 = newValue }
   }
+  private var _set18: Roles?
+  public var roles: Roles {
+    get { if let value = _set18 { return value } else { return _object?.roles ?? Roles(rawValue: 0) } }
+    set { _set18 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: User?, of o: User?) {
     _base = base
@@ -136,7 +147,8 @@ public final class UserChangeRequest: Dflat.ChangeRequest {
       payload.set(_set8?.rawValue, def: 2, at: 8),
       payload.set(_set10?.rawValue, def: 0, at: 10),
       payload.set(_set12?.rawValue, def: 0, at: 12),
-      payload.set(optional: _set16.map { $0?.rawValue }, at: 16)
+      payload.set(optional: _set16.map { $0?.rawValue }, at: 16),
+      payload.set(_set18?.rawValue, def: 0, at: 18)
     else { return false }
     return true
   }
@@ -149,6 +161,7 @@ public final class UserChangeRequest: Dflat.ChangeRequest {
       _set12 == nil,
       _set14 == nil,
       _set16 == nil,
+      _set18 == nil,
       let object = _object
     {
       return object.to(flatBufferBuilder: &builder)
@@ -160,7 +173,8 @@ public final class UserChangeRequest: Dflat.ChangeRequest {
       none: self.none,
       wide: self.wide,
       many: self.many,
-      maybe: self.maybe)
+      maybe: self.maybe,
+      roles: self.roles)
       ._write(to: &builder)
   }
 }

@@ -78,4 +78,16 @@ extension User {
     path: _FieldPath(
       "maybe", [.field(16)],
       .ubyte, absent: .null))
+  public static let roles = FieldExpr<Roles, User>(
+    name: "f18", primaryKey: false, hasIndex: false,
+    tableReader: { t in
+      let t0 = _PayloadReader(table: t)
+      return Roles(rawValue: t0.number(18, Int32(0)))
+    },
+    objectReader: { o0 in
+      return o0.roles
+    },
+    path: _FieldPath(
+      "roles", [.field(18)],
+      .int, absent: .integer(0)))
 }

@@ -226,6 +226,122 @@ impl ::dflat::codegen::Enum for Wide {
 
 ::dflat::__vector_element!(enum Wide);
 
+/// The base is `int`.
+///
+/// Bit flags of the schema: `int`, none by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(dead_code, unreachable_pub)]
+pub struct Roles(i32);
+
+#[allow(dead_code, unreachable_pub)]
+impl Roles {
+    /// `Guest`: 1.
+    pub const GUEST: Self = Self(1);
+    /// `Owner`: 2.
+    pub const OWNER: Self = Self(2);
+    /// `Root`: 1073741824.
+    pub const ROOT: Self = Self(1_073_741_824);
+    /// All flags of the schema.
+    pub const ALL: Self = Self(1_073_741_827);
+    /// The flags by their names, in the order of the schema.
+    pub const NAMED: [(&'static str, Self); 3] = [
+        ("Guest", Self::GUEST),
+        ("Owner", Self::OWNER),
+        ("Root", Self::ROOT),
+    ];
+
+    /// No flag.
+    #[must_use]
+    pub const fn empty() -> Self {
+        Self(0)
+    }
+
+    /// The flags of these bits; unknown bits are kept.
+    #[must_use]
+    pub const fn from_bits(bits: i32) -> Self {
+        Self(bits)
+    }
+
+    /// The bits.
+    #[must_use]
+    pub const fn bits(self) -> i32 {
+        self.0
+    }
+
+    /// Whether no flag is set.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether all flags of `other` are set.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl ::core::ops::BitOr for Roles {
+    type Output = Self;
+
+    /// The flags that are set in either operand.
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl ::core::ops::BitAnd for Roles {
+    type Output = Self;
+
+    /// The flags that are set in both operands.
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl ::core::ops::BitXor for Roles {
+    type Output = Self;
+
+    /// The flags that are set in exactly one operand.
+    fn bitxor(self, other: Self) -> Self {
+        Self(self.0 ^ other.0)
+    }
+}
+
+impl ::core::ops::Not for Roles {
+    type Output = Self;
+
+    /// The flags of the schema that are not set.
+    fn not(self) -> Self {
+        Self(!self.0 & Self::ALL.0)
+    }
+}
+
+impl ::core::ops::BitOrAssign for Roles {
+    /// Sets the flags of `other` too.
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+::dflat::__flag_names!(Roles);
+
+impl ::dflat::codegen::Enum for Roles {
+    type Base = i32;
+
+    fn from_base(base: i32) -> ::core::option::Option<Self> {
+        ::core::option::Option::Some(Self(base))
+    }
+
+    fn to_base(self) -> i32 {
+        self.0
+    }
+}
+
+::dflat::__field_type!(flags Roles);
+
+::dflat::__vector_element!(enum Roles);
+
 /// The values of an [`User`] as an owned struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(dead_code, unreachable_pub)]
@@ -244,6 +360,8 @@ pub struct UserData {
     pub many: ::dflat::codegen::Vec<Rights>,
     /// `maybe`: `Rights`, may be missing.
     pub maybe: ::core::option::Option<Rights>,
+    /// `roles`: `Roles`, no flag by default.
+    pub roles: Roles,
 }
 
 #[automatically_derived]
@@ -257,6 +375,7 @@ impl ::core::default::Default for UserData {
             wide: Wide::from_bits(0),
             many: ::dflat::codegen::Vec::new(),
             maybe: ::core::option::Option::None,
+            roles: Roles::from_bits(0),
         }
     }
 }
@@ -309,6 +428,12 @@ impl<'a> UserRef<'a> {
     pub fn maybe(self) -> ::core::option::Option<Rights> {
         self.0.optional_enumeration(16)
     }
+
+    /// `roles`: `Roles`, no flag by default.
+    #[must_use]
+    pub fn roles(self) -> Roles {
+        self.0.enumeration(18, Roles::from_bits(0))
+    }
 }
 
 #[automatically_derived]
@@ -321,6 +446,7 @@ impl ::core::cmp::PartialEq for UserRef<'_> {
             && self.wide() == other.wide()
             && self.many() == other.many()
             && self.maybe() == other.maybe()
+            && self.roles() == other.roles()
     }
 }
 
@@ -335,6 +461,7 @@ impl ::core::fmt::Debug for UserRef<'_> {
             .field("wide", &self.wide())
             .field("many", &self.many())
             .field("maybe", &self.maybe())
+            .field("roles", &self.roles())
             .finish()
     }
 }
@@ -355,6 +482,7 @@ impl ::dflat::codegen::Message for UserData {
             wide: view.wide(),
             many: view.many().iter().collect(),
             maybe: view.maybe(),
+            roles: view.roles(),
         }
     }
 
@@ -363,6 +491,7 @@ impl ::dflat::codegen::Message for UserData {
         encoder.enumeration(12, self.wide, Wide::from_bits(0));
         encoder.scalar(4, self.id, 0);
         let many_slot = encoder.slot(14, !self.many.is_empty());
+        encoder.enumeration(18, self.roles, Roles::from_bits(0));
         encoder.enumeration(6, self.rights, Rights::from_bits(3));
         encoder.enumeration(8, self.one, Rights::WRITE);
         encoder.enumeration(10, self.none, Rights::from_bits(0));
@@ -427,6 +556,12 @@ impl User {
         &[::dflat::codegen::Step::Field(16)],
         ::dflat::codegen::Value::Null,
     );
+    /// The query field `roles`: `Roles`, no flag by default.
+    pub const ROLES: ::dflat::Field<Self, Roles, ::dflat::Sure> = ::dflat::Field::new(
+        "roles",
+        &[::dflat::codegen::Step::Field(18)],
+        ::dflat::codegen::Value::Int(0),
+    );
 
     /// `id`: `int`, default `0`, the primary key.
     #[must_use]
@@ -469,6 +604,12 @@ impl User {
     pub fn maybe(&self) -> ::core::option::Option<Rights> {
         ::dflat::Object::view(self).maybe()
     }
+
+    /// `roles`: `Roles`, no flag by default.
+    #[must_use]
+    pub fn roles(&self) -> Roles {
+        ::dflat::Object::view(self).roles()
+    }
 }
 
 impl ::dflat::Object for User {
@@ -495,8 +636,9 @@ impl ::dflat::Object for User {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("wide"), voffset: 12, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(2))), default: ::dflat::codegen::Value::Int(0), required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("many"), voffset: 14, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Null, required: false },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("maybe"), voffset: 16, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(1))), default: ::dflat::codegen::Value::Null, required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("roles"), voffset: 18, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Enum(::dflat::codegen::TypeId(3))), default: ::dflat::codegen::Value::Int(0), required: false },
                     ]),
-                    end: 18,
+                    end: 20,
                 }),
                 ::dflat::codegen::TypeDescriptor::Enum(::dflat::codegen::EnumLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Rights"),
@@ -515,6 +657,16 @@ impl ::dflat::Object for User {
                     values: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("First"), value: ::dflat::codegen::Value::Int(1) },
                         ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Last"), value: ::dflat::codegen::Value::UInt(9_223_372_036_854_775_808) },
+                    ]),
+                }),
+                ::dflat::codegen::TypeDescriptor::Enum(::dflat::codegen::EnumLayout {
+                    name: ::dflat::codegen::Cow::Borrowed("Roles"),
+                    base: ::dflat::codegen::ScalarKind::I32,
+                    bit_flags: true,
+                    values: ::dflat::codegen::Cow::Borrowed(&[
+                        ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Guest"), value: ::dflat::codegen::Value::Int(1) },
+                        ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Owner"), value: ::dflat::codegen::Value::Int(2) },
+                        ::dflat::codegen::EnumValueLayout { name: ::dflat::codegen::Cow::Borrowed("Root"), value: ::dflat::codegen::Value::Int(1_073_741_824) },
                     ]),
                 }),
             ]),
