@@ -109,12 +109,11 @@ impl<'t> Scope<'t> {
                 let Some(PathEnd::Value(Element::Table(id))) = self.follow(before) else {
                     return false;
                 };
-                let is_absent_key =
-                    |found: &Value| matches!(found, Value::Text(text) if text.is_empty());
-                if self.is_key_text(id, *voffset) && is_absent_key(&field.default) {
+                let layout = self.table_field(id, *voffset);
+                let is_empty = matches!(&field.default, Value::Text(text) if text.is_empty());
+                if is_empty && layout.is_some_and(|layout| self.is_never_absent(id, layout)) {
                     return true;
                 }
-                let layout = self.table_field(id, *voffset);
                 layout.map(|layout| layout.default.as_ref())
             }
             Some((Step::Offset(_) | Step::Tag, _)) => Some(ValueRef::Int(0)),
@@ -134,14 +133,16 @@ impl<'t> Scope<'t> {
         })
     }
 
-    /// Whether a field is a string of the primary key. If it is absent, generated code reads the
-    /// empty string, although the layout has no default.
-    fn is_key_text(self, id: TypeId, voffset: u16) -> bool {
-        id == ROOT_TYPE
-            && self
-                .primary_key
-                .iter()
-                .any(|key| key.kind == FieldKind::Text && *key.steps == [Step::Field(voffset)])
+    /// Whether a field may be a string that is required or belongs to a primary key. If such a
+    /// string is absent, generated code reads the empty string, although the layout has no default.
+    /// The layout does not tell the keys of other tables than the root.
+    fn is_never_absent(self, id: TypeId, layout: &FieldLayout) -> bool {
+        let mut key = self.primary_key.iter();
+        let is_text = layout.shape == Shape::Single(Element::Text);
+        is_text
+            && (layout.required
+                || id != ROOT_TYPE
+                || key.any(|key| *key.steps == [Step::Field(layout.voffset)]))
     }
 
     fn table_field(self, id: TypeId, voffset: u16) -> Option<&'t FieldLayout> {

@@ -181,6 +181,7 @@ fn post() -> required::PostData {
         [],
         [Some(Content::Link(Link::new("cited")))],
         [],
+        "title",
     );
     post.quote.reply.quote = Some(Box::new(quote("second")));
     post

@@ -8,8 +8,9 @@ use dflat::{
     ErrorKind, Performer, Predicate, Result, TransactionContext, TransactionHandle, Workspace,
 };
 
-use crate::flags::Rights;
+use crate::flags::{Rights, Roles};
 use crate::post::{Color, Post, PostChangeRequest, PostData};
+use crate::required;
 
 fn posts() -> Result<Workspace> {
     let workspace = Workspace::in_memory();
@@ -116,11 +117,45 @@ fn bit_flags_are_written_and_read_by_name() {
         assert_eq!(text.parse::<Rights>().unwrap(), flags);
     }
     assert_eq!("Write|Read".parse::<Rights>().unwrap().bits(), 3);
+    for (flags, text) in [
+        (Roles::GUEST | Roles::ROOT, "Guest | Root"),
+        (Roles::from_bits(-1 ^ 0b11), "Root | 0xbffffffc"),
+        (Roles::from_bits(i32::MIN), "0x80000000"),
+    ] {
+        assert_eq!(flags.to_string(), text);
+        assert_eq!(text.parse::<Roles>().unwrap(), flags);
+    }
+    assert!("0x100000000".parse::<Roles>().is_err());
     assert_eq!(Rights::from_name("Write"), Some(Rights::WRITE));
     assert_eq!(Rights::from_name("Read | Write"), None);
     for text in ["read", "Read |", "|", "0x", "0x100", "0x-1", "7"] {
         let error = text.parse::<Rights>().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{text}");
+    }
+}
+
+#[test]
+fn conditions_on_strings_that_are_never_absent_are_sent_and_read() {
+    for condition in [
+        required::Post::TITLE.eq("a"),
+        required::Post::TITLE.eq(""),
+        required::Post::AUTHOR.name().ne("a"),
+        required::Post::AUTHOR.link().title().eq("a"),
+        required::Post::CONTENT
+            .as_::<required::Link>()
+            .title()
+            .eq("a"),
+        required::Post::CONTENT
+            .as_::<required::Note>()
+            .text()
+            .eq("a"),
+        required::Post::SHELF.id().eq("a"),
+        required::Post::SHELF.row().eq("a"),
+    ] {
+        let bytes = condition.to_bytes().unwrap();
+        let read = Predicate::<required::Post>::from_bytes(&bytes);
+        let read = read.unwrap_or_else(|error| panic!("{condition}: {error}"));
+        assert_eq!(read.to_bytes().unwrap(), bytes, "{condition}");
     }
 }
 

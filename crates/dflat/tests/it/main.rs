@@ -44,6 +44,15 @@ mod bench_doc;
 )]
 mod flags;
 
+#[path = "../../../dflat-codegen/tests/data/required/rust.rs"]
+#[allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "the test uses a part of it"
+)]
+mod required;
+
 #[path = "../../../dflat-codegen/tests/data/post/rust.rs"]
 #[allow(
     dead_code,

@@ -148,6 +148,28 @@ public struct Quote: Equatable, FlatBuffersDecodable {
   }
 }
 
+public struct Shelf: Equatable, FlatBuffersDecodable {
+  public var id: String
+  public var row: String?
+
+  public init(id: String? = "", row: String? = nil) {
+    self.id = id ?? ""
+    self.row = row
+  }
+
+  public static func from(byteBuffer bb: ByteBuffer) -> Self {
+    Self(_PayloadReader(table: bb))
+  }
+
+  public static func verify(byteBuffer bb: ByteBuffer) -> Bool {
+    _PayloadReader.verify(table: bb) { Shelf._verify($0) }
+  }
+
+  public static var flatBuffersSchemaVersion: String? {
+    nil
+  }
+}
+
 public final class Post: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodable, Equatable, @unchecked Sendable {
   public static func == (lhs: Post, rhs: Post) -> Bool {
     if lhs === rhs { return true }
@@ -162,6 +184,8 @@ public final class Post: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
     guard lhs.contents == rhs.contents else { return false }
     guard lhs.points == rhs.points else { return false }
     guard lhs.ratio == rhs.ratio else { return false }
+    guard lhs.shelf == rhs.shelf else { return false }
+    guard lhs.title == rhs.title else { return false }
     return true
   }
 
@@ -236,7 +260,19 @@ public final class Post: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
     return place.number(28, Double(3.14159))
   }
 
-  public init(id: Int32, author: Author? = nil, editor: Author? = nil, place: Point? = nil, content: Content? = nil, tags: [String]? = [], quote: Quote? = nil, bytes: [UInt8]? = [], contents: [Content]? = [], points: [Point]? = [], ratio: Double? = 3.14159) {
+  public var shelf: Shelf? {
+    if let values = _values { return values.value.shelf }
+    let place = _place
+    return place.table(30).map { Shelf($0) }
+  }
+
+  public var title: String {
+    if let values = _values { return values.value.title }
+    let place = _place
+    return place.string(32) ?? ""
+  }
+
+  public init(id: Int32, author: Author? = nil, editor: Author? = nil, place: Point? = nil, content: Content? = nil, tags: [String]? = [], quote: Quote? = nil, bytes: [UInt8]? = [], contents: [Content]? = [], points: [Point]? = [], ratio: Double? = 3.14159, shelf: Shelf? = nil, title: String? = "") {
     _stored = _StoredPart()
     _values = _ValueBox(
       PostBuilder(
@@ -250,7 +286,9 @@ public final class Post: Dflat.Atom, SQLiteDflat.SQLiteAtom, FlatBuffersDecodabl
         bytes: bytes ?? [],
         contents: contents ?? [],
         points: points ?? [],
-        ratio: ratio ?? 3.14159)
+        ratio: ratio ?? 3.14159,
+        shelf: shelf,
+        title: title ?? "")
       )
   }
 
@@ -337,6 +375,8 @@ public struct PostBuilder {
   public var contents: [Content]
   public var points: [Point]
   public var ratio: Double
+  public var shelf: Shelf?
+  public var title: String
 
   public func build() -> Post {
     Post(self)
@@ -354,9 +394,11 @@ public struct PostBuilder {
     self.contents = object.contents
     self.points = object.points
     self.ratio = object.ratio
+    self.shelf = object.shelf
+    self.title = object.title
   }
 
-  init(id: Int32, author: Author?, editor: Author?, place: Point?, content: Content?, tags: [String], quote: Quote?, bytes: [UInt8], contents: [Content], points: [Point], ratio: Double) {
+  init(id: Int32, author: Author?, editor: Author?, place: Point?, content: Content?, tags: [String], quote: Quote?, bytes: [UInt8], contents: [Content], points: [Point], ratio: Double, shelf: Shelf?, title: String) {
     self.id = id
     self.author = author
     self.editor = editor
@@ -368,6 +410,8 @@ public struct PostBuilder {
     self.contents = contents
     self.points = points
     self.ratio = ratio
+    self.shelf = shelf
+    self.title = title
   }
 
   func _write(to flatBufferBuilder: inout FlatBufferBuilder, over stored: _PayloadReader?) -> Offset {
@@ -379,7 +423,9 @@ public struct PostBuilder {
     let __f20 = flatBufferBuilder.createVector(self.bytes)
     let (__f24, __c24) = flatBufferBuilder.createVector(ofMembers: self.contents, over: stored?.storedMembers(24, make: { Content(code: $0, $1) }), isRequired: true, code: { $0._code }) { value, _, builder in value.to(flatBufferBuilder: &builder) }
     let __f26 = flatBufferBuilder.createVector(ofStructs: self.points, size: 8, alignment: 4) { $0._write(to: $1) }
-    let __start = flatBufferBuilder.startTable(with: 11)
+    let __f30 = self.shelf?.to(flatBufferBuilder: &flatBufferBuilder) ?? Offset()
+    let __f32 = flatBufferBuilder.create(string: self.title)
+    let __start = flatBufferBuilder.startTable(with: 13)
     flatBufferBuilder.add(element: self.ratio, def: 3.14159, at: 28)
     flatBufferBuilder.add(element: self.id, def: 0, at: 4)
     flatBufferBuilder.add(offset: __f6, at: 6)
@@ -394,6 +440,8 @@ public struct PostBuilder {
     flatBufferBuilder.add(offset: __c24, at: 22)
     flatBufferBuilder.add(offset: __f24, at: 24)
     flatBufferBuilder.add(offset: __f26, at: 26)
+    flatBufferBuilder.add(offset: __f30, at: 30)
+    flatBufferBuilder.add(offset: __f32, at: 32)
     flatBufferBuilder.add(element: self.content?._code ?? 0, def: 0, at: 12)
     return Offset(offset: flatBufferBuilder.endTable(at: __start))
   }

@@ -108,16 +108,30 @@ extension Quote {
   }
 }
 
+extension Shelf {
+  public init(_ place: _PayloadReader) {
+    self.init(
+      id: place.string(4) ?? "",
+      row: place.string(6))
+  }
+
+  public static func _verify(_ place: _PayloadReader) {
+    _ = place.string(4) ?? ""
+    _ = place.string(6)
+  }
+}
+
 public enum zzz_DflatGen_Post {
   public static let table = _StoredTable(
     autoKey: .none,
     descriptor: """
-      AQRwb3N0BFBvc3QBAmlkAQAEAAUBAAAIAARQb3N0HgsCaWQEAAAFAQAABmF1dGhvcgYABAEAAQZlZGl0b3IIAAQB\
+      AQRwb3N0BFBvc3QBAmlkAQAEAAUBAAAJAARQb3N0Ig0CaWQEAAAFAQAABmF1dGhvcgYABAEAAQZlZGl0b3IIAAQB\
       AAAFcGxhY2UKAAMCAAEHY29udGVudA4ABQMAAQR0YWdzEAEBAAEFcXVvdGUSAAQEAAEFYnl0ZXMUAQACAAEIY29u\
-      dGVudHMYAQUDAAEGcG9pbnRzGgEDAgABBXJhdGlvHAAACgNuhhvw+SEJQAAABkF1dGhvcggCBG5hbWUEAAEAAQRs\
-      aW5rBgAEBQABAQVQb2ludAgEAgF4AAAFAAF5BAAFAAIHQ29udGVudAIETm90ZQEEBgRMaW5rAgQFAAVRdW90ZQYB\
-      BXJlcGx5BAAEBwABAARMaW5rCgMDdXJsBAABAAAFdGl0bGUGAAEAAQVzdGFycwgAAAIBBgAABE5vdGUGAQR0ZXh0\
-      BAABAAAABVJlcGx5CAIEdGV4dAQAAQAABXF1b3RlBgAEBAAA
+      dGVudHMYAQUDAAEGcG9pbnRzGgEDAgABBXJhdGlvHAAACgNuhhvw+SEJQAAFc2hlbGYeAAQFAAAFdGl0bGUgAAEA\
+      AQAGQXV0aG9yCAIEbmFtZQQAAQABBGxpbmsGAAQGAAEBBVBvaW50CAQCAXgAAAUAAXkEAAUAAgdDb250ZW50AgRO\
+      b3RlAQQHBExpbmsCBAYABVF1b3RlBgEFcmVwbHkEAAQIAAEABVNoZWxmCAICaWQEAAEAAANyb3cGAAEAAAAETGlu\
+      awoDA3VybAQAAQAABXRpdGxlBgABAAEFc3RhcnMIAAACAQYAAAROb3RlBgEEdGV4dAQAAQAAAAVSZXBseQgCBHRl\
+      eHQEAAEAAAVxdW90ZQYABAQAAA==
       """)
 }
 
@@ -134,5 +148,7 @@ extension Post {
     _ = place.members(24) { Content(code: $0, $1) }
     _ = place.structures(26, size: 8) { Point($0) }
     _ = place.number(28, Double(3.14159))
+    _ = place.table(30).map { Shelf($0) }
+    _ = place.string(32) ?? ""
   }
 }

@@ -72,6 +72,17 @@ extension Quote: FlatBuffersEncodable {
   }
 }
 
+extension Shelf: FlatBuffersEncodable {
+  public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
+    let __f4 = flatBufferBuilder.create(string: self.id)
+    let __f6 = flatBufferBuilder.create(string: self.row)
+    let __start = flatBufferBuilder.startTable(with: 2)
+    flatBufferBuilder.add(offset: __f4, at: 4)
+    flatBufferBuilder.add(offset: __f6, at: 6)
+    return Offset(offset: flatBufferBuilder.endTable(at: __start))
+  }
+}
+
 extension Post: FlatBuffersEncodable {
   public func to(flatBufferBuilder: inout FlatBufferBuilder) -> Offset {
     _write(to: &flatBufferBuilder, over: nil)
@@ -156,6 +167,16 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
     get { if let value = _set28 { return value } else { return _object?.ratio ?? 3.14159 } }
     set { _set28 = newValue }
   }
+  private var _set30: Shelf??
+  public var shelf: Shelf? {
+    get { if let value = _set30 { return value } else { return _object?.shelf } }
+    set { _set30 = newValue }
+  }
+  private var _set32: String?
+  public var title: String {
+    get { if let value = _set32 { return value } else { return _object?.title ?? "" } }
+    set { _set32 = newValue }
+  }
 
   private init(_ type: ChangeRequestType, base: Post?, of o: Post?) {
     _base = base
@@ -216,7 +237,9 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
       _set18 == nil,
       _set20 == nil,
       _set24 == nil,
-      _set26 == nil
+      _set26 == nil,
+      _set30 == nil,
+      _set32 == nil
     else { return false }
     guard payload.set(_set4, def: 0, at: 4),
       payload.set(_set28, def: 3.14159, at: 28)
@@ -237,6 +260,8 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
       _set24 == nil,
       _set26 == nil,
       _set28 == nil,
+      _set30 == nil,
+      _set32 == nil,
       let object = _object
     {
       return object._write(to: &builder, over: stored)
@@ -252,7 +277,9 @@ public final class PostChangeRequest: Dflat.ChangeRequest {
       bytes: self.bytes,
       contents: self.contents,
       points: self.points,
-      ratio: self.ratio)
+      ratio: self.ratio,
+      shelf: self.shelf,
+      title: self.title)
       ._write(to: &builder, over: stored)
   }
 }

@@ -234,6 +234,48 @@ extension Post {
     path: _FieldPath(
       "ratio", [.field(28)],
       .double, absent: .number(3.14159)))
+  public struct shelf {
+    public static let id = FieldExpr<String, Post>(
+      name: "f30__f4", primaryKey: false, hasIndex: false,
+      tableReader: { t in
+        let t0 = _PayloadReader(table: t)
+        guard let t1 = t0.table(30) else { return nil }
+        return t1.string(4) ?? ""
+      },
+      objectReader: { o0 in
+        guard let o1 = o0.shelf else { return nil }
+        return o1.id
+      },
+      path: _FieldPath(
+        "shelf.id", [.field(30), .field(4)],
+        .string, absent: .null))
+    public static let row = FieldExpr<String, Post>(
+      name: "f30__f6", primaryKey: false, hasIndex: false,
+      tableReader: { t in
+        let t0 = _PayloadReader(table: t)
+        guard let t1 = t0.table(30) else { return nil }
+        return t1.string(6)
+      },
+      objectReader: { o0 in
+        guard let o1 = o0.shelf else { return nil }
+        return o1.row
+      },
+      path: _FieldPath(
+        "shelf.row", [.field(30), .field(6)],
+        .string, absent: .null))
+  }
+  public static let title = FieldExpr<String, Post>(
+    name: "f32", primaryKey: false, hasIndex: false,
+    tableReader: { t in
+      let t0 = _PayloadReader(table: t)
+      return t0.string(32) ?? ""
+    },
+    objectReader: { o0 in
+      return o0.title
+    },
+    path: _FieldPath(
+      "title", [.field(32)],
+      .string, absent: .null))
 }
 
 public protocol zzz_DflatGen_Proto__Post__f14 {

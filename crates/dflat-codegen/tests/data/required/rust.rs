@@ -736,6 +736,115 @@ impl<R, P> QuoteFields<R, P> {
 
 ::dflat::__query_element!(table Quote, QuoteFields);
 
+/// A table of the schema as an owned struct.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(dead_code, unreachable_pub)]
+pub struct Shelf {
+    /// `id`: `string`.
+    pub id: ::dflat::codegen::String,
+    /// `row`: `string`, may be missing.
+    pub row: ::core::option::Option<::dflat::codegen::String>,
+}
+
+/// A view of a [`Shelf`] inside an object.
+#[derive(Clone, Copy)]
+#[allow(dead_code, unreachable_pub)]
+pub struct ShelfRef<'a>(::dflat::codegen::TableReader<'a>);
+
+#[allow(dead_code, unreachable_pub)]
+impl<'a> ShelfRef<'a> {
+    /// `id`: `string`.
+    #[must_use]
+    pub fn id(self) -> &'a str {
+        self.0.text_or(4, "")
+    }
+
+    /// `row`: `string`, may be missing.
+    #[must_use]
+    pub fn row(self) -> ::core::option::Option<&'a str> {
+        self.0.text(6)
+    }
+}
+
+#[automatically_derived]
+impl ::core::cmp::PartialEq for ShelfRef<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.id() == other.id() && self.row() == other.row()
+    }
+}
+
+#[automatically_derived]
+impl ::core::fmt::Debug for ShelfRef<'_> {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("Shelf")
+            .field("id", &self.id())
+            .field("row", &self.row())
+            .finish()
+    }
+}
+
+impl ::dflat::codegen::Message for Shelf {
+    type Ref<'a> = ShelfRef<'a>;
+
+    fn view(table: ::dflat::codegen::TableReader<'_>) -> ShelfRef<'_> {
+        ShelfRef(table)
+    }
+
+    fn decode(view: ShelfRef<'_>) -> Self {
+        Self {
+            id: ::dflat::codegen::String::from(view.id()),
+            row: view.row().map(::dflat::codegen::String::from),
+        }
+    }
+
+    fn encode(&self, encoder: &mut ::dflat::codegen::Encoder<'_>) {
+        let id_slot = encoder.slot(4, true);
+        let row_slot = encoder.slot(6, self.row.is_some());
+        encoder.end_table();
+        encoder.text(id_slot, ::core::option::Option::Some(self.id.as_str()));
+        encoder.text(row_slot, self.row.as_deref());
+    }
+}
+
+::dflat::__vector_element!(table Shelf);
+
+/// The query fields of a [`Shelf`] inside an object of type `R`.
+#[derive(Clone, Debug)]
+#[allow(dead_code, unreachable_pub)]
+pub struct ShelfFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
+
+#[allow(dead_code, unreachable_pub)]
+impl<R, P> ShelfFields<R, P> {
+    /// The query fields of the value at a path.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(path: ::dflat::codegen::Path<R, P>) -> Self {
+        Self(path)
+    }
+
+    /// `id`: `string`.
+    #[must_use]
+    pub fn id(&self) -> ::dflat::Field<R, str, P> {
+        self.0.field(
+            "id",
+            ::dflat::codegen::Step::Field(4),
+            ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
+        )
+    }
+
+    /// `row`: `string`, may be missing.
+    #[must_use]
+    pub fn row(&self) -> ::dflat::Field<R, str> {
+        self.0.field(
+            "row",
+            ::dflat::codegen::Step::Field(6),
+            ::dflat::codegen::Value::Null,
+        )
+    }
+}
+
+::dflat::__query_element!(table Shelf, ShelfFields);
+
 /// The values of a [`Post`] as an owned struct.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(dead_code, unreachable_pub)]
@@ -762,6 +871,10 @@ pub struct PostData {
     pub points: ::dflat::codegen::Vec<Point>,
     /// `ratio`: `double`, default `3.14159`.
     pub ratio: f64,
+    /// `shelf`: `Shelf`, may be missing.
+    pub shelf: ::core::option::Option<Shelf>,
+    /// `title`: `string`, required.
+    pub title: ::dflat::codegen::String,
 }
 
 #[allow(dead_code, unreachable_pub)]
@@ -780,6 +893,7 @@ impl PostData {
         bytes: impl ::core::convert::Into<::dflat::codegen::Vec<u8>>,
         contents: impl ::core::convert::Into<::dflat::codegen::Vec<::core::option::Option<Content>>>,
         points: impl ::core::convert::Into<::dflat::codegen::Vec<Point>>,
+        title: impl ::core::convert::Into<::dflat::codegen::String>,
     ) -> Self {
         Self {
             id: 0,
@@ -793,6 +907,8 @@ impl PostData {
             contents: ::core::convert::Into::into(contents),
             points: ::core::convert::Into::into(points),
             ratio: 3.14159,
+            shelf: ::core::option::Option::None,
+            title: ::core::convert::Into::into(title),
         }
     }
 }
@@ -870,6 +986,18 @@ impl<'a> PostRef<'a> {
     pub fn ratio(self) -> f64 {
         self.0.scalar(28, 3.14159)
     }
+
+    /// `shelf`: `Shelf`, may be missing.
+    #[must_use]
+    pub fn shelf(self) -> ::core::option::Option<ShelfRef<'a>> {
+        self.0.message::<Shelf>(30)
+    }
+
+    /// `title`: `string`, required.
+    #[must_use]
+    pub fn title(self) -> &'a str {
+        self.0.text_or(32, "")
+    }
 }
 
 #[automatically_derived]
@@ -886,6 +1014,8 @@ impl ::core::cmp::PartialEq for PostRef<'_> {
             && self.contents() == other.contents()
             && self.points() == other.points()
             && self.ratio() == other.ratio()
+            && self.shelf() == other.shelf()
+            && self.title() == other.title()
     }
 }
 
@@ -904,6 +1034,8 @@ impl ::core::fmt::Debug for PostRef<'_> {
             .field("contents", &self.contents())
             .field("points", &self.points())
             .field("ratio", &self.ratio())
+            .field("shelf", &self.shelf())
+            .field("title", &self.title())
             .finish()
     }
 }
@@ -936,6 +1068,8 @@ impl ::dflat::codegen::Message for PostData {
                 .collect(),
             points: view.points().iter().collect(),
             ratio: view.ratio(),
+            shelf: view.shelf().map(::dflat::codegen::Message::decode),
+            title: ::dflat::codegen::String::from(view.title()),
         }
     }
 
@@ -954,6 +1088,8 @@ impl ::dflat::codegen::Message for PostData {
         let contents_codes = encoder.slot(22, true);
         let contents_slot = encoder.slot(24, true);
         let points_slot = encoder.slot(26, true);
+        let shelf_slot = encoder.slot(30, self.shelf.is_some());
+        let title_slot = encoder.slot(32, true);
         encoder.union_code(14, self.content.as_ref());
         encoder.require(self.place.is_some(), "the field place is required");
         encoder.require(self.content.is_some(), "the field content is required");
@@ -967,6 +1103,11 @@ impl ::dflat::codegen::Message for PostData {
         encoder.union_codes(contents_codes, &self.contents);
         encoder.unions(contents_slot, &self.contents);
         encoder.structures(points_slot, &self.points);
+        encoder.message(shelf_slot, self.shelf.as_ref());
+        encoder.text(
+            title_slot,
+            ::core::option::Option::Some(self.title.as_str()),
+        );
     }
 }
 
@@ -1031,6 +1172,17 @@ impl Post {
         "ratio",
         &[::dflat::codegen::Step::Field(28)],
         ::dflat::codegen::Value::Float(3.14159),
+    );
+    /// The query fields of `shelf`: `Shelf`, may be missing.
+    pub const SHELF: ShelfFields<Self> = ShelfFields::new(::dflat::codegen::Path::new(
+        "shelf",
+        &[::dflat::codegen::Step::Field(30)],
+    ));
+    /// The query field `title`: `string`, required.
+    pub const TITLE: ::dflat::Field<Self, str, ::dflat::Sure> = ::dflat::Field::new(
+        "title",
+        &[::dflat::codegen::Step::Field(32)],
+        ::dflat::codegen::Value::Text(::dflat::codegen::Cow::Borrowed("")),
     );
 
     /// `id`: `int`, default `0`, the primary key.
@@ -1098,6 +1250,18 @@ impl Post {
     pub fn ratio(&self) -> f64 {
         ::dflat::Object::view(self).ratio()
     }
+
+    /// `shelf`: `Shelf`, may be missing.
+    #[must_use]
+    pub fn shelf(&self) -> ::core::option::Option<ShelfRef<'_>> {
+        ::dflat::Object::view(self).shelf()
+    }
+
+    /// `title`: `string`, required.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        ::dflat::Object::view(self).title()
+    }
 }
 
 impl ::dflat::Object for Post {
@@ -1128,14 +1292,16 @@ impl ::dflat::Object for Post {
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("contents"), voffset: 24, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Union(::dflat::codegen::TypeId(3))), default: ::dflat::codegen::Value::Null, required: true },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("points"), voffset: 26, shape: ::dflat::codegen::Shape::Vector(::dflat::codegen::Element::Struct(::dflat::codegen::TypeId(2))), default: ::dflat::codegen::Value::Null, required: true },
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("ratio"), voffset: 28, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Scalar(::dflat::codegen::ScalarKind::F64)), default: ::dflat::codegen::Value::Float(3.14159), required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("shelf"), voffset: 30, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(5))), default: ::dflat::codegen::Value::Null, required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("title"), voffset: 32, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: true },
                     ]),
-                    end: 30,
+                    end: 34,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Author"),
                     fields: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("name"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: true },
-                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("link"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(5))), default: ::dflat::codegen::Value::Null, required: true },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("link"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(6))), default: ::dflat::codegen::Value::Null, required: true },
                     ]),
                     end: 8,
                 }),
@@ -1151,16 +1317,24 @@ impl ::dflat::Object for Post {
                 ::dflat::codegen::TypeDescriptor::Union(::dflat::codegen::UnionLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Content"),
                     members: ::dflat::codegen::Cow::Borrowed(&[
-                        ::dflat::codegen::MemberLayout { name: ::dflat::codegen::Cow::Borrowed("Note"), code: 1, element: ::dflat::codegen::Element::Table(::dflat::codegen::TypeId(6)) },
-                        ::dflat::codegen::MemberLayout { name: ::dflat::codegen::Cow::Borrowed("Link"), code: 2, element: ::dflat::codegen::Element::Table(::dflat::codegen::TypeId(5)) },
+                        ::dflat::codegen::MemberLayout { name: ::dflat::codegen::Cow::Borrowed("Note"), code: 1, element: ::dflat::codegen::Element::Table(::dflat::codegen::TypeId(7)) },
+                        ::dflat::codegen::MemberLayout { name: ::dflat::codegen::Cow::Borrowed("Link"), code: 2, element: ::dflat::codegen::Element::Table(::dflat::codegen::TypeId(6)) },
                     ]),
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Quote"),
                     fields: ::dflat::codegen::Cow::Borrowed(&[
-                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("reply"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(7))), default: ::dflat::codegen::Value::Null, required: true },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("reply"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Table(::dflat::codegen::TypeId(8))), default: ::dflat::codegen::Value::Null, required: true },
                     ]),
                     end: 6,
+                }),
+                ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
+                    name: ::dflat::codegen::Cow::Borrowed("Shelf"),
+                    fields: ::dflat::codegen::Cow::Borrowed(&[
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("id"), voffset: 4, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
+                        ::dflat::codegen::FieldLayout { name: ::dflat::codegen::Cow::Borrowed("row"), voffset: 6, shape: ::dflat::codegen::Shape::Single(::dflat::codegen::Element::Text), default: ::dflat::codegen::Value::Null, required: false },
+                    ]),
+                    end: 8,
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
                     name: ::dflat::codegen::Cow::Borrowed("Link"),
