@@ -65,14 +65,10 @@ private func overlaid<T: Equatable>(
 }
 
 /// For each new value, the position of the old value that it equals or changes, as the engine
-/// matches them: equal values in order, first from both ends; between two matches, as many new
-/// values as old ones are changes of these.
+/// matches them: equal values at both ends and at the same place, then equal values anywhere, in
+/// order. If none of the others are equal, and the vectors are as long, each is a changed value.
 private func origins<T: Equatable>(of new: [T], in old: [T]) -> [Int?] {
   var origins = [Int?](repeating: nil, count: new.count)
-  func pair(_ olds: Range<Int>, _ news: Range<Int>) {
-    guard olds.count == news.count else { return }
-    for (from, to) in zip(olds, news) { origins[to] = from }
-  }
   let shorter = min(old.count, new.count)
   var start = 0
   while start < shorter, old[start] == new[start] {
@@ -84,16 +80,21 @@ private func origins<T: Equatable>(of new: [T], in old: [T]) -> [Int?] {
     tail += 1
     origins[new.count - tail] = old.count - tail
   }
-  let (oldEnd, newEnd) = (old.count - tail, new.count - tail)
-  var (from, gap) = (start, start)
-  for to in start..<newEnd {
-    let candidates = from..<min(oldEnd, from + window)
-    guard let found = candidates.first(where: { old[$0] == new[to] }) else { continue }
-    origins[to] = found
-    pair(from..<found, gap..<to)
-    (from, gap) = (found + 1, to + 1)
+  var left = Array(start..<old.count - tail)
+  var others = Array(start..<new.count - tail)
+  if old.count == new.count {
+    for place in others where old[place] == new[place] { origins[place] = place }
+    others.removeAll { origins[$0] != nil }
+    left = others
   }
-  pair(from..<oldEnd, gap..<newEnd)
+  let unmatched = others.filter { to in
+    let found = left.prefix(window).firstIndex { old[$0] == new[to] }
+    if let found = found { origins[to] = left.remove(at: found) }
+    return found == nil
+  }
+  if old.count == new.count, unmatched.count == others.count {
+    for place in unmatched { origins[place] = place }
+  }
   return origins
 }
 
