@@ -86,7 +86,8 @@ impl Builder {
         self
     }
 
-    /// Declares that the module `path` has the types of an included file.
+    /// Declares that the module `path` has the types of an included file. If this builder generates
+    /// storage, the module must have storage, too: without [`payload_only`](Self::payload_only).
     pub fn external(mut self, file: impl Into<String>, path: impl Into<String>) -> Self {
         let external = External {
             file: file.into(),

@@ -154,7 +154,8 @@ pub(crate) struct InputArguments {
     /// The path of the crate `dflat` in the generated code [default: ::dflat].
     #[arg(long, value_name = "PATH")]
     pub(crate) crate_path: Option<String>,
-    /// An included file whose types are compiled already, and the Rust module that has them.
+    /// An included file whose types are compiled already, and the Rust module that has them: with
+    /// storage, unless this code has none.
     #[arg(long, value_name = "FILE=PATH", value_parser = external)]
     pub(crate) external: Vec<External>,
     /// Generates FlatBuffers types only, without storage and queries.

@@ -230,7 +230,12 @@ impl<'p> Scope<'p> {
                 let name = &plan.source.name;
                 text.line(format!("/// The member `{name}` of {linked}, for queries."));
                 text.line("#[derive(Clone, Copy, Debug)]");
-                self.allow(&[], text);
+                // A member's name may be an underscore and a number.
+                let lint = Lint::name("non_camel_case_types");
+                let lints = [lint]
+                    .into_iter()
+                    .filter(|_| member.variant.starts_with('_'));
+                self.allow(&lints.collect::<Vec<_>>(), text);
                 text.line(format!("pub struct {marker};"));
             });
         }

@@ -1857,6 +1857,8 @@ pub enum Plain {
     Bits(Bits),
     /// `Name`: `string`, type code 2.
     Name(::dflat::codegen::String),
+    /// `_0`: `string`, type code 3.
+    _0(::dflat::codegen::String),
 }
 
 /// A view of a [`Plain`] inside an object.
@@ -1868,6 +1870,8 @@ pub enum PlainRef<'a> {
     Bits(Bits),
     /// `Name`: `string`, type code 2.
     Name(&'a str),
+    /// `_0`: `string`, type code 3.
+    _0(&'a str),
 }
 
 impl ::dflat::codegen::Union for Plain {
@@ -1877,6 +1881,7 @@ impl ::dflat::codegen::Union for Plain {
         match union.code() {
             1 => union.structure::<Bits>().map(PlainRef::Bits),
             2 => union.text().map(PlainRef::Name),
+            3 => union.text().map(PlainRef::_0),
             _ => ::core::option::Option::None,
         }
     }
@@ -1885,6 +1890,7 @@ impl ::dflat::codegen::Union for Plain {
         match view {
             PlainRef::Bits(member) => Self::Bits(member),
             PlainRef::Name(member) => Self::Name(::dflat::codegen::String::from(member)),
+            PlainRef::_0(member) => Self::_0(::dflat::codegen::String::from(member)),
         }
     }
 
@@ -1892,6 +1898,7 @@ impl ::dflat::codegen::Union for Plain {
         match self {
             Self::Bits(_) => 1,
             Self::Name(_) => 2,
+            Self::_0(_) => 3,
         }
     }
 
@@ -1900,7 +1907,7 @@ impl ::dflat::codegen::Union for Plain {
             Self::Bits(member) => {
                 encoder.boxed_structure(slot, member);
             }
-            Self::Name(member) => {
+            Self::Name(member) | Self::_0(member) => {
                 encoder.text(
                     ::core::option::Option::Some(slot),
                     ::core::option::Option::Some(member.as_str()),
@@ -1937,12 +1944,30 @@ impl ::dflat::codegen::UnionMember<Plain> for PlainName {
     }
 }
 
+/// The member `_0` of a [`Plain`], for queries.
+#[derive(Clone, Copy, Debug)]
+#[allow(dead_code, unreachable_pub)]
+#[allow(non_camel_case_types, reason = "names of the schema")]
+pub struct Plain_0;
+
+impl ::dflat::codegen::UnionMember<Plain> for Plain_0 {
+    const CODE: u8 = 3;
+    const NAME: &'static str = "_0";
+
+    type Fields<R> = ::dflat::Field<R, str>;
+
+    fn fields<R>(path: ::dflat::codegen::Path<R>) -> ::dflat::Field<R, str> {
+        path.text()
+    }
+}
+
 /// The query fields of a [`Plain`] inside an object of type `R`.
 #[derive(Clone, Debug)]
 #[allow(dead_code, unreachable_pub)]
 pub struct PlainFields<R, P = ::dflat::Maybe>(::dflat::codegen::Path<R, P>);
 
 #[allow(dead_code, unreachable_pub)]
+#[allow(clippy::used_underscore_items, reason = "names of the schema")]
 impl<R, P> PlainFields<R, P> {
     /// The query fields of the value at a path.
     #[doc(hidden)]
@@ -4397,6 +4422,7 @@ impl ::dflat::Object for Thing {
                     members: ::dflat::codegen::Cow::Borrowed(&[
                         ::dflat::codegen::MemberLayout { name: ::dflat::codegen::Cow::Borrowed("Bits"), code: 1, element: ::dflat::codegen::Element::Struct(::dflat::codegen::TypeId(10)) },
                         ::dflat::codegen::MemberLayout { name: ::dflat::codegen::Cow::Borrowed("Name"), code: 2, element: ::dflat::codegen::Element::Text },
+                        ::dflat::codegen::MemberLayout { name: ::dflat::codegen::Cow::Borrowed("_0"), code: 3, element: ::dflat::codegen::Element::Text },
                     ]),
                 }),
                 ::dflat::codegen::TypeDescriptor::Table(::dflat::codegen::TableLayout {
