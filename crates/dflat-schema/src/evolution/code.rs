@@ -43,6 +43,9 @@ codes! {
          null`: any number of objects may have no value. A union is never without a value: if it \
          is empty, its value is the type code 0. Or add `unique` only once every object has a \
          value of its own."
+    TIME_CHANGED "E0310" "a date and time whose unit changed"
+        "Stored objects have numbers of the old unit, which the new version would read in the new \
+         one. Keep the unit. Or deprecate the field with its unit, and add another field."
     INDEX_ADDED "W0300" "an index that is to be built"
         "This change is safe. The next write to the type starts to build the index in the \
          background. Until the index is ready, queries read all objects."
@@ -56,6 +59,15 @@ codes! {
          for programs of the old version. Copy them, or restore the name."
     TABLE_GONE "W0303" "a table that is no longer stored"
         "The objects of the table stay in the file, and the new version does not read them."
+    MEANING_ADDED "W0305" "numbers that become a date and time, or a UUID"
+        "Stored numbers stay as they are, and the new version reads them in the unit of `time`, or \
+         as the halves of a UUID. So this is safe only if programs have stored them so. The \
+         generated type is another one, so programs must change."
+    AUTO_CHANGED "W0306" "keys that the library begins or ceases to assign"
+        "Stored objects keep their keys. With `auto`, a creation or an upsert whose key is 0 or \
+         empty makes an object with a key of its own, even if a stored object has the key 0 or the \
+         empty key. Without it, the key is stored as it is, so a second creation with it is \
+         refused. Programs of both versions can use one file."
     ADDED "N0300" "something new"
         "A new field reads as its default in old objects. In older programs, an unknown enum value \
          reads as the default, and an unknown union member as empty."
@@ -71,4 +83,7 @@ codes! {
          objects, with the same results."
     TYPE_REMOVED "N0304" "a type that is gone"
         "No stored object holds a value of this type."
+    MEANING_REMOVED "N0305" "a date and time, or a UUID, that becomes numbers"
+        "Stored numbers stay as they are, and the new version reads the same numbers. The \
+         generated type is another one, so programs must change."
 }

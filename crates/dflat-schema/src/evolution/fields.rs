@@ -191,6 +191,7 @@ impl Comparison<'_> {
                 .help(format!("{deprecate}, and add a field with another name"));
             return self.report_both(change, &old.span, &new.span);
         }
+        self.times(old, new);
         if !same_default(&old.default, &new.default) {
             let change = Diagnostic::error(
                 DEFAULT_CHANGED,

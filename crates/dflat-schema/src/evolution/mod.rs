@@ -7,6 +7,7 @@
 
 mod code;
 mod fields;
+mod meaning;
 mod pairs;
 mod shift;
 mod types;

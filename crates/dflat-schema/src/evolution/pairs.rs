@@ -170,6 +170,9 @@ impl<'a> Comparison<'a> {
         let (Some(old), Some(new)) = (primary(before), primary(after)) else {
             return;
         };
+        if let ([old], [new]) = (&*old, &*new) {
+            self.auto_keys(old, new);
+        }
         let numbers =
             |fields: &[&Field]| -> Vec<u16> { fields.iter().map(|field| field.voffset).collect() };
         // If the same fields have other numbers, the comparison of the fields reports the cause.

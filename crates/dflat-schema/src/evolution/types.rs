@@ -15,6 +15,7 @@ impl Comparison<'_> {
             let change = Diagnostic::error(STRUCT_CHANGED, "the layout of the struct changed");
             return self.report_both(change.help(HELP), before, after);
         }
+        self.uuids((old, before), (new, after));
         for (field, same) in old.fields.iter().zip(&new.fields) {
             let place = |field: &StructField| (field.offset, field.array);
             let elsewhere =
