@@ -7,6 +7,7 @@
 
 mod code;
 mod fields;
+mod indexes;
 mod meaning;
 mod pairs;
 mod shift;
