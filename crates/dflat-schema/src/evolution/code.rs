@@ -42,7 +42,8 @@ codes! {
          new object that leaves the field at its default is refused. Make the field optional, `= \
          null`: any number of objects may have no value. A union is never without a value: if it \
          is empty, its value is the type code 0. Or add `unique` only once every object has a \
-         value of its own."
+         value of its own. The same holds for an index over several fields if all of them are new, \
+         and for an index of some objects if its condition can be true for old objects."
     TIME_CHANGED "E0310" "a date and time whose unit changed"
         "Stored objects have numbers of the old unit, which the new version would read in the new \
          one. Keep the unit. Or deprecate the field with its unit, and add another field."

@@ -93,7 +93,7 @@ impl Comparison<'_> {
         for at in added {
             self.added(&new.fields[at], moved_by(Cause::Added(at)));
         }
-        self.indexes(&old.indexes, &new.indexes);
+        self.indexes(old, new);
     }
 
     /// By position of the old field: the same field of the new version. It has the same name, or

@@ -11,6 +11,7 @@ mod indexes;
 mod meaning;
 mod pairs;
 mod shift;
+mod stored;
 mod types;
 
 pub use code::CODES as EVOLUTION_CODES;
