@@ -2,44 +2,44 @@
 
 use dflat_model::{Comparison, Element, Field, IndexCondition, Scalar, TypeDescriptor, Value};
 
-use super::path::{Followed, follow};
+use super::path::{Followed, Start, follow};
 
 /// The text of a condition; `None` if the language cannot express it.
-pub(super) fn text(types: &[TypeDescriptor], condition: &IndexCondition) -> Option<String> {
+pub(super) fn text(start: Start<'_>, condition: &IndexCondition) -> Option<String> {
     match condition {
         IndexCondition::Compare {
             field,
             operator,
             value,
         } => {
-            let path = follow(types, &field.steps)?;
-            let literal = literal(types, &path, value)?;
+            let path = follow(start, &field.steps)?;
+            let literal = literal(start, &path, value)?;
             Some(format!("{} {} {literal}", path.text, symbol(*operator)))
         }
-        IndexCondition::IsNull(field) => Some(format!("{} is null", path(types, field)?)),
-        IndexCondition::IsNotNull(field) => Some(format!("{} is not null", path(types, field)?)),
+        IndexCondition::IsNull(field) => Some(format!("{} is null", path(start, field)?)),
+        IndexCondition::IsNotNull(field) => Some(format!("{} is not null", path(start, field)?)),
         IndexCondition::And(parts) => match &**parts {
-            [single] => one_of(types, single, Comparison::NotEqual),
-            parts => joined(types, parts, " and "),
+            [single] => one_of(start, single, Comparison::NotEqual),
+            parts => joined(start, parts, " and "),
         },
         IndexCondition::Or(parts) => match &**parts {
             [
                 IndexCondition::Compare { .. },
                 IndexCondition::IsNull(field),
-            ] if field.is_tag() => Some(format!("{} is null", path(types, field)?)),
-            [single] => one_of(types, single, Comparison::Equal),
-            parts => joined(types, parts, " or "),
+            ] if field.is_tag() => Some(format!("{} is null", path(start, field)?)),
+            [single] => one_of(start, single, Comparison::Equal),
+            parts => joined(start, parts, " or "),
         },
     }
 }
 
-fn path(types: &[TypeDescriptor], field: &Field) -> Option<String> {
-    Some(follow(types, &field.steps)?.text)
+fn path(start: Start<'_>, field: &Field) -> Option<String> {
+    Some(follow(start, &field.steps)?.text)
 }
 
-fn joined(types: &[TypeDescriptor], parts: &[IndexCondition], word: &str) -> Option<String> {
+fn joined(start: Start<'_>, parts: &[IndexCondition], word: &str) -> Option<String> {
     let parts = parts.iter().map(|part| {
-        let inner = text(types, part)?;
+        let inner = text(start, part)?;
         Some(match part {
             IndexCondition::And(_) | IndexCondition::Or(_) => format!("({inner})"),
             _ => inner,
@@ -49,11 +49,7 @@ fn joined(types: &[TypeDescriptor], parts: &[IndexCondition], word: &str) -> Opt
 }
 
 /// A list of one value, `path in [1]`, or its negation.
-fn one_of(
-    types: &[TypeDescriptor],
-    single: &IndexCondition,
-    expected: Comparison,
-) -> Option<String> {
+fn one_of(start: Start<'_>, single: &IndexCondition, expected: Comparison) -> Option<String> {
     let IndexCondition::Compare {
         field,
         operator,
@@ -62,8 +58,8 @@ fn one_of(
     else {
         return None;
     };
-    let path = follow(types, &field.steps)?;
-    let literal = literal(types, &path, value)?;
+    let path = follow(start, &field.steps)?;
+    let literal = literal(start, &path, value)?;
     let negation = match expected {
         Comparison::NotEqual => "not ",
         _ => "",
@@ -82,8 +78,8 @@ const fn symbol(operator: Comparison) -> &'static str {
     }
 }
 
-fn literal(types: &[TypeDescriptor], path: &Followed<'_>, value: &Value) -> Option<String> {
-    let named = |id: dflat_model::TypeId| match types.get(usize::from(id.0))? {
+fn literal(start: Start<'_>, path: &Followed<'_>, value: &Value) -> Option<String> {
+    let named = |id: dflat_model::TypeId| match start.types.get(usize::from(id.0))? {
         TypeDescriptor::Enum(layout) => {
             let mut values = layout.values.iter();
             let found = values.find(|known| known.value == *value)?;

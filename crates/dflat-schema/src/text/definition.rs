@@ -98,10 +98,13 @@ impl<'a, 'm> DefinitionWriter<'a, 'm> {
         };
         let mut fields = self.with_unused(layout, &key_of)?;
         let keys_in_order: Vec<usize> = fields.iter().filter_map(|field| field.key).collect();
-        let has_ids = !keys_in_order.is_sorted();
-        if has_ids {
+        if !keys_in_order.is_sorted() {
             fields.sort_by_key(|field| field.key.unwrap_or(usize::MAX));
         }
+        if let Some(order) = &self.marks.order {
+            fields = order.sorted(fields, |field| field.stop);
+        }
+        let has_ids = !fields.is_sorted_by_key(|field| field.voffset);
         let mut body = String::new();
         for field in fields {
             let id = match has_ids {
@@ -115,26 +118,21 @@ impl<'a, 'm> DefinitionWriter<'a, 'm> {
             };
             let _ = writeln!(body, "  {}: {}{attributes};", field.name, field.ty);
         }
-        let attributes = self.table_attributes()?;
+        let attributes = self.table_attributes(&layout.name)?;
         Some(format!("table {name}{attributes} {{\n{body}}}\n"))
     }
 
-    fn table_attributes(&self) -> Option<String> {
+    fn table_attributes(&self, name: &str) -> Option<String> {
         let mut attributes = Vec::new();
         if self.is_stored {
             attributes.push("stored".to_owned());
         }
-        if let Some(root) = self.placed.root {
-            if let Some(version) = version(root)? {
-                attributes.push(format!("v: {}", quoted(version)));
-            }
-            let [indexed, unique] = self.marks.of_table(root)?;
-            for (name, text) in [("indexed", indexed), ("unique", unique)] {
-                if !text.is_empty() {
-                    attributes.push(format!("{name}: {}", quoted(&text)));
-                }
-            }
+        if let Some(root) = self.placed.root
+            && let Some(version) = version(root)?
+        {
+            attributes.push(format!("v: {}", quoted(version)));
         }
+        attributes.extend(self.marks.of_table(name));
         Some(parenthesized(&attributes))
     }
 

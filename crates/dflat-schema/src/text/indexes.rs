@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use dflat_model::{IndexDescriptor, Step, TableDescriptor};
 
 use super::condition;
-use super::path::{Stop, follow};
+use super::inner::Groups;
+use super::order::{FieldOrder, Visits};
+use super::path::{Start, Stop, follow};
 use super::string::quoted;
 
 /// A way to declare indexes. The first one that gives the same descriptors is used.
@@ -23,6 +25,22 @@ impl Placement {
     pub(super) const ALL: [Self; 3] = [Self::Fields, Self::Blocked, Self::Roots];
 }
 
+/// How the order of indexes is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arrangement {
+    /// Fields are in the order of their numbers, which is often that of the indexes.
+    Numbers,
+    /// Fields are in the order of their indexes.
+    Indexes,
+    /// The same, and an index over several fields or of some objects is declared on the innermost
+    /// table that has all of its fields.
+    Inner,
+}
+
+impl Arrangement {
+    pub(super) const ALL: [Self; 3] = [Self::Numbers, Self::Indexes, Self::Inner];
+}
+
 /// The declarations of all indexes.
 #[derive(Default)]
 pub(super) struct Marks<'a> {
@@ -30,41 +48,61 @@ pub(super) struct Marks<'a> {
     fields: BTreeMap<Stop<'a>, bool>,
     /// The fields with an index of some objects, and whether it is unique, with its condition.
     conditions: BTreeMap<(Stop<'a>, bool), String>,
+    /// By name of a table: the values of its attributes `indexed` and `unique`.
+    tables: BTreeMap<&'a str, [String; 2]>,
     /// The fields that lead to an index; `None` if no field has `no_indexes`.
     entered: Option<BTreeSet<Stop<'a>>>,
-    is_by_path: bool,
+    /// The order of fields; `None` if they are in the order of their numbers.
+    pub(super) order: Option<FieldOrder<'a>>,
 }
 
 impl<'a> Marks<'a> {
-    pub(super) fn new(tables: &[&'a TableDescriptor], placement: Placement) -> Self {
+    /// `None` if an index cannot be written.
+    pub(super) fn new(
+        tables: &[&'a TableDescriptor],
+        placement: Placement,
+        arrangement: Arrangement,
+    ) -> Option<Self> {
         let is_by_path = placement == Placement::Roots;
-        let mut fields = BTreeMap::new();
+        let is_ordered = arrangement != Arrangement::Numbers;
+        let mut marks = Self {
+            order: is_ordered.then(|| FieldOrder::of_keys(tables)),
+            ..Self::default()
+        };
+        let mut groups = Groups::default();
         let mut entered = BTreeSet::new();
-        let mut conditions = BTreeMap::new();
         for table in tables {
-            for index in table.indexes.iter().filter(|index| index.is_plain()) {
-                let Some(stops) = stops(table, index) else {
-                    continue;
-                };
-                let Some((last, before)) = stops.split_last() else {
-                    continue;
-                };
-                if is_by_path && !before.is_empty() {
-                    continue;
+            let mut visits = Visits::default();
+            let start = Start::root(table);
+            for index in table.indexes.iter() {
+                let stops = stops(start, index)?;
+                let (last, before) = stops.split_last()?;
+                if !index.is_plain() && arrangement == Arrangement::Inner {
+                    let prefix = groups.add_inner(start, index)?;
+                    let stops = follow(start, prefix)?.stops;
+                    if let Some(order) = &mut marks.order {
+                        visits.add(order, prefix, &stops);
+                    }
+                    entered.extend(stops);
+                } else if !index.is_plain() || is_by_path && !before.is_empty() {
+                    groups.add(start, index.clone())?;
+                } else {
+                    let field = index.fields.first()?;
+                    if let Some(order) = &mut marks.order {
+                        visits.add(order, &field.steps, &stops);
+                    }
+                    *marks.fields.entry(*last).or_insert(false) |= index.unique;
+                    entered.extend(before);
                 }
-                *fields.entry(*last).or_insert(false) |= index.unique;
-                entered.extend(before);
             }
         }
-        for table in tables {
-            of_fields(table, &fields, &mut conditions);
+        marks.entered = (placement != Placement::Fields).then_some(entered);
+        for (name, (start, indexes)) in groups.by_type {
+            let count = marks.declare_on_fields(start, &indexes);
+            let texts = table_texts(start, &indexes[count..])?;
+            marks.tables.insert(name, texts);
         }
-        Self {
-            fields,
-            conditions,
-            entered: (placement != Placement::Fields).then_some(entered),
-            is_by_path,
-        }
+        Some(marks)
     }
 
     /// The attributes of a field that declare its own indexes.
@@ -86,29 +124,41 @@ impl<'a> Marks<'a> {
         entered.is_some_and(|entered| !entered.contains(&stop))
     }
 
-    /// The values of the attributes `indexed` and `unique` on a root table. `None` if an index
-    /// cannot be written.
-    pub(super) fn of_table(&self, table: &'a TableDescriptor) -> Option<[String; 2]> {
-        let mut texts = [String::new(), String::new()];
-        for index in table.indexes.iter() {
-            if index.is_plain() {
-                let is_nested = stops(table, index)?.len() > 1;
-                if !(self.is_by_path && is_nested) {
-                    continue;
-                }
-            } else if let Some((stop, condition)) = of_one_field(table, index)
-                && self.conditions.get(&(stop, index.unique)) == Some(&condition)
-            {
-                continue;
+    /// The attributes of a table that declare indexes.
+    pub(super) fn of_table(&self, table: &str) -> Vec<String> {
+        let texts = self.tables.get(table).into_iter().flatten();
+        let texts = texts
+            .zip([false, true])
+            .filter(|(text, _)| !text.is_empty());
+        let attributes = texts.map(|(text, unique)| format!("{}: {}", name(unique), quoted(text)));
+        attributes.collect()
+    }
+
+    /// Chooses the indexes with a condition that are declared on their fields: the first ones of
+    /// the table, as long as they are in the order of the fields. Those of the table itself follow.
+    /// Returns the number of the chosen ones.
+    fn declare_on_fields(&mut self, start: Start<'a>, indexes: &[IndexDescriptor]) -> usize {
+        let mut last: Option<(Stop<'a>, u16, bool)> = None;
+        for (position, index) in indexes.iter().enumerate() {
+            let Some((stop, condition)) = of_one_field(start, index) else {
+                return position;
+            };
+            let steps = index.fields.first().map(|field| &*field.steps);
+            let Some([Step::Field(voffset), ..]) = steps else {
+                return position;
+            };
+            let is_behind = last.is_none_or(|(before, number, unique)| match &mut self.order {
+                _ if before == stop => !unique && index.unique,
+                Some(order) => order.add(before, stop),
+                None => number < *voffset,
+            });
+            if !is_behind || self.fields.get(&stop) == Some(&index.unique) {
+                return position;
             }
-            let [indexed, unique] = &mut texts;
-            let text = if index.unique { unique } else { indexed };
-            if !text.is_empty() {
-                text.push_str("; ");
-            }
-            text.push_str(&index_text(table, index)?);
+            self.conditions.insert((stop, index.unique), condition);
+            last = Some((stop, *voffset, index.unique));
         }
-        Some(texts)
+        indexes.len()
     }
 }
 
@@ -120,58 +170,45 @@ const fn name(unique: bool) -> &'static str {
     }
 }
 
-/// Chooses the indexes with a condition that are declared on their fields: the first ones of the
-/// table, as long as they are in the order of the fields. Those of the table itself follow.
-fn of_fields<'a>(
-    table: &'a TableDescriptor,
-    plain: &BTreeMap<Stop<'a>, bool>,
-    conditions: &mut BTreeMap<(Stop<'a>, bool), String>,
-) {
-    let mut last = None;
-    for index in table.indexes.iter().filter(|index| !index.is_plain()) {
-        let Some((stop, condition)) = of_one_field(table, index) else {
-            return;
-        };
-        let steps = index.fields.first().map(|field| &*field.steps);
-        let Some([Step::Field(voffset), ..]) = steps else {
-            return;
-        };
-        let place = Some((*voffset, index.unique));
-        if place <= last || plain.get(&stop) == Some(&index.unique) {
-            return;
+/// The values of the attributes `indexed` and `unique` on a table. `None` if an index cannot be
+/// written.
+fn table_texts(start: Start<'_>, indexes: &[IndexDescriptor]) -> Option<[String; 2]> {
+    let mut texts = [String::new(), String::new()];
+    for index in indexes {
+        let [indexed, unique] = &mut texts;
+        let text = if index.unique { unique } else { indexed };
+        if !text.is_empty() {
+            text.push_str("; ");
         }
-        conditions.insert((stop, index.unique), condition);
-        last = place;
+        text.push_str(&index_text(start, index)?);
     }
+    Some(texts)
 }
 
-/// The field and the condition of an index over one field of the root table itself.
-fn of_one_field<'a>(
-    table: &'a TableDescriptor,
-    index: &IndexDescriptor,
-) -> Option<(Stop<'a>, String)> {
+/// The field and the condition of an index over one field of the table itself.
+fn of_one_field<'a>(start: Start<'a>, index: &IndexDescriptor) -> Option<(Stop<'a>, String)> {
     let ([_], Some(condition)) = (&*index.fields, &index.condition) else {
         return None;
     };
-    match stops(table, index)?.as_slice() {
-        [stop] => Some((*stop, condition::text(&table.types, condition)?)),
+    match stops(start, index)?.as_slice() {
+        [stop] => Some((*stop, condition::text(start, condition)?)),
         _ => None,
     }
 }
 
 /// The fields on the path of the first field of an index.
-fn stops<'a>(table: &'a TableDescriptor, index: &IndexDescriptor) -> Option<Vec<Stop<'a>>> {
+fn stops<'a>(start: Start<'a>, index: &IndexDescriptor) -> Option<Vec<Stop<'a>>> {
     let field = index.fields.first()?;
-    Some(follow(&table.types, &field.steps)?.stops)
+    Some(follow(start, &field.steps)?.stops)
 }
 
-fn index_text(table: &TableDescriptor, index: &IndexDescriptor) -> Option<String> {
+fn index_text(start: Start<'_>, index: &IndexDescriptor) -> Option<String> {
     let paths = index.fields.iter();
-    let paths = paths.map(|field| Some(follow(&table.types, &field.steps)?.text));
+    let paths = paths.map(|field| Some(follow(start, &field.steps)?.text));
     let mut text = paths.collect::<Option<Vec<_>>>()?.join(", ");
     if let Some(condition) = &index.condition {
         text.push_str(" where ");
-        text.push_str(&condition::text(&table.types, condition)?);
+        text.push_str(&condition::text(start, condition)?);
     }
     Some(text)
 }

@@ -3,6 +3,8 @@
 mod condition;
 mod definition;
 mod indexes;
+mod inner;
+mod order;
 mod path;
 mod string;
 
@@ -13,7 +15,7 @@ use dflat_model::{IndexDescriptor, ROOT_TYPE, TableDescriptor, TypeDescriptor};
 
 use crate::{DefinitionKind, MemoryLoader, Options, compile, describe};
 use definition::DefinitionWriter;
-use indexes::{Marks, Placement};
+use indexes::{Arrangement, Marks, Placement};
 
 /// The name of the file in which the text is compiled to check it.
 const FILE: &str = "written.fbs";
@@ -22,9 +24,9 @@ const FILE: &str = "written.fbs";
 ///
 /// The text compiles to the same descriptors: this function compiles it and compares. Two parts may
 /// differ. A descriptor from a file does not say how keys are assigned, so the text has no `auto`.
-/// The indexes of a type may be in another order, which has no effect. Comments, attributes for
-/// other programs and deprecated fields are not in a descriptor; numbers of deprecated fields are
-/// kept by fields named `unused_0` and so on.
+/// If no text gives the indexes of a type in their order, they are in another one, which has no
+/// effect. Comments, attributes for other programs and deprecated fields are not in a descriptor;
+/// numbers of deprecated fields are kept by fields named `unused_0` and so on.
 ///
 /// # Errors
 /// The reason, if no schema has these descriptors: two of them describe a type of one name
@@ -32,8 +34,12 @@ const FILE: &str = "written.fbs";
 pub fn schema_text(tables: &[&TableDescriptor]) -> Result<String, String> {
     let types = types(tables)?;
     let mut closest = None;
-    for placement in Placement::ALL {
-        let marks = Marks::new(tables, placement);
+    let ways = Arrangement::ALL.into_iter();
+    let ways = ways.flat_map(|arrangement| Placement::ALL.map(|place| (place, arrangement)));
+    for (placement, arrangement) in ways {
+        let Some(marks) = Marks::new(tables, placement, arrangement) else {
+            continue;
+        };
         let Some(text) = write(tables, &types, &marks) else {
             continue;
         };

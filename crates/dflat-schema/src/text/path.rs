@@ -1,12 +1,39 @@
 //! Paths of descriptors, followed from a root table to the names of a schema.
 
-use dflat_model::{Element, ROOT_TYPE, Shape, Step, TypeDescriptor};
+use dflat_model::{Element, ROOT_TYPE, Shape, Step, TableDescriptor, TypeDescriptor, TypeId};
 
 /// A field on a path: the type that has the field, and the name of the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Stop<'a> {
     pub(super) ty: &'a str,
     pub(super) field: &'a str,
+}
+
+/// A table at which paths start.
+#[derive(Clone, Copy)]
+pub(super) struct Start<'a> {
+    pub(super) types: &'a [TypeDescriptor],
+    pub(super) table: TypeId,
+}
+
+impl<'a> Start<'a> {
+    pub(super) fn root(table: &'a TableDescriptor) -> Self {
+        let types = &table.types;
+        let table = ROOT_TYPE;
+        Self { types, table }
+    }
+
+    /// The table to which a path leads. `None` if it leads to another type.
+    pub(super) fn after(self, steps: &[Step]) -> Option<Self> {
+        match follow(self, steps)?.element {
+            Element::Table(table) => Some(Self { table, ..self }),
+            _ => None,
+        }
+    }
+
+    pub(super) fn type_name(self) -> Option<&'a str> {
+        Some(self.types.get(usize::from(self.table.0))?.name())
+    }
 }
 
 /// A path as a schema writes it.
@@ -19,13 +46,14 @@ pub(super) struct Followed<'a> {
     pub(super) element: Element,
 }
 
-/// Follows a path from the root table. `None` if the types have no such path.
-pub(super) fn follow<'a>(types: &'a [TypeDescriptor], steps: &[Step]) -> Option<Followed<'a>> {
-    let mut element = Element::Table(ROOT_TYPE);
+/// Follows a path from a table. `None` if the types have no such path.
+pub(super) fn follow<'a>(start: Start<'a>, steps: &[Step]) -> Option<Followed<'a>> {
+    let types = start.types;
+    let mut element = Element::Table(start.table);
     let mut stops = Vec::new();
     let mut names: Vec<&str> = Vec::new();
     for step in steps {
-        let of = |id: dflat_model::TypeId| types.get(usize::from(id.0));
+        let of = |id: TypeId| types.get(usize::from(id.0));
         match (element, *step) {
             (Element::Table(id), Step::Field(voffset)) => {
                 let TypeDescriptor::Table(layout) = of(id)? else {

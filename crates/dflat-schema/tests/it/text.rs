@@ -34,17 +34,13 @@ fn check(name: &str, tables: &[TableDescriptor]) {
     assert_eq!(found.len(), tables.len(), "{name}");
     for table in tables {
         let position = found.iter().position(|found| found.name == table.name);
-        let found = in_one_order(&found.swap_remove(position.unwrap()));
-        assert_eq!(found, in_one_order(table), "{name}\n{written}");
+        let found = found.swap_remove(position.unwrap());
+        assert_eq!(found, *table, "{name}\n{written}");
     }
 }
 
-/// The order of indexes has no effect: each is found by its contents.
-fn in_one_order(table: &TableDescriptor) -> TableDescriptor {
-    let mut table = table.clone();
-    let indexes = table.indexes.to_mut();
-    indexes.sort_by_key(|index| (index.storage_key(), index.unique));
-    table
+fn check_text(schema: &str) {
+    check(schema, &stored(&compile_text(schema).schema.unwrap()));
 }
 
 #[test]
@@ -115,6 +111,157 @@ fn numbers_of_deprecated_fields_and_keys_out_of_order_are_kept() {
 root_type Post;
 "
     );
+}
+
+/// The order of indexes is that of the declarations, and not that of the numbers.
+#[test]
+fn indexes_of_fields_that_are_not_in_the_order_of_their_numbers_keep_their_order() {
+    let schema =
+        "table P { b: int (id: 2, indexed); id: ulong (primary, id: 0); a: int (id: 1, indexed); }
+                  root_type P;";
+    let tables = stored(&compile_text(schema).schema.unwrap());
+    check("P", &tables);
+    assert_eq!(
+        schema_text(&[&tables[0]]).unwrap(),
+        "table P {
+  id: ulong (primary, id: 0);
+  b: int (id: 2, indexed);
+  a: int (id: 1, indexed);
+}
+
+root_type P;
+"
+    );
+    // Two tables contain the same one, and one of them sees only some of its indexes.
+    check_text(
+        "table Leaf { z: int (id: 2, unique); y: Link (id: 1); x: string (id: 0, indexed); }
+         table Link { a: int (id: 1, indexed); leaf: Leaf (id: 0); }
+         union Any { Leaf, Link }
+         table P {
+           id: ulong (id: 0, primary);
+           any: Any (id: 5, unique);
+           link: Link (id: 1);
+           leaf: Leaf (id: 2);
+           next: int (id: 6, indexed);
+           first: string (id: 3);
+         }
+         table Q (stored) {
+           c: int (id: 2, primary);
+           leaf: Leaf (id: 4);
+           b: int (id: 1, primary);
+           a: int (id: 3, indexed);
+           gone: int (id: 0, deprecated);
+         }
+         root_type P;",
+    );
+    check_text(
+        "table P (unique: \"a, b\", indexed: \"d where a == 2\") {
+           id: ulong (id: 0, primary);
+           b: int (id: 2, unique: \"a > 1\");
+           a: int (id: 1, unique: \"b > 1\", indexed: \"b < 0\");
+           d: int (id: 4, indexed);
+           c: int (id: 3, indexed: \"b > 1\");
+         }
+         root_type P;",
+    );
+    check_text(
+        "table Leaf (unique: \"u, v; v, u where v > 1\", indexed: \"v, deep.w\") {
+           v: int (id: 2, unique: \"v > 1\");
+           u: int (id: 1, indexed: \"deep.w < 1\", unique: \"u == 2\");
+           deep: Deep (id: 0, no_indexes);
+         }
+         table Deep { w: int (indexed); }
+         table P (unique: \"a, leaf.v\", indexed: \"leaf.u, a; a where leaf.v > 1\") {
+           id: ulong (id: 0, primary);
+           a: int (id: 2, unique: \"a > 1\", indexed: \"leaf.v > 2\");
+           leaf: Leaf (id: 1);
+           other: Leaf (id: 4);
+           blocked: Leaf (id: 3, no_indexes);
+         }
+         root_type P;",
+    );
+}
+
+/// Numbers in an order that looks random and is the same in each run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit
+    }
+
+    fn one_in(&mut self, chances: usize) -> bool {
+        self.below(chances) == 0
+    }
+
+    /// The fields of a table, declared in any order; `inner` is a table that they may contain.
+    fn table(&mut self, name: &str, attributes: &str, inner: Option<&str>) -> String {
+        let mut fields = Vec::new();
+        for number in 0..6 {
+            let field = format!("f{number}");
+            let condition = |numbers: &mut Self| format!("f{} > 1", numbers.below(3));
+            let mut marks = vec![format!("id: {number}")];
+            let inner = inner.filter(|_| number > 2 && self.one_in(2));
+            if number == 0 {
+                marks.push("primary".to_owned());
+            } else if inner.is_some() {
+                marks.extend(self.one_in(4).then(|| "no_indexes".to_owned()));
+            } else {
+                let plain = ["indexed", "unique"][self.below(2)];
+                let other = ["indexed", "unique"][self.below(2)];
+                marks.extend(self.one_in(2).then(|| plain.to_owned()));
+                if marks.len() == 1 || plain != other {
+                    let text = self
+                        .one_in(3)
+                        .then(|| format!("{other}: \"{}\"", condition(self)));
+                    marks.extend(text);
+                }
+            }
+            let ty = inner.unwrap_or("int");
+            fields.push(format!("  {field}: {ty} ({});\n", marks.join(", ")));
+        }
+        for at in (1..fields.len()).rev() {
+            fields.swap(at, self.below(at + 1));
+        }
+        let declared: Vec<String> = ["indexed", "unique"]
+            .map(|kind| {
+                format!(
+                    "{kind}: \"f0, f{}; f1, f2 where f0 == {}\"",
+                    1 + self.below(2),
+                    kind.len()
+                )
+            })
+            .into_iter()
+            .collect();
+        let attributes = match self.one_in(2) {
+            true if attributes.is_empty() => format!(" ({})", declared[self.below(2)]),
+            true => format!(" ({attributes}, {})", declared[self.below(2)]),
+            false if attributes.is_empty() => String::new(),
+            false => format!(" ({attributes})"),
+        };
+        format!("table {name}{attributes} {{\n{}}}\n", fields.concat())
+    }
+}
+
+#[test]
+fn text_of_random_types_compiles_to_their_descriptors() {
+    let mut numbers = Numbers(1);
+    for _ in 0..100 {
+        let leaf = numbers.table("Leaf", "", None);
+        let link = numbers.table("Link", "", Some("Leaf"));
+        let inner = ["Leaf", "Link"][numbers.below(2)];
+        let post = numbers.table("Post", "stored", Some(inner));
+        let other = numbers.table("Other", "stored", Some("Link"));
+        let schema = match numbers.one_in(2) {
+            true => format!("{leaf}{link}{post}"),
+            false => format!("{leaf}{link}{post}{other}"),
+        };
+        check_text(&schema.replace("f0: int", "f0: long"));
+    }
 }
 
 /// A line of a schema that is shown in a terminal must not turn the text around.
