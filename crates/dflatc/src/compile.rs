@@ -1,9 +1,10 @@
 //! `compile` and `check`.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use dflat_build::{Outcome, Request, run, write_if_changed};
+use dflat_build::{Error, Outcome, Request, run, write_if_changed};
 use dflat_codegen::{Options, SwiftOptions};
 
 use crate::arguments::{CheckArguments, CompileArguments, InputArguments};
@@ -47,17 +48,31 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
         let mut files = files.iter();
         return files.try_for_each(|(path, content)| is_current(path, content));
     }
-    let write = |path: &Path, content: &[u8]| {
-        write_if_changed(path, content).map_err(|error| Failure::Message(error.to_string()))
-    };
     for (path, content) in &files {
-        write(path, content)?;
+        let written = write_if_changed(path, content);
+        written.map_err(|error| unwritten(&error, arguments.descriptor))?;
     }
     if let Some(depfile) = &arguments.depfile {
         let outputs: Vec<&Path> = files.iter().map(|(path, _)| path.as_path()).collect();
-        write(depfile, dependencies(&outputs, &outcome.found).as_bytes())?;
+        let written = write_if_changed(depfile, dependencies(&outputs, &outcome.found));
+        written.map_err(|error| Failure::Message(error.to_string()))?;
     }
     Ok(())
+}
+
+/// Says why an output could not be written. A name that is too long for the file system can be
+/// legal in a schema.
+fn unwritten(error: &Error, is_descriptor: bool) -> Failure {
+    let help = match error {
+        Error::Output { source, .. } if source.kind() == ErrorKind::InvalidFilename => {
+            match is_descriptor {
+                true => "\nhelp: the file of a descriptor has the full name of its type",
+                false => "\nhelp: choose a shorter name by `--name`, or rename the schema file",
+            }
+        }
+        _ => "",
+    };
+    Failure::Message(format!("{error}{help}"))
 }
 
 /// The files with the descriptors of the stored types.

@@ -146,6 +146,41 @@ fn an_output_that_cannot_be_written_is_named() {
     );
 }
 
+/// A name of 1,000 letters is legal in a schema, and no file system has such a file name.
+#[test]
+fn output_whose_name_is_too_long_says_where_its_name_comes_from() {
+    let name = "A".repeat(1_000);
+    let schema = format!("table {name} {{ id: int (primary); }} root_type {name};");
+    let folder = folder(&[("post.fbs", &schema)]);
+    let check = |arguments: &[&str], file: &str, help: &str| {
+        let output = dflatc(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(1));
+        let stderr = text(&output.stderr);
+        let begin = format!(
+            "error: cannot write {}: ",
+            Path::new(".").join(file).display()
+        );
+        let cause = stderr.strip_prefix(&begin);
+        let cause = cause.and_then(|rest| rest.strip_suffix(&format!("\nhelp: {help}\n")));
+        assert!(cause.is_some_and(|cause| !cause.is_empty()), "{stderr}");
+    };
+    check(
+        &["compile", "--descriptor", "post.fbs"],
+        &format!("{name}.descriptor"),
+        "the file of a descriptor has the full name of its type",
+    );
+    check(
+        &["compile", "--name", &name, "post.fbs"],
+        &format!("{name}.rs"),
+        "choose a shorter name by `--name`, or rename the schema file",
+    );
+    assert!(
+        dflatc(folder.path(), &["compile", "post.fbs"])
+            .status
+            .success()
+    );
+}
+
 #[test]
 fn options_reach_the_code() {
     let folder = folder(&[
