@@ -62,9 +62,9 @@ codes! {
         "All `include` lines come before the first namespace, type or other declaration of a file, \
          as `flatc` demands."
     LIMIT "E0012" "a schema that exceeds a limit"
-        "A schema file may have at most 1 MiB, and a name 1,024 bytes. A compilation may have at \
-         most 16 MiB in 1,000 files, with 10,000 `include` lines and 65,535 types. Split the \
-         schema."
+        "A schema file may have at most 1 MiB, a name 1,024 bytes, and a namespace 32 parts. A \
+         compilation may have at most 16 MiB in 1,000 files, with 10,000 `include` lines and 65,535 \
+         types. Split the schema."
     FILE_NOT_FOUND "E0020" "a schema file that does not exist"
         "A requested file is looked up by the given path. An included file is looked up beside the \
          file that includes it, then in the include directories, in their order."
