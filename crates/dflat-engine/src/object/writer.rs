@@ -35,9 +35,10 @@ pub struct Writer {
     /// Positions of the vtables written.
     vtables: Vec<usize>,
     depth: usize,
+    /// Why the payload cannot be stored, if it cannot.
     fault: Option<&'static str>,
-    /// Why the payload lacks a required value, if it does.
-    lack: Option<&'static str>,
+    /// Whether that is so only because the payload lacks a required value.
+    lacks: bool,
 }
 
 /// Space that was left for the offset of a child.
@@ -78,7 +79,7 @@ impl Writer {
         self.vtables.clear();
         self.depth = 0;
         self.fault = None;
-        self.lack = None;
+        self.lacks = false;
         self.bytes.extend_from_slice(&[0; 4]);
         Slot(0)
     }
@@ -89,7 +90,7 @@ impl Writer {
     /// [`ErrorKind::InvalidArgument`] if it is larger than 1 GB or nested deeper than
     /// [`DEPTH_MAX`], or if it was refused.
     pub fn finish(&self) -> Result<&[u8]> {
-        self.checked(self.fault.or(self.lack))
+        self.checked(self.fault)
     }
 
     /// The finished payload of an update, and why it [lacks](Self::lack) a required value, if it
@@ -98,7 +99,9 @@ impl Writer {
     /// # Errors
     /// As [`finish`](Self::finish), but the payload may lack required values.
     pub fn finish_update(&self) -> Result<(&[u8], Option<&'static str>)> {
-        Ok((self.checked(self.fault)?, self.lack))
+        let lack = self.fault.filter(|_| self.lacks);
+        let fault = self.fault.filter(|_| !self.lacks);
+        Ok((self.checked(fault)?, lack))
     }
 
     fn checked(&self, fault: Option<&'static str>) -> Result<&[u8]> {
@@ -117,12 +120,16 @@ impl Writer {
 
     /// Makes [`Writer::finish`] fail with this reason.
     pub fn refuse(&mut self, fault: &'static str) {
-        self.fault.get_or_insert(fault);
+        self.fault = self.fault.filter(|_| !self.lacks).or(Some(fault));
+        self.lacks = false;
     }
 
     /// Makes [`Writer::finish`] fail with this reason, because a required value is absent.
     pub fn lack(&mut self, reason: &'static str) {
-        self.lack.get_or_insert(reason);
+        if self.fault.is_none() {
+            self.fault = Some(reason);
+            self.lacks = true;
+        }
     }
 
     /// Opens a table at `slot`. Its inline values follow, then [`Writer::end_table`], then its
@@ -133,7 +140,7 @@ impl Writer {
     #[must_use]
     pub fn begin_table(&mut self, slot: Slot) -> bool {
         if self.depth == DEPTH_MAX {
-            self.fault = Some("objects are nested more than 64 deep");
+            self.refuse("objects are nested more than 64 deep");
             return false;
         }
         self.depth += 1;
@@ -157,7 +164,7 @@ impl Writer {
             self.vtable.get_mut(slot),
         ) {
             (Ok(offset), Some(entry)) => *entry = offset,
-            _ => self.fault = Some("a table's inline values take more than 64 KiB"),
+            _ => self.refuse("a table's inline values take more than 64 KiB"),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Carries out one change inside a transaction.
 
+mod lacking;
 mod many;
 mod refusals;
 
@@ -13,7 +14,7 @@ use super::row::{
 use super::stored_row::{
     insert_absent, insert_with_unused_id, named, prepare_newest, refused, write_over,
 };
-use refusals::{fit, gone, loses, refuse_lacking};
+use refusals::{fit, gone, loses};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch;
@@ -69,8 +70,13 @@ impl Transaction {
             Change::Update {
                 base,
                 payload,
-                lacking,
-            } => self.update(table, base.into_object(), payload, lacking),
+                lacking: None,
+            } => self.update(table, base.into_object(), payload),
+            Change::Update {
+                base,
+                payload,
+                lacking: Some(reason),
+            } => self.update_lacking(table, base.into_object(), payload, reason),
             Change::Upsert { payload } => self.upsert(table, payload),
             Change::Restore { payload } => self.restore(table, payload),
             Change::Delete { base } => self.delete(table, base.into_object()),
@@ -179,13 +185,7 @@ impl Transaction {
         Ok(Outcome::Inserted(object))
     }
 
-    fn update(
-        &self,
-        table: &Table,
-        base: Object,
-        payload: &[u8],
-        lacking: Option<&str>,
-    ) -> Result<Outcome> {
+    fn update(&self, table: &Table, base: Object, payload: &[u8]) -> Result<Outcome> {
         // An update that leaves the stored values as they are writes nothing, and does not take the
         // write access.
         if !self.is_writing() && is_identity(table, base.payload(), payload) {
@@ -199,14 +199,11 @@ impl Transaction {
             let before = latest.payload();
             // The usual change: it differs in scalars only, and keeps everything that newer code
             // wrote.
-            if lacking.is_none() && changes_scalars_alone(&table.types, before, payload) {
+            if changes_scalars_alone(&table.types, before, payload) {
                 return self.replace(stored_as, latest, payload, access);
             }
             let kept = access.schemas.keep_unknown(table, before, payload)?;
             let payload = kept.as_deref().unwrap_or(payload);
-            if let Some(reason) = lacking {
-                refuse_lacking(table, payload, reason)?;
-            }
             if has_equal_values(stored_as, before, payload) {
                 return Ok(Outcome::Identity(latest));
             }
@@ -263,7 +260,7 @@ impl Transaction {
             found = self.find_by_key_of(table, payload)?;
         }
         match found {
-            Some(base) => self.update(table, base, payload, None),
+            Some(base) => self.update(table, base, payload),
             // A look-up in a state before the write access may be out of date.
             None if self.is_writing() => self.insert_absent(table, payload),
             None => self.insert(table, payload),

@@ -170,7 +170,7 @@ impl<'t, 'c> Batch<'t, 'c> {
                 }
                 let written = match is_restored {
                     true => self.transaction.restore_over(self.table, base, payload),
-                    false => self.transaction.update(self.table, base, payload, None),
+                    false => self.transaction.update(self.table, base, payload),
                 };
                 self.set(position, self.transaction.note_lost(written));
             }

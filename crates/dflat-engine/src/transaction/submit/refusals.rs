@@ -18,15 +18,6 @@ pub(super) fn fit(table: &Table, stored_as: &Table, payload: &[u8]) -> Result<()
     Err(Error::new(ErrorKind::NewerSchema, message))
 }
 
-/// Fails with this reason if the bytes of an update lack a required value.
-pub(super) fn refuse_lacking(table: &Table, payload: &[u8], reason: &str) -> Result<()> {
-    if verify(&table.types, payload).is_ok() {
-        return Ok(());
-    }
-    let message = format!("cannot update {}: {reason}", table.type_name);
-    Err(Error::new(ErrorKind::InvalidArgument, message))
-}
-
 pub(super) fn gone(table: &Table, row_id: RowId) -> Error {
     let message = format!(
         "cannot update {}: the object with row id {row_id} was deleted",
