@@ -237,10 +237,48 @@ fn parts_of_a_composite_key_narrow_it_one_after_the_other() {
         operand: s.field("a").into(),
         values: [Value::text("y"), Value::text("x")].into(),
     };
+    assert_eq!(s.of(several.and(b())), "2 ranges of the primary key, sort");
+}
+
+#[test]
+fn values_of_several_parts_of_a_key_are_combined() {
+    let s = Setting::new(IndexState::Ready);
+    let among = |name, values: Vec<Value>| Predicate::In {
+        operand: s.field(name).into(),
+        values: values.into(),
+    };
+    let texts = |count: i64| (0..count).map(|n| Value::text(&format!("{n:03}")));
+    let numbers = |count| (0..count).map(Value::Int).collect();
+    let a = |count| among("a", texts(count).collect());
     assert_eq!(
-        s.of(several.and(b())),
-        "look-up of 2 values in the primary key, check b > 1, sort"
+        s.of(a(2).and(s.equal("b", Value::Int(7)))),
+        "look-up of 2 values in the primary key, sort"
     );
+    assert_eq!(
+        s.of(a(4).and(among("b", numbers(8)))),
+        "look-up of 32 values in the primary key, sort"
+    );
+    // Too many values to look up without need.
+    let many = s.of(a(4).and(among("b", numbers(9))));
+    assert!(many.starts_with("look-up of 4 values"), "{many}");
+    assert!(many.contains(", check b in"), "{many}");
+    // A single value of another part adds none.
+    assert_eq!(
+        s.of(a(300).and(s.equal("b", Value::Int(7)))),
+        "look-up of 300 values in the primary key, sort"
+    );
+    // The ranges come in the order of the key.
+    let key = |name| Order {
+        key: s.field(name).into(),
+        direction: Direction::Descending,
+        nulls: Nulls::Smallest,
+    };
+    let ordered = Query {
+        predicate: Some(a(2).and(among("b", numbers(2)))),
+        order: vec![key("a"), key("b")],
+        ..Query::default()
+    };
+    assert_eq!(s.plan(&ordered), "look-up of 4 values in the primary key");
 }
 
 #[test]

@@ -48,10 +48,13 @@ impl Planner<'_> {
     /// position, and the ranges after that one. All ranges, if none of several has the position.
     fn ranges_behind(&self, mut access: KeyAccess, keys: &[Value]) -> KeyAccess {
         let fixed = access.fixed_parts();
-        let holds = |range: &KeyRange| match (range.prefix.get(fixed), keys.first()) {
-            (Some(value), Some(key)) => value.as_ref().order(key.as_ref()).is_eq(),
-            (None, Some(key)) => interval_of(range).contains(key.as_ref()),
-            (_, None) => true,
+        let holds = |range: &KeyRange| {
+            let open = range.prefix.get(fixed..).unwrap_or_default();
+            let mut equal = open.iter().zip(keys);
+            equal.all(|(value, key)| value.as_ref().order(key.as_ref()).is_eq())
+                && keys
+                    .get(open.len())
+                    .is_none_or(|key| interval_of(range).contains(key.as_ref()))
         };
         let at = match access.ranges.as_slice() {
             [_] => 0,
@@ -111,11 +114,11 @@ impl Planner<'_> {
             });
             for part in (1..keys.len()).rev() {
                 let behind = keys.get(part).and_then(|key| behind(key, direction));
-                ranges.extend(behind.map(|interval| range(&at(part).concat(), interval)));
+                ranges.extend(behind.map(|interval| range(&at(part).concat(), &interval)));
             }
         }
         let rest = behind(first, direction).and_then(|rest| rest.intersection(&interval));
-        ranges.extend(rest.map(|interval| range(&whole.prefix, interval)));
+        ranges.extend(rest.map(|interval| range(&whole.prefix, &interval)));
         ranges
     }
 }

@@ -68,13 +68,17 @@ fn excludes_null(interval: &Interval<'_>) -> bool {
     !interval.contains(Value::Null.as_ref())
 }
 
-/// Puts the rows with NULL in the next part into a range of their own, behind the other ranges.
+/// Puts the rows with NULL in the next part into ranges of their own, behind the other ranges.
 fn put_nulls_last(access: &mut KeyAccess, fixed: usize) {
     let Some(first) = access.ranges.first_mut() else {
         return;
     };
     match first.prefix.get(fixed) {
-        Some(Value::Null) => access.ranges.rotate_left(1),
+        Some(Value::Null) => {
+            let nulls = access.ranges.iter().take_while(|r| is_null(r, fixed));
+            let nulls = nulls.count();
+            access.ranges.rotate_left(nulls);
+        }
         Some(_) => {}
         None if has_null(first, fixed) => {
             let mut nulls = KeyRange::of(first.prefix.clone());
@@ -86,15 +90,16 @@ fn put_nulls_last(access: &mut KeyAccess, fixed: usize) {
     }
 }
 
-/// Whether only the range of NULL itself, which is the last in ascending order, has rows with NULL
-/// in the next part.
+/// Whether only the ranges of NULL itself, which are the last in ascending order, have rows with
+/// NULL in the next part.
 fn are_nulls_last(access: &KeyAccess, fixed: usize) -> bool {
-    let others = match (access.ranges.as_slice(), access.direction) {
-        ([others @ .., last], Direction::Ascending) if is_null(last, fixed) => others,
-        ([first, others @ ..], Direction::Descending) if is_null(first, fixed) => others,
-        (ranges, _) => ranges,
-    };
-    !others.iter().any(|range| has_null(range, fixed))
+    let is_other = |range: &&KeyRange| !is_null(range, fixed);
+    let has_null = |range: &KeyRange| has_null(range, fixed);
+    let ranges = access.ranges.iter();
+    match access.direction {
+        Direction::Ascending => !ranges.rev().skip_while(|r| !is_other(r)).any(has_null),
+        Direction::Descending => !ranges.skip_while(|r| !is_other(r)).any(has_null),
+    }
 }
 
 /// Whether a range has only rows with NULL in a part of the key.

@@ -28,4 +28,9 @@ laws! { ($) indexes_laws of indexes;
         index_with_a_condition_serves_queries_that_imply_its_condition
         index_over_several_fields_serves_their_order
     }
+    choices {
+        choice_among_several_indexes_changes_no_answer
+        choice_among_several_indexes_changes_no_answer_in_a_transaction
+        place_of_a_changed_object_starts_its_page_exactly
+    }
 }
