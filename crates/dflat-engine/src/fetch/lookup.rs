@@ -51,6 +51,11 @@ impl<'q> Lookup<'q> {
         Some(Self { key, value })
     }
 
+    /// The key.
+    pub(super) const fn key(self) -> Key {
+        self.key
+    }
+
     /// The view that the look-up needs: an index and its state are read as of the same commit.
     pub(super) const fn view(self) -> View {
         match self.key {

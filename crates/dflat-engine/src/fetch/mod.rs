@@ -11,6 +11,7 @@ mod first;
 mod group;
 mod lookup;
 mod plan;
+mod probing;
 mod scan;
 mod select;
 mod selectivity;
@@ -34,7 +35,9 @@ use collect::Collector;
 pub use control::{Cancellation, Control};
 pub use group::{Group, Grouping, Groups, check_groups, groups};
 use lookup::Lookup;
-pub use plan::{AccessPath, KeyAccess, KeyRange, PROBE_MAX, Plan, Values};
+use plan::Purpose;
+pub use plan::{AccessPath, KeyAccess, KeyRange, PROBE_MAX, Plan, Probe, Values};
+use probing::Probing;
 pub use select::{aggregate, count, select, value_of};
 pub use total::Total;
 
@@ -117,22 +120,23 @@ pub fn view_to_aggregate(table: &Table, query: &Query, expression: &Expression) 
 fn planned(
     snapshot: &mut dyn Snapshot,
     table: &Table,
-    query: &Query,
+    (query, purpose): (&Query, Purpose<'_>),
     control: &Control,
 ) -> Result<Plan> {
     if let Some(lookup) = Lookup::of(table, query)
+        && !purpose.prefers_other(table, query, lookup.key())
         && lookup.is_served(snapshot, table)?
     {
         return Ok(lookup.plan());
     }
-    chosen(snapshot, table, query, control)
+    chosen(snapshot, table, (query, purpose), control)
 }
 
 /// Checks and plans a query that [`Lookup`] does not serve.
 fn chosen(
     snapshot: &mut dyn Snapshot,
     table: &Table,
-    query: &Query,
+    (query, purpose): (&Query, Purpose<'_>),
     control: &Control,
 ) -> Result<Plan> {
     check(table, query)?;
@@ -141,9 +145,13 @@ fn chosen(
         false => Indexes::default(),
     };
     let (shorter, lists) = without_long_lists(snapshot, table, query, control)?;
-    let mut plan = Plan::new(table, &shorter, &indexes.states, &mut |access| {
-        selectivity::size(snapshot, table, access, PROBE_MAX, control)
-    })?;
+    let mut probe = Probing {
+        snapshot,
+        table,
+        query,
+        control,
+    };
+    let mut plan = Plan::for_purpose(table, (&shorter, purpose), &indexes.states, &mut probe)?;
     plan.check_lists(lists);
     plan.set_foreign_rows(indexes.foreign);
     Ok(plan)
@@ -182,7 +190,7 @@ pub fn explain(
     query: &Query,
     control: &Control,
 ) -> Result<(Plan, Option<usize>)> {
-    let plan = planned(snapshot, table, query, control)?;
+    let plan = planned(snapshot, table, (query, Purpose::default()), control)?;
     let given_up = selectivity::is_given_up_after(snapshot, table, (query, &plan), control)?;
     Ok((plan, given_up))
 }
@@ -217,7 +225,7 @@ pub fn fetch(
         })?;
         return collector.finish();
     }
-    let plan = chosen(snapshot, table, query, control)?;
+    let plan = chosen(snapshot, table, (query, Purpose::default()), control)?;
     let mut collector = Collector::new(table, query, plan.sorted, origin);
     collector.obey(control);
     if plan.is_look_up() {

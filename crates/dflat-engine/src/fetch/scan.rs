@@ -152,7 +152,7 @@ pub(super) struct PlanRun<'r> {
 
 /// The end of a plan's scans.
 #[derive(PartialEq, Eq)]
-enum ScanEnd {
+pub(super) enum ScanEnd {
     /// All rows were visited.
     Done,
     /// The visitor needs no more rows.
@@ -186,7 +186,7 @@ impl<'r> PlanRun<'r> {
     }
 
     /// Scans the rows of an access path.
-    fn access(
+    pub(super) fn access(
         &mut self,
         access: &AccessPath,
         foreign_rows: &[RowId],

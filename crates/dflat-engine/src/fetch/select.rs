@@ -2,15 +2,16 @@
 
 use std::ops::ControlFlow;
 
-use dflat_model::{ColumnType, Direction, Expression, Nulls, Order, Query, Table, ValueRef};
+use dflat_model::{Direction, Expression, Nulls, Order, Query, Table, ValueRef};
 
 use super::first::FirstRows;
+use super::plan::{NeededValues, Purpose};
 use super::scan::{Reads, Visit, scan};
 use super::{AccessPath, Control, Plan, planned};
 use crate::error::Result;
 use crate::object::Malformed;
 use crate::query::compute;
-use crate::storage::{Key, Row, Snapshot, position_of};
+use crate::storage::{Row, Snapshot};
 
 /// Counts the objects of a query within its window. The order has no effect.
 ///
@@ -28,7 +29,11 @@ pub fn count(
         return Ok(0);
     }
     let mut found = 0;
-    visit_unordered(snapshot, table, query, &[], control, &mut |_| {
+    let purpose = Purpose {
+        values: Some(NeededValues::Unordered(&[])),
+        enough: query.limit.map(|_| enough),
+    };
+    visit_for(snapshot, table, (query, purpose), control, &mut |_| {
         found += 1;
         Ok(if found == enough {
             ControlFlow::Break(())
@@ -75,6 +80,25 @@ pub(super) fn visit_unordered(
     control: &Control,
     visit: &mut Visit<'_>,
 ) -> Result<()> {
+    let purpose = Purpose {
+        values: Some(NeededValues::Unordered(expressions)),
+        enough: None,
+    };
+    visit_for(snapshot, table, (query, purpose), control, visit)
+}
+
+/// The same for a purpose.
+fn visit_for(
+    snapshot: &mut dyn Snapshot,
+    table: &Table,
+    (query, purpose): (&Query, Purpose<'_>),
+    control: &Control,
+    visit: &mut Visit<'_>,
+) -> Result<()> {
+    let expressions = match purpose.values {
+        Some(NeededValues::Unordered(expressions)) => expressions,
+        _ => &[],
+    };
     let mut query = Query {
         predicate: query.predicate.clone(),
         order: match query.after {
@@ -93,7 +117,7 @@ pub(super) fn visit_unordered(
         }];
         query.limit = Some(usize::MAX);
     }
-    let mut plan = planned(snapshot, table, &query, control)?;
+    let mut plan = planned(snapshot, table, (&query, purpose), control)?;
     let needed = NeededValues::Unordered(expressions);
     let reads = reads(table, &query, &plan, needed);
     if reads == Reads::RowIds && plan.access == AccessPath::Rows(None) {
@@ -112,54 +136,11 @@ pub(super) fn visit_unordered(
     }
 }
 
-/// The values that are needed of each row.
-#[derive(Clone, Copy)]
-enum NeededValues<'e> {
-    /// The values of expressions. The sign of a zero does not matter.
-    Unordered(&'e [Expression]),
-    /// The values of expressions, exactly as stored, and the keys of the order.
-    Selected(&'e [Expression]),
-}
-
 /// The part of a plan's rows that must be read.
 fn reads(table: &Table, query: &Query, plan: &Plan, needed: NeededValues<'_>) -> Reads {
-    if plan.residual.is_some() || query.after.is_some() {
-        return Reads::Payloads;
-    }
-    let index = match &plan.access {
-        AccessPath::Key(access) => match access.key {
-            Key::Index(position) => table.indexes.get(position),
-            Key::Primary => None,
-        },
-        _ => None,
-    };
-    let fields = index.map_or(&[][..], |index| &*index.fields);
-    let has = |expression: &Expression| {
-        let asked = expression.as_field();
-        // An index stores NULL for an empty union.
-        let asked = asked.filter(|field| !field.is_tag());
-        asked.is_some_and(|field| position_of(fields, field).is_some())
-    };
-    // An index does not keep the sign of a zero.
-    let has_exactly = |expression: &Expression| {
-        let field = expression.as_field();
-        has(expression) && field.is_some_and(|field| field.column_type() != ColumnType::Real)
-    };
-    let (is_empty, has_all) = match needed {
-        NeededValues::Unordered(expressions) => {
-            (expressions.is_empty(), expressions.iter().all(has))
-        }
-        NeededValues::Selected(expressions) => {
-            let order = query.order.iter().map(|order| &order.key);
-            let mut order = order.filter(|_| !plan.sorted).peekable();
-            let is_empty = expressions.is_empty() && order.peek().is_none();
-            (is_empty, expressions.iter().chain(order).all(has_exactly))
-        }
-    };
-    match has_all {
-        _ if is_empty => Reads::RowIds,
-        true => Reads::Values,
-        false => Reads::Payloads,
+    match plan.residual.is_some() || query.after.is_some() {
+        true => Reads::Payloads,
+        false => needed.reads(table, query, (&plan.access, plan.sorted)),
     }
 }
 
@@ -196,8 +177,13 @@ pub fn select<T>(
     if query.limit == Some(0) {
         return Ok(Vec::new());
     }
-    let plan = planned(snapshot, table, query, control)?;
-    let reads = reads(table, query, &plan, NeededValues::Selected(expressions));
+    let needed = NeededValues::Selected(expressions);
+    let purpose = Purpose {
+        values: Some(needed),
+        enough: None,
+    };
+    let plan = planned(snapshot, table, (query, purpose), control)?;
+    let reads = reads(table, query, &plan, needed);
     let mut items = Vec::new();
     let mut window = Window {
         offset: query.offset,

@@ -285,13 +285,15 @@ fn the_first_rows_of_a_range_are_found_without_visiting_all() {
     };
     let all = s.where_("n", Comparison::GreaterOrEqual, 0);
     let none = Visits::default();
-    // By row id: so many rows qualify that some are among the first.
+    // By row id: so many rows qualify that some are among the first. These are read to find that
+    // out, instead of counting all entries.
     let (count, visits) = s.fetched(&limited(&all, None));
     assert_eq!(
         (count, visits.rows, visits.jumps),
-        (10, 10, 0),
+        (10, 20, 0),
         "{visits:?}"
     );
+    assert!(visits.entries < 400, "{visits:?}");
     // In order of the key.
     let by_n = limited(&ordered(&all, s.field("n"), Direction::Ascending), None);
     assert_eq!(s.fetched(&by_n), (10, Visits { jumps: 10, ..none }));
@@ -304,7 +306,8 @@ fn the_first_rows_of_a_range_are_found_without_visiting_all() {
             let control = Control::default();
             fetch(snapshot, &s.table, &query, &control, Origin::default())
         });
-        assert!(visits.rows == 0 && visits.entries <= 200, "{visits:?}");
+        // The entries are counted in turns, and then read.
+        assert!(visits.rows == 0 && visits.entries <= 300, "{visits:?}");
         (found, jumps) = (found + objects.len(), jumps + visits.jumps);
         let Some(last) = objects.last() else { break };
         place = Some(cursor_of(&s.table, &query, last).unwrap());

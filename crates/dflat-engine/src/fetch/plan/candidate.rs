@@ -1,25 +1,31 @@
-//! The accesses that a plan is chosen from, and the number of rows of each.
+//! The accesses that a plan is chosen from.
 
+use dflat_model::Predicate;
+
+use super::implied::is_implied;
 use super::planner::Planner;
+use super::purpose::Probe;
 use super::{AccessPath, KeyAccess};
 use crate::error::Result;
 use crate::query::ConjunctPositions;
+use crate::storage::Key;
 
 /// The largest number of entries of a range that are counted to choose a plan. Larger ranges count
 /// as large, whatever their size, so that this bounds the cost of choosing.
 pub const PROBE_MAX: usize = 16_384;
 
-/// The largest number of rows of a union, whose row ids are held in memory: 512 KiB. A row counts
-/// once for each part of the union that has it.
-const UNION_MAX: usize = 4 * PROBE_MAX;
+/// The largest number of rows of a union for each entry that may be counted: the row ids of a union
+/// are held in memory, 512 KiB at most. A row counts once for each part of the union that has it.
+const UNION_ROWS: usize = 4;
 
 /// With at most this many rows, no better plan is searched for: it could save no more than these.
 pub(super) const FEW: usize = 64;
 
-/// Counts the rows of ranges.
-pub(super) type Size<'s> = dyn FnMut(&KeyAccess) -> Result<Option<usize>> + 's;
+/// So many values are looked up in less time than a choice takes.
+const FEW_RANGES: usize = 4;
 
 /// An access that may become the plan.
+#[derive(Clone)]
 pub(super) struct Candidate {
     pub(super) access: AccessPath,
     /// The positions of the conjuncts that the access guarantees, in order.
@@ -28,58 +34,89 @@ pub(super) struct Candidate {
     pub(super) rows_max: Option<usize>,
 }
 
+/// What speaks against an access, besides its rows.
+type Drawbacks = (bool, bool);
+
 impl Planner<'_> {
-    /// The candidate with the fewest rows, or the intersection of two; and a range among those that
-    /// have too many rows to count. Among candidates with the same number of rows, the one that
-    /// leaves the least work.
-    pub(super) fn smallest(
-        &self,
-        candidates: Vec<Candidate>,
-        size: &mut Size<'_>,
-    ) -> Result<(Option<Candidate>, Option<Candidate>)> {
-        let mut known: Vec<(usize, Candidate)> = Vec::new();
-        let mut large: Option<Candidate> = None;
-        let work = |candidate: &Candidate| {
-            let unused = self.parts.len().saturating_sub(candidate.used.len());
-            (!self.is_sorted(&candidate.access), unused)
-        };
-        for candidate in candidates {
-            match (candidate.size(size)?, &candidate.access) {
-                (Some(rows), _) => known.push((rows, candidate)),
-                (None, AccessPath::Key(_)) => {
-                    let is_best = large
-                        .as_ref()
-                        .is_none_or(|best| work(&candidate) < work(best));
-                    large = if is_best { Some(candidate) } else { large };
-                }
-                (None, _) => {}
+    /// The drawbacks of an access: that its rows have to be sorted, and that objects are read where
+    /// another index has the values. With a limit, sorting is the worse one.
+    fn drawbacks(&self, candidate: &Candidate) -> Drawbacks {
+        let sorts = !self.is_sorted(&candidate.access);
+        let reads_objects = !self.has_values(candidate, !sorts);
+        match self.query.limit {
+            Some(_) => (sorts, reads_objects),
+            None => (reads_objects, sorts),
+        }
+    }
+
+    /// What speaks against an access among those with the same number of rows.
+    pub(super) fn work(&self, candidate: &Candidate) -> (Drawbacks, usize) {
+        (self.drawbacks(candidate), self.unused(candidate))
+    }
+
+    /// The number of conjuncts that are left to check on each row.
+    pub(super) fn unused(&self, candidate: &Candidate) -> usize {
+        self.parts.len().saturating_sub(candidate.used.len())
+    }
+
+    /// The candidates without those that are certain to be no better than another one, so that
+    /// their entries need not be counted.
+    pub(super) fn without_worse(&self, candidates: &mut Vec<Candidate>) {
+        if candidates.len() < 2 {
+            return;
+        }
+        let all = std::mem::take(candidates);
+        let drawbacks: Vec<Drawbacks> = all.iter().map(|one| self.drawbacks(one)).collect();
+        let beats = |a: usize, b: usize| match (all.get(a), all.get(b)) {
+            (Some(one), Some(other)) => {
+                drawbacks.get(a) <= drawbacks.get(b) && self.has_no_more_rows(one, other)
             }
-        }
-        known.sort_by_key(|(rows, candidate)| (*rows, work(candidate)));
-        let mut known = known.into_iter();
-        let Some((rows, best)) = known.next() else {
-            return Ok((None, large));
+            _ => false,
         };
-        // A second candidate helps only if it guarantees a conjunct that the best one does not.
-        let adds = |other: &Candidate| other.used.iter().any(|at| !best.used.contains(at));
-        let second = known
-            .find(|(_, other)| adds(other))
-            .filter(|(more, _)| rows > FEW && *more <= rows.saturating_mul(4));
-        if let Some((_, second)) = second
-            && let (AccessPath::Key(a), AccessPath::Key(b)) = (&best.access, &second.access)
-        {
-            let mut used = best.used;
-            used.extend_from_slice(&second.used);
-            used.sort_unstable();
-            used.dedup();
-            let both = Candidate {
-                access: AccessPath::Intersection(vec![a.clone(), b.clone()]),
-                used,
-                rows_max: None,
-            };
-            return Ok((Some(both), large));
+        // Of equal ones, the index with the fewest fields, then the first one, is kept.
+        let fields = |at: usize| all.get(at).map_or(0, |one| self.width(one));
+        let is_before = |a: usize, b: usize| (fields(a), a) < (fields(b), b);
+        let is_worse = |at: usize| {
+            let mut others = 0..all.len();
+            others.any(|other| {
+                other != at && beats(other, at) && (!beats(at, other) || is_before(other, at))
+            })
+        };
+        let kept: Vec<bool> = (0..all.len()).map(|at| !is_worse(at)).collect();
+        let kept = all.into_iter().zip(kept);
+        candidates.extend(kept.filter_map(|(one, is_kept)| is_kept.then_some(one)));
+    }
+
+    /// Whether the rows of an access are certain to be among those of another, and take few more
+    /// look-ups.
+    fn has_no_more_rows(&self, one: &Candidate, other: &Candidate) -> bool {
+        let (AccessPath::Key(a), AccessPath::Key(b)) = (&one.access, &other.access) else {
+            return false;
+        };
+        let has_all = |used: &ConjunctPositions| {
+            let mut used = used.iter();
+            used.all(|at| one.used.binary_search(at).is_ok())
+        };
+        // All rows that meet the conjuncts, and the condition of the index, are in its ranges.
+        let condition = |key: Key| self.index(key).and_then(|index| index.condition.as_ref());
+        let has_rows = match condition(b.key) {
+            None => true,
+            Some(same) if Some(same) == condition(a.key) => true,
+            Some(condition) => {
+                let used = one.used.iter().filter_map(|at| self.parts.get(*at));
+                let used: Vec<Predicate> = used.cloned().collect();
+                is_implied(condition, &[&used])
+            }
+        };
+        has_rows && has_all(&other.used) && a.ranges.len() <= b.ranges.len().max(FEW_RANGES)
+    }
+
+    /// The number of fields of an access.
+    fn width(&self, candidate: &Candidate) -> usize {
+        match &candidate.access {
+            AccessPath::Key(access) => self.fields(access.key).len(),
+            _ => 0,
         }
-        Ok((Some(best), large))
     }
 }
 
@@ -93,6 +130,17 @@ impl Candidate {
         }
     }
 
+    /// The rows in both of two accesses.
+    pub(super) fn both((a, b): (&KeyAccess, &KeyAccess), mut used: ConjunctPositions) -> Self {
+        used.sort_unstable();
+        used.dedup();
+        Self {
+            access: AccessPath::Intersection(vec![a.clone(), b.clone()]),
+            used,
+            rows_max: None,
+        }
+    }
+
     /// Reads the row ids first, so that rows come by row id and only the wanted ones are read.
     pub(super) fn put_in_order(&mut self) {
         if let AccessPath::Key(access) = &self.access {
@@ -100,11 +148,15 @@ impl Candidate {
         }
     }
 
-    /// The number of rows; `None` if there are too many to count.
-    fn size(&self, size: &mut Size<'_>) -> Result<Option<usize>> {
+    /// The number of rows; `None` if a range has more than `max`, or a union has too many.
+    pub(super) fn size(&self, probe: &mut dyn Probe, max: usize) -> Result<Option<usize>> {
         if let Some(rows) = self.rows_max.filter(|rows| *rows <= PROBE_MAX) {
-            return Ok(Some(rows));
+            return Ok((rows <= max).then_some(rows));
         }
+        let mut size = |access: &KeyAccess| {
+            let rows = probe.size(access, max)?;
+            Ok(rows.filter(|rows| *rows <= max))
+        };
         match &self.access {
             AccessPath::Key(access) => size(access),
             AccessPath::Union(parts) => {
@@ -114,7 +166,7 @@ impl Candidate {
                         return Ok(None);
                     };
                     sum += rows;
-                    if sum > UNION_MAX {
+                    if sum > UNION_ROWS * max {
                         return Ok(None);
                     }
                 }

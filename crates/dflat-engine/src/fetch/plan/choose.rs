@@ -3,9 +3,10 @@
 use dflat_model::{Predicate, Value};
 use smallvec::smallvec;
 
-use super::candidate::{Candidate, FEW, Size};
+use super::candidate::{Candidate, FEW};
 use super::implied::is_implied;
 use super::planner::{Planner, is_field};
+use super::purpose::Probe;
 use super::{AccessPath, KeyAccess, KeyRange, Plan, Values};
 use crate::error::Result;
 use crate::query::ConjunctPositions;
@@ -16,8 +17,8 @@ use crate::storage::{IndexState, Key};
 const UNIONS_MAX: usize = 8;
 
 impl<'a> Planner<'a> {
-    pub(super) fn plan(&self, size: &mut Size<'_>) -> Result<Plan> {
-        let chosen = self.choose(size)?;
+    pub(super) fn plan(&self, probe: &mut dyn Probe) -> Result<Plan> {
+        let chosen = self.choose(probe)?;
         let sorted = self.is_sorted(&chosen.access);
         Ok(Plan {
             residual: self.residual(&chosen.used),
@@ -42,7 +43,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn choose(&self, size: &mut Size<'_>) -> Result<Candidate> {
+    fn choose(&self, probe: &mut dyn Probe) -> Result<Candidate> {
         let nothing = Candidate {
             access: AccessPath::Nothing,
             used: (0..self.parts.len()).collect(),
@@ -71,6 +72,7 @@ impl<'a> Planner<'a> {
         if let Some(few) = few {
             return Ok(candidates.swap_remove(few));
         }
+        self.without_worse(&mut candidates);
         let unions = self.unions(&candidates);
         let alone = unions.is_empty() && candidates.len() == 1;
         if alone && candidates.iter().all(|only| self.is_sorted(&only.access)) {
@@ -81,16 +83,11 @@ impl<'a> Planner<'a> {
             return Ok(candidates.swap_remove(0));
         }
         candidates.extend(unions);
-        let (mut small, large) = self.smallest(candidates, size)?;
-        if let Some(small) = &mut small
-            && self.wants_first_rows()
-            && !self.is_sorted(&small.access)
-        {
-            small.put_in_order();
+        let mut chosen = self.race(candidates, ordered, probe)?;
+        if self.wants_first_rows() && !self.is_sorted(&chosen.access) {
+            chosen.put_in_order();
         }
-        let large = large.filter(|large| ordered.is_none() || self.is_sorted(&large.access));
-        let chosen = small.or(large).or(ordered);
-        Ok(chosen.unwrap_or_else(Candidate::rows))
+        Ok(chosen)
     }
 
     /// Whether the query has a window in the order of row ids.

@@ -2,8 +2,8 @@
 //!
 //! Compared with a scan of all rows, a plan has at most two more costs. It may reach an eighth of
 //! the rows by a key before it reads all of them (`selectivity.rs`). If several keys can serve the
-//! query, planning counts up to [`PROBE_MAX`] entries of each range, and a few times as many of
-//! each union.
+//! query and none is certain to be better, planning counts entries of each, until one has no more,
+//! or has more than [`PROBE_MAX`] (`race.rs`).
 
 mod candidate;
 mod choose;
@@ -13,6 +13,8 @@ mod implied;
 mod lists;
 mod nulls;
 mod planner;
+mod purpose;
+mod race;
 mod ranges;
 
 use std::ops::Bound;
@@ -28,6 +30,8 @@ use crate::storage::{IndexState, Key, KeyScan, Row, Source};
 pub use candidate::PROBE_MAX;
 pub(super) use lists::{VALUES_MIN, longest_list, without_lists};
 use planner::Planner;
+pub use purpose::Probe;
+pub(super) use purpose::{NeededValues, Purpose};
 
 /// The way to the rows of a query, and the condition that is left to check on each.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,18 +95,27 @@ pub struct KeyRange {
 impl Plan {
     /// Plans a query, given the states of the table's indexes. Without states, no index is used.
     ///
-    /// `size` counts the rows of ranges; it returns `None` if there are more than [`PROBE_MAX`]. It
-    /// is called only if there is a choice.
+    /// `probe` is called only if there is a choice, and counts at most [`PROBE_MAX`] rows.
     ///
     /// # Errors
-    /// Those of `size`.
+    /// Those of `probe`.
     pub fn new(
         table: &Table,
         query: &Query,
         states: &[IndexState],
-        size: &mut dyn FnMut(&KeyAccess) -> Result<Option<usize>>,
+        probe: &mut dyn Probe,
     ) -> Result<Self> {
-        Planner::new(table, query, states).plan(size)
+        Self::for_purpose(table, (query, Purpose::default()), states, probe)
+    }
+
+    /// The same, if not objects are wanted, but values.
+    pub(super) fn for_purpose(
+        table: &Table,
+        query: (&Query, Purpose<'_>),
+        states: &[IndexState],
+        probe: &mut dyn Probe,
+    ) -> Result<Self> {
+        Planner::new(table, query, states).plan(probe)
     }
 
     /// Takes foreign rows out of the plan's scans of keys.
@@ -261,6 +274,19 @@ impl KeyAccess {
     }
 }
 
+/// Finds out nothing.
+struct Unknown;
+
+impl Probe for Unknown {
+    fn size(&mut self, _: &KeyAccess, _: usize) -> Result<Option<usize>> {
+        Ok(None)
+    }
+
+    fn has_enough(&mut self, _: &AccessPath, _: usize, _: usize) -> Result<bool> {
+        Ok(false)
+    }
+}
+
 /// Whether a plan of the query can take more than one scan, whatever the sizes of ranges and the
 /// states of indexes turn out to be.
 pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
@@ -273,8 +299,7 @@ pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
         predicate => matches!(predicate, Some(Predicate::Or(_))),
     };
     let may = |query: &Query| {
-        let mut unknown = |_: &KeyAccess| Ok(None);
-        Plan::new(table, query, &[], &mut unknown).is_ok_and(|plan| {
+        Plan::new(table, query, &[], &mut Unknown).is_ok_and(|plan| {
             // There may be too many rows with a value of the first parts of the key.
             let is_part = |range: &KeyRange| range.prefix.len() < table.primary_key.len();
             let may_be_many = match &plan.access {

@@ -3,8 +3,11 @@
 use dflat_model::{Expression, Field, IndexDescriptor, Order, Predicate, Query, Table, Value};
 use smallvec::SmallVec;
 
+use super::super::scan::Reads;
 use super::AccessPath;
+use super::candidate::Candidate;
 use super::conjuncts::set_of;
+use super::purpose::Purpose;
 use crate::storage::{IndexState, Key};
 
 /// A query, its table and the parts of its condition.
@@ -12,6 +15,8 @@ pub(super) struct Planner<'a> {
     pub(super) table: &'a Table,
     pub(super) query: &'a Query,
     pub(super) states: &'a [IndexState],
+    /// What the rows are read for.
+    pub(super) purpose: Purpose<'a>,
     /// The conjuncts of the predicate.
     pub(super) parts: &'a [Predicate],
     /// For each key of the order, its value if the condition fixes it.
@@ -21,7 +26,11 @@ pub(super) struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn new(table: &'a Table, query: &'a Query, states: &'a [IndexState]) -> Self {
+    pub(super) fn new(
+        table: &'a Table,
+        (query, purpose): (&'a Query, Purpose<'a>),
+        states: &'a [IndexState],
+    ) -> Self {
         let parts = match &query.predicate {
             None => &[],
             Some(Predicate::And(parts)) => parts.as_slice(),
@@ -39,6 +48,7 @@ impl<'a> Planner<'a> {
             table,
             query,
             states,
+            purpose,
             parts,
             by_row_id: fixed.iter().all(Option::is_some),
             fixed,
@@ -68,6 +78,17 @@ impl<'a> Planner<'a> {
     /// For each key of the order, the value that the condition fixes it to, if any.
     pub(super) fn fixed(&self) -> impl Iterator<Item = Option<&Value>> {
         self.fixed.iter().map(Option::as_ref)
+    }
+
+    /// Whether the needed values are read from an index, and no objects.
+    pub(super) fn has_values(&self, candidate: &Candidate, is_sorted: bool) -> bool {
+        let Some(values) = self.purpose.values else {
+            return false;
+        };
+        let access = (&candidate.access, is_sorted);
+        self.unused(candidate) == 0
+            && self.query.after.is_none()
+            && values.reads(self.table, self.query, access) != Reads::Payloads
     }
 
     /// Whether an access gives its rows in the query's order.

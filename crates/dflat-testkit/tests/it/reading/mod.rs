@@ -1,5 +1,6 @@
 //! The cost and the result of queries, by the state of the indexes.
 
+mod choices;
 pub(crate) mod costs;
 mod declared_indexes;
 mod gaps;

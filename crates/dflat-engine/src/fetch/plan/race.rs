@@ -1,0 +1,146 @@
+//! Chooses among several accesses by their numbers of rows.
+//!
+//! The entries of all accesses are counted in turns, each time up to a larger bound, until one has
+//! no more. So the cost is a small multiple of the smallest range, whatever the others have. If the
+//! query wants only some rows, a few rows are read between the turns: they may be enough.
+
+use super::AccessPath;
+use super::candidate::{Candidate, FEW, PROBE_MAX};
+use super::planner::Planner;
+use super::purpose::Probe;
+use crate::error::Result;
+
+/// The largest number of entries of each access that the first turn counts.
+const FIRST_TURN: usize = 16;
+
+/// Each turn counts so many times more entries than the one before.
+const GROWTH: usize = 4;
+
+/// One row is read for so many entries that may be counted: reading it takes that much longer, and
+/// twice as long if it is found by a key.
+const ENTRIES_PER_ROW: usize = 16;
+
+impl Planner<'_> {
+    /// The candidate with the fewest rows, or the intersection of two, if one has not too many to
+    /// count; or an access whose first rows are enough. Otherwise the best of the large ones, and
+    /// `ordered` before those that are not in order.
+    pub(super) fn race(
+        &self,
+        mut candidates: Vec<Candidate>,
+        ordered: Option<Candidate>,
+        probe: &mut dyn Probe,
+    ) -> Result<Candidate> {
+        let early = match candidates.is_empty() {
+            true => None,
+            false => self.early(&candidates, ordered.as_ref()),
+        };
+        let mut max = FIRST_TURN;
+        while max <= PROBE_MAX && !candidates.is_empty() {
+            let sizes = candidates.iter().map(|one| one.size(probe, max));
+            let sizes: Vec<Option<usize>> = sizes.collect::<Result<_>>()?;
+            if sizes.iter().any(Option::is_some) {
+                return self.smallest((candidates, sizes), max, probe);
+            }
+            if let Some((early, wanted)) = &early
+                && self.is_enough(early, *wanted, max, probe)?
+            {
+                return Ok(early.clone());
+            }
+            max *= GROWTH;
+        }
+        candidates.retain(|one| matches!(one.access, AccessPath::Key(_)));
+        let large = candidates.into_iter().min_by_key(|one| self.work(one));
+        let large = large.filter(|large| ordered.is_none() || self.is_sorted(&large.access));
+        Ok(large.or(ordered).unwrap_or_else(Candidate::rows))
+    }
+
+    /// The access whose first rows are the query's if they meet its condition, and the number of
+    /// rows that the query wants.
+    fn early(
+        &self,
+        candidates: &[Candidate],
+        ordered: Option<&Candidate>,
+    ) -> Option<(Candidate, usize)> {
+        let candidates = candidates.iter();
+        let keys = candidates.filter(|one| matches!(one.access, AccessPath::Key(_)));
+        if let Some(wanted) = self.purpose.enough {
+            let best = keys.min_by_key(|one| self.work(one))?;
+            return Some((best.clone(), wanted));
+        }
+        let wanted = self.query.offset.saturating_add(self.query.limit?);
+        let sorted = keys.filter(|one| self.is_sorted(&one.access));
+        let best = sorted.min_by_key(|one| self.work(one)).or(ordered)?;
+        Some((best.clone(), wanted))
+    }
+
+    /// Whether an access gives the wanted rows in less time than counting up to `max` entries
+    /// takes.
+    fn is_enough(
+        &self,
+        early: &Candidate,
+        wanted: usize,
+        max: usize,
+        probe: &mut dyn Probe,
+    ) -> Result<bool> {
+        let rows = match early.access {
+            AccessPath::Rows(_) => max / ENTRIES_PER_ROW,
+            _ => max / ENTRIES_PER_ROW / 2,
+        };
+        if wanted > rows {
+            return Ok(false);
+        }
+        if self.unused(early) == 0 && self.query.after.is_none() {
+            return Ok(true);
+        }
+        let sorted = self.is_sorted(&early.access);
+        let access = self.behind_cursor(early.access.clone(), sorted);
+        probe.has_enough(&access, wanted, rows)
+    }
+
+    /// The candidate with the fewest rows, or the intersection of two. Among candidates with the
+    /// same number of rows, the one that leaves the least work. `sizes` has the sizes of those with
+    /// at most `max` rows.
+    fn smallest(
+        &self,
+        (candidates, mut sizes): (Vec<Candidate>, Vec<Option<usize>>),
+        max: usize,
+        probe: &mut dyn Probe,
+    ) -> Result<Candidate> {
+        let known = candidates.iter().zip(&sizes);
+        let known = known.filter_map(|(one, size)| Some((((*size)?, self.work(one)), one)));
+        let Some(((rows, _), least)) = known.min_by_key(|(key, _)| *key) else {
+            return Ok(Candidate::rows());
+        };
+        // Another one may still have fewer rows, or be worth an intersection.
+        let further = match rows > FEW {
+            true => rows.saturating_mul(4).min(PROBE_MAX),
+            false => rows,
+        };
+        for (one, size) in candidates.iter().zip(&mut sizes) {
+            let adds = one.used.iter().any(|at| !least.used.contains(at));
+            if size.is_none() && further > max && (rows > max || adds) {
+                *size = one.size(probe, further)?;
+            }
+        }
+        let known = candidates.into_iter().zip(sizes);
+        let known = known.filter_map(|(one, size)| Some((size?, one)));
+        let mut known: Vec<(usize, Candidate)> = known.collect();
+        known.sort_by_key(|(rows, candidate)| (*rows, self.work(candidate)));
+        let mut known = known.into_iter();
+        let Some((rows, best)) = known.next() else {
+            return Ok(Candidate::rows());
+        };
+        // A second candidate helps only if it guarantees a conjunct that the best one does not.
+        let adds = |other: &Candidate| other.used.iter().any(|at| !best.used.contains(at));
+        let second = known
+            .find(|(_, other)| adds(other))
+            .filter(|(more, _)| rows > FEW && *more <= rows.saturating_mul(4));
+        if let Some((_, second)) = second
+            && let (AccessPath::Key(a), AccessPath::Key(b)) = (&best.access, &second.access)
+        {
+            let used = best.used.iter().chain(&second.used).copied().collect();
+            return Ok(Candidate::both((a, b), used));
+        }
+        Ok(best)
+    }
+}

@@ -1,0 +1,107 @@
+//! The cost of a choice among several indexes.
+
+use dflat_engine::fetch::{self, Control};
+use dflat_engine::storage::Row;
+use dflat_model::{Direction, Expression, Nulls, Order, Predicate, Query, Value, ValueRef};
+use dflat_testkit::schema::{Item, Task};
+
+use crate::reading::costs::{Costs, cost, filtered};
+
+fn condition(condition: &dflat::Predicate<Task>) -> Predicate {
+    Predicate::from_bytes(&condition.to_bytes().unwrap()).unwrap()
+}
+
+fn field(compared: &dflat::Predicate<Task>) -> Expression {
+    match condition(compared) {
+        Predicate::Compare { left, .. } => left,
+        other => panic!("{other} is no comparison"),
+    }
+}
+
+fn of(compared: &dflat::Predicate<Task>) -> Query {
+    Query {
+        predicate: Some(condition(compared)),
+        ..Query::default()
+    }
+}
+
+fn ordered(query: &Query, key: Expression) -> Query {
+    Query {
+        order: vec![Order {
+            key,
+            direction: Direction::Ascending,
+            nulls: Nulls::Smallest,
+        }],
+        ..query.clone()
+    }
+}
+
+/// Selected values, and the rows and entries that were read for them.
+fn selected(costs: &Costs, query: &Query, fields: &[Expression]) -> (Vec<Value>, usize, usize) {
+    let mut snapshot = costs.counting();
+    let read = &mut |row: Row<'_>| Ok(fetch::value_of(&row, &fields[0])?.to_value());
+    let control = Control::default();
+    let found = fetch::select(&mut snapshot, &Task::TABLE, query, fields, &control, read);
+    (found.unwrap(), snapshot.rows, snapshot.entries)
+}
+
+#[test]
+fn index_with_more_of_the_condition_or_the_order_is_used_without_a_choice() {
+    let costs = Costs::of_tasks();
+    // Of the hundred tasks of a list, twenty are due at each day.
+    let mut snapshot = costs.counting();
+    let soon = of(&(Task::LIST.eq(1) & Task::DUE.lt(1)));
+    let control = Control::default();
+    let count = fetch::count(&mut snapshot, &Task::TABLE, &soon, &control).unwrap();
+    assert_eq!((count, snapshot.rows, snapshot.entries), (20, 0, 20));
+    let (due, title) = (field(&Task::DUE.eq(0)), field(&Task::TITLE.eq("")));
+    let list = of(&Task::LIST.eq(1));
+    for key in [due, title] {
+        let first = Query {
+            limit: Some(1),
+            ..ordered(&list, key.clone())
+        };
+        let (found, rows, entries) = selected(&costs, &first, &[key]);
+        assert_eq!((found.len(), rows, entries), (1, 0, 1));
+    }
+}
+
+#[test]
+fn index_that_has_the_wanted_values_is_used_whatever_was_declared_first() {
+    let costs = Costs::of_tasks();
+    let list = of(&Task::LIST.eq(1));
+    let (due, title) = (field(&Task::DUE.eq(0)), field(&Task::TITLE.eq("")));
+    for key in [&due, &title] {
+        let fields = [key.clone(), field(&Task::LIST.eq(0))];
+        let (found, rows, entries) = selected(&costs, &list, &fields);
+        assert_eq!((found.len(), rows, entries), (100, 0, 100));
+        let mut snapshot = costs.counting();
+        let (control, mut count) = (Control::default(), 0);
+        let fold = &mut |_: ValueRef<'_>| count += 1;
+        fetch::aggregate(&mut snapshot, &Task::TABLE, &list, key, &control, fold).unwrap();
+        assert_eq!((count, snapshot.rows, snapshot.entries), (100, 0, 100));
+    }
+    // No index has both.
+    let (found, rows, _) = selected(&costs, &list, &[due, title]);
+    assert_eq!((found.len(), rows), (100, 100));
+}
+
+#[test]
+fn choice_for_a_few_objects_counts_few_entries() {
+    let costs = Costs::new();
+    // The ranges have 1,000 and 2,000 entries.
+    let query = filtered(&(Item::RANK.lt(50) & Item::NAME.ge("0")));
+    let first = Query {
+        limit: Some(1),
+        ..query
+    };
+    let spent = costs.count(&first);
+    assert_eq!(spent.found, 1);
+    assert!(spent.rows <= 4 && spent.entries <= 200, "{spent:?}");
+    let spent = costs.fetch(&first);
+    assert_eq!(spent.found, 1);
+    assert!(spent.rows <= 4 && spent.entries <= 200, "{spent:?}");
+    // A range of four entries is found to be small before the other one is counted.
+    let few = filtered(&(Item::RANK.ge(0) & Item::NAME.eq("049")));
+    assert_eq!(costs.fetch(&few), cost(4, 4, 17 + 4));
+}
