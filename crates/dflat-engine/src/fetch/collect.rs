@@ -58,6 +58,11 @@ impl<'q> Collector<'q> {
         self.batch.expect_one();
     }
 
+    /// Accepts the rows of the query's window alone, without those before it.
+    pub(super) const fn begin_at_window(&mut self) {
+        self.offset = 0;
+    }
+
     /// From now on, rows come in any order. In the query's order, all of them follow the rows so
     /// far.
     pub(super) fn go_on_unsorted(&mut self) {

@@ -15,6 +15,7 @@ mod probing;
 mod scan;
 mod select;
 mod selectivity;
+mod skipping;
 mod total;
 
 use std::borrow::Cow;
@@ -88,7 +89,9 @@ pub fn check(table: &Table, query: &Query) -> Result<()> {
 /// index, the view shows the same commit to all of them; otherwise it is the cheapest view.
 #[must_use]
 pub fn view_for(table: &Table, query: &Query) -> View {
-    if let Some(lookup) = Lookup::of(table, query) {
+    if let Some(lookup) = Lookup::of(table, query)
+        && !skipping::is_far(query)
+    {
         lookup.view()
     } else if plan::may_take_several_scans(table, query) {
         View::Pinned
@@ -214,6 +217,7 @@ pub fn fetch(
         return Ok(Vec::new());
     }
     if let Some(lookup) = Lookup::of(table, query)
+        && !skipping::is_far(query)
         && lookup.is_served(snapshot, table)?
     {
         let mut collector = Collector::new(table, query, true, origin);
@@ -228,6 +232,13 @@ pub fn fetch(
     let plan = chosen(snapshot, table, (query, Purpose::default()), control)?;
     let mut collector = Collector::new(table, query, plan.sorted, origin);
     collector.obey(control);
+    if plan.skips_entries(query) {
+        collector.begin_at_window();
+        skipping::scan_window(snapshot, table, (query, &plan), control, &mut |row| {
+            collector.push(row)
+        })?;
+        return collector.finish();
+    }
     if plan.is_look_up() {
         collector.expect_one();
     }

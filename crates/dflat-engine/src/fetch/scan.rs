@@ -286,7 +286,7 @@ impl<'r> PlanRun<'r> {
     }
 
     /// The row ids of all rows in any of several ranges, in order.
-    fn union(&mut self, parts: &[KeyAccess]) -> Result<Vec<RowId>> {
+    pub(super) fn union(&mut self, parts: &[KeyAccess]) -> Result<Vec<RowId>> {
         let mut row_ids = Vec::new();
         for part in parts {
             row_ids.extend(self.row_ids(part)?);
@@ -297,7 +297,7 @@ impl<'r> PlanRun<'r> {
     }
 
     /// The row ids of the rows in all of several ranges, in order.
-    fn intersection(&mut self, parts: &[KeyAccess]) -> Result<Vec<RowId>> {
+    pub(super) fn intersection(&mut self, parts: &[KeyAccess]) -> Result<Vec<RowId>> {
         let mut common: Option<Vec<RowId>> = None;
         for part in parts {
             let mut row_ids = self.row_ids(part)?;

@@ -7,7 +7,7 @@ use dflat_model::{Direction, Expression, Nulls, Order, Query, Table, ValueRef};
 use super::first::FirstRows;
 use super::plan::{NeededValues, Purpose};
 use super::scan::{Reads, Visit, scan};
-use super::{AccessPath, Control, Plan, planned};
+use super::{AccessPath, Control, Plan, planned, skipping};
 use crate::error::Result;
 use crate::object::Malformed;
 use crate::query::compute;
@@ -205,7 +205,15 @@ pub fn select<T>(
         select_unsorted(&query.order, window, run, read, &mut items)?;
         return Ok(items);
     }
+    let skips = reads == Reads::Payloads && plan.skips_entries(query);
+    if skips {
+        window.offset = 0;
+    }
     let mut take = |row: Row<'_>| window.take(row, read, &mut items);
+    if skips {
+        skipping::scan_window(snapshot, table, access, control, &mut take)?;
+        return Ok(items);
+    }
     if let Some(rest) = scan(snapshot, table, access, control, reads, &mut take)? {
         if rest.sorted {
             rest.scan(snapshot, table, query, control, &mut take)?;

@@ -23,6 +23,7 @@ use dflat_model::{Direction, Field, Predicate, Query, RowId, Table, Value};
 
 use smallvec::{SmallVec, smallvec};
 
+use super::skipping;
 use crate::error::Result;
 use crate::object::field_value;
 use crate::query::tested_field;
@@ -142,7 +143,7 @@ impl Plan {
             AccessPath::Key(_) | AccessPath::Union(_) | AccessPath::Intersection(_) => true,
         };
         let is_window = query.limit.is_some() && self.residual.is_none();
-        is_key && !(is_window && self.sorted && !self.by_row_id)
+        is_key && !(is_window && self.sorted && !self.by_row_id) && !self.skips_entries(query)
     }
 
     /// The number of scans that the plan takes, unless it is given up.
@@ -290,7 +291,8 @@ impl Probe for Unknown {
 /// Whether a plan of the query can take more than one scan, whatever the sizes of ranges and the
 /// states of indexes turn out to be.
 pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
-    if may_use_index(table, query) || longest_list(table, query) > VALUES_MIN {
+    let has_long_list = longest_list(table, query) > VALUES_MIN;
+    if has_long_list || may_use_index(table, query) || skipping::is_far(query) {
         return true;
     }
     // Only the primary key remains: will a union of its ranges be chosen?

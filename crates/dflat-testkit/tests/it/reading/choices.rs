@@ -1,11 +1,12 @@
-//! The cost of a choice among several indexes.
+//! The cost of a choice among several indexes, and of windows behind many objects.
 
 use dflat_engine::fetch::{self, Control};
+use dflat_engine::object::Origin;
 use dflat_engine::storage::Row;
 use dflat_model::{Direction, Expression, Nulls, Order, Predicate, Query, Value, ValueRef};
 use dflat_testkit::schema::{Item, Task};
 
-use crate::reading::costs::{Costs, cost, filtered};
+use crate::reading::costs::{Costs, by, cost, filtered};
 
 fn condition(condition: &dflat::Predicate<Task>) -> Predicate {
     Predicate::from_bytes(&condition.to_bytes().unwrap()).unwrap()
@@ -104,4 +105,44 @@ fn choice_for_a_few_objects_counts_few_entries() {
     // A range of four entries is found to be small before the other one is counted.
     let few = filtered(&(Item::RANK.ge(0) & Item::NAME.eq("049")));
     assert_eq!(costs.fetch(&few), cost(4, 4, 17 + 4));
+}
+
+#[test]
+fn objects_before_a_window_are_skipped_in_the_index() {
+    let costs = Costs::new();
+    let window = |query: Query| Query {
+        offset: 400,
+        limit: Some(20),
+        ..query
+    };
+    for direction in [Direction::Ascending, Direction::Descending] {
+        let by_rank = Query {
+            order: vec![by(&Item::RANK.eq(0), direction)],
+            ..Query::default()
+        };
+        assert_eq!(costs.fetch(&window(by_rank)), cost(20, 20, 420));
+    }
+    // The condition has to be checked on each object.
+    let checked = Query {
+        order: vec![by(&Item::RANK.eq(0), Direction::Ascending)],
+        ..filtered(&Item::SIZE.ge(0))
+    };
+    assert_eq!(costs.fetch(&window(checked)), cost(20, 420, 0));
+    // By row id, in an index that has the order and in one that has not.
+    let one = Query {
+        offset: 10,
+        limit: Some(5),
+        ..filtered(&Item::RANK.eq(7))
+    };
+    assert_eq!(costs.fetch(&one), cost(5, 5, 15));
+    let tasks = Costs::of_tasks();
+    let mut snapshot = tasks.counting();
+    let query = Query {
+        offset: 60,
+        limit: Some(10),
+        ..of(&Task::LIST.eq(1))
+    };
+    let (control, origin) = (Control::default(), Origin::default());
+    let found = fetch::fetch(&mut snapshot, &Task::TABLE, &query, &control, origin);
+    assert_eq!((found.unwrap().len(), snapshot.rows), (10, 10));
 }

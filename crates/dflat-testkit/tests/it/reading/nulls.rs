@@ -83,7 +83,9 @@ fn window_of_an_index_with_missing_values_at_either_end_reads_itself() {
                 let (found, rows) = fetched(&costs, &query(offset, limit));
                 let end = offset + limit;
                 assert_eq!(ids(&found), all[offset..end], "{direction:?} {nulls:?}");
-                assert_eq!(rows, end, "{direction:?} {nulls:?} {offset} {limit}");
+                // A window behind at least as many tasks as it has skips them in the index.
+                let read = if limit <= offset { limit } else { end };
+                assert_eq!(rows, read, "{direction:?} {nulls:?} {offset} {limit}");
             }
             let mut page = query(0, 7);
             let mut paged = Vec::new();
