@@ -37,8 +37,8 @@ impl<T: Object> Fetch<'_, T> {
     /// As [`all`](Self::all).
     ///
     /// # Cost
-    /// A look-up if the field has an index and the query has no condition; otherwise as
-    /// [`count`](Self::count).
+    /// A look-up if an index begins with the fields that the condition fixes, if any, and has this
+    /// field next; otherwise as [`count`](Self::count).
     pub fn min<V: FieldType + ?Sized, P>(self, field: Field<T, V, P>) -> Result<Option<V::Owned>> {
         self.extreme(field, Direction::Ascending)
     }
@@ -63,8 +63,8 @@ impl<T: Object> Fetch<'_, T> {
     /// [`all`](Self::all).
     ///
     /// # Cost
-    /// As [`count`](Self::count). Only the field's index is read, if it has one and the query has
-    /// no condition, or a condition on this field alone that the index serves.
+    /// As [`count`](Self::count). No objects are read if an index that serves the condition has the
+    /// field.
     pub fn sum<N: Number, P>(mut self, field: Field<T, N, P>) -> Result<Option<Sum<N>>> {
         let expression = self.keep(field)?;
         let sum = self.inner.fetch.sum(&expression, N::DOMAIN)?;

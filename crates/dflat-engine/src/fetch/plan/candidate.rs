@@ -34,7 +34,7 @@ pub(super) struct Candidate {
     pub(super) rows_max: Option<usize>,
 }
 
-/// What speaks against an access, besides its rows.
+/// The drawbacks of an access besides its rows.
 type Drawbacks = (bool, bool);
 
 impl Planner<'_> {
@@ -49,7 +49,7 @@ impl Planner<'_> {
         }
     }
 
-    /// What speaks against an access among those with the same number of rows.
+    /// The drawbacks of an access among those with the same number of rows.
     pub(super) fn work(&self, candidate: &Candidate) -> (Drawbacks, usize) {
         (self.drawbacks(candidate), self.unused(candidate))
     }

@@ -15,7 +15,7 @@ pub(super) struct Planner<'a> {
     pub(super) table: &'a Table,
     pub(super) query: &'a Query,
     pub(super) states: &'a [IndexState],
-    /// What the rows are read for.
+    /// The use of the rows.
     pub(super) purpose: Purpose<'a>,
     /// The conjuncts of the predicate.
     pub(super) parts: &'a [Predicate],

@@ -1,4 +1,4 @@
-//! What the rows of a query are read for: it decides which plan takes the least work.
+//! The use of a query's rows, which decides which plan takes the least work.
 
 use dflat_model::{ColumnType, Expression, Field, Query, Table};
 
@@ -7,7 +7,7 @@ use super::{AccessPath, KeyAccess};
 use crate::error::Result;
 use crate::storage::{Key, position_of};
 
-/// Finds out what plans would read.
+/// Finds out how many rows plans would read.
 pub trait Probe {
     /// Counts the rows of ranges; `None` if there are more than `max`.
     ///
@@ -31,7 +31,7 @@ pub(in super::super) enum NeededValues<'e> {
     Selected(&'e [Expression]),
 }
 
-/// What the rows of a query are read for.
+/// The use of a query's rows.
 #[derive(Clone, Copy, Default)]
 pub(in super::super) struct Purpose<'e> {
     /// The values that are needed of each row; `None` if objects are.
