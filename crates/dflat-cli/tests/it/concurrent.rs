@@ -171,3 +171,55 @@ fn a_command_that_has_printed_something_ends_if_another_process_begins_to_write(
     assert_eq!(again.lines().count(), 3001);
     workspace.shutdown_with(Default::default()).unwrap();
 }
+
+/// A lock by which a process shows that it has the index of the log open: SQLite's file format has
+/// it at byte 128.
+#[cfg(target_os = "linux")]
+fn hold_index(path: &Path) -> std::fs::File {
+    use nix::fcntl::{FcntlArg, fcntl};
+    use nix::libc;
+    let options = std::fs::File::options().read(true).write(true).open(path);
+    let file = options.unwrap();
+    let lock = libc::flock {
+        l_type: libc::c_short::try_from(libc::F_RDLCK).unwrap(),
+        l_whence: libc::c_short::try_from(libc::SEEK_SET).unwrap(),
+        l_start: 128,
+        l_len: 1,
+        l_pid: 0,
+    };
+    fcntl(&file, FcntlArg::F_OFD_SETLK(&lock)).unwrap();
+    file
+}
+
+/// Another process has begun to open the file, and is slow: it has not made the index of the log.
+#[cfg(target_os = "linux")]
+#[test]
+fn read_waits_for_another_process_that_has_begun_to_open_the_file() {
+    use std::time::{Duration, Instant};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let workspace = open(&path.join("used.db"));
+    insert(
+        &workspace,
+        &table("Work.Task"),
+        &[r#"{"id": 1}"#.to_owned()],
+    );
+    for suffix in ["", "-wal"] {
+        let copy = path.join(format!("tasks.db{suffix}"));
+        std::fs::copy(path.join(format!("used.db{suffix}")), copy).unwrap();
+    }
+    let index = path.join("tasks.db-shm");
+    std::fs::write(&index, [0; 32 * 1024]).unwrap();
+    let held = hold_index(&index);
+    let pause = Duration::from_millis(200);
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(pause);
+            printed(&["upsert", "tasks.db", "Task", r#"{"id": 2}"#], path);
+        });
+        let export = printed(&["export", "tasks.db", "Task"], path);
+        assert!(start.elapsed() >= pause, "the read did not wait: {export}");
+    });
+    drop(held);
+}

@@ -113,8 +113,10 @@ pub(crate) fn open_reader(
             Err(error) => error,
         };
         let may_pass = error.asks_for_write_access() || error.is_unsettled();
-        let has_changed = attempt < ATTEMPTS_MIN || look != FileStamps::of(path);
-        if !may_pass || !has_changed || start.elapsed() >= options.busy_timeout {
+        // The other process changes no file until it makes the index.
+        let may_change =
+            attempt < ATTEMPTS_MIN || error.waits_for_recovery() || look != FileStamps::of(path);
+        if !may_pass || !may_change || start.elapsed() >= options.busy_timeout {
             return Err(error.into_read_error(format_args!("cannot read {}", path.display())));
         }
         thread::sleep(RETRY_AFTER);

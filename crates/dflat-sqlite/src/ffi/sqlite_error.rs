@@ -133,6 +133,12 @@ impl SqliteError {
         self.primary() == sqlite::SQLITE_PROTOCOL
     }
 
+    /// Whether another process has the file open, and has not made the index of the log yet. A
+    /// connection with read access cannot make it.
+    pub(crate) fn waits_for_recovery(&self) -> bool {
+        self.0.code == sqlite::SQLITE_READONLY_RECOVERY
+    }
+
     /// Whether the data that was read is damaged.
     pub(crate) fn is_corrupt(&self) -> bool {
         matches!(
