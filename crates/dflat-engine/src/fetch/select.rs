@@ -87,7 +87,7 @@ pub(super) fn visit_unordered(
     visit_for(snapshot, table, (query, purpose), control, visit)
 }
 
-/// The same for a purpose.
+/// As [`visit_unordered`], for a purpose.
 fn visit_for(
     snapshot: &mut dyn Snapshot,
     table: &Table,

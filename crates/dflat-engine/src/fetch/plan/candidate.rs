@@ -21,7 +21,7 @@ const UNION_ROWS: usize = 4;
 /// With at most this many rows, no better plan is searched for: it could save no more than these.
 pub(super) const FEW: usize = 64;
 
-/// So many values are looked up in less time than a choice takes.
+/// Looking up this many values takes less time than a choice.
 const FEW_RANGES: usize = 4;
 
 /// An access that may become the plan.

@@ -109,7 +109,7 @@ impl Plan {
         Self::for_purpose(table, (query, Purpose::default()), states, probe)
     }
 
-    /// The same, if not objects are wanted, but values.
+    /// As [`new`](Self::new), if the rows serve another purpose than reading objects.
     pub(super) fn for_purpose(
         table: &Table,
         query: (&Query, Purpose<'_>),
@@ -275,7 +275,7 @@ impl KeyAccess {
     }
 }
 
-/// Finds out nothing.
+/// Knows no sizes, and finds no rows.
 struct Unknown;
 
 impl Probe for Unknown {

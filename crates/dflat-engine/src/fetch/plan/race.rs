@@ -13,11 +13,11 @@ use crate::error::Result;
 /// The largest number of entries of each access that the first turn counts.
 const FIRST_TURN: usize = 16;
 
-/// Each turn counts so many times more entries than the one before.
+/// The bound of each turn is this many times the bound of the one before.
 const GROWTH: usize = 4;
 
-/// One row is read for so many entries that may be counted: reading it takes that much longer, and
-/// twice as long if it is found by a key.
+/// Reading a row takes about as long as counting this many entries, and twice as long if a key
+/// leads to it. So between two turns, the rows that are read take no longer than the next turn.
 const ENTRIES_PER_ROW: usize = 16;
 
 impl Planner<'_> {

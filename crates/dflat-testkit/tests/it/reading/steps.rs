@@ -250,7 +250,7 @@ fn no_plan_costs_much_more_than_reading_everything() {
             assert!(spent.rows <= n + reached_max(n), "{condition} {spent:?}");
             // The entries are counted in turns and read once, for at most three keys.
             assert!(
-                spent.entries <= 3 * 3 * n.min(PROBE_MAX),
+                spent.entries <= 2 * 3 * n.min(PROBE_MAX),
                 "{condition} {spent:?}"
             );
         }
