@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use dflat_model::{Direction, Domain, Expression, Nulls, Order, Query, Table, Value};
+use dflat_model::{Direction, Domain, Expression, Nulls, Order, Query, Table, Value, ValueRef};
 
-use super::select::{value_of, visit_unordered};
+use super::plan::Purpose;
+use super::select::value_of;
+use super::unordered::UnorderedRows;
 use super::{Control, Total, check};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Malformed, Object};
@@ -51,6 +53,16 @@ struct Totals {
 /// The key of a group, ordered as values are.
 #[derive(Clone, Debug)]
 struct GroupKey(Value);
+
+impl GroupKey {
+    fn of(value: ValueRef<'_>) -> Self {
+        Self(match value {
+            // Zeros of both signs are one group: the sum of -0.0 and 0.0 is 0.0.
+            ValueRef::Float(number) => Value::Float(number + 0.0),
+            key => key.to_value(),
+        })
+    }
+}
 
 impl Ord for GroupKey {
     fn cmp(&self, other: &Self) -> Ordering {
@@ -100,29 +112,52 @@ pub fn groups(
     check_groups(table, query)?;
     let mut groups = Groups::new(Arc::clone(grouping));
     let mut expressions = vec![grouping.order.key.clone()];
-    expressions.extend(
-        grouping
-            .sum
-            .iter()
-            .map(|(expression, _)| expression.clone()),
-    );
-    visit_unordered(snapshot, table, query, &expressions, control, &mut |row| {
-        let (key, value) = groups.read(&row)?;
-        groups.groups.entry(key).or_default().add(&value);
-        Ok(ControlFlow::Continue(()))
+    let summed = grouping.sum.iter().map(|(expression, _)| expression);
+    expressions.extend(summed.filter(|of| **of != grouping.order.key).cloned());
+    let purpose = Purpose::unordered(&expressions);
+    let rows = UnorderedRows::find(snapshot, table, (query, purpose), control)?;
+    let is_counted = rows.tally(snapshot, table, control, &mut |entry, count| {
+        let value = |of: &Expression| {
+            let value = of.as_field().and_then(|field| entry.value(field));
+            value.unwrap_or(ValueRef::Null)
+        };
+        let summed = grouping.sum.as_ref().map(|(of, _)| value(of));
+        let key = GroupKey::of(value(&grouping.order.key));
+        let totals = groups.groups.entry(key).or_default();
+        totals.add(summed.unwrap_or(ValueRef::Null), count);
     })?;
+    if !is_counted {
+        rows.visit(snapshot, table, control, &mut |row| {
+            let (key, value) = grouping.read(&row)?;
+            groups.groups.entry(key).or_default().add(value, 1);
+            Ok(ControlFlow::Continue(()))
+        })?;
+    }
     Ok(groups)
 }
 
+impl Grouping {
+    /// The key of a row, and the value to sum.
+    fn read<'r>(&'r self, row: &Row<'r>) -> Result<(GroupKey, ValueRef<'r>), Malformed> {
+        let key = GroupKey::of(value_of(row, &self.order.key)?);
+        let value = match &self.sum {
+            Some((expression, _)) => value_of(row, expression)?,
+            None => ValueRef::Null,
+        };
+        Ok((key, value))
+    }
+}
+
 impl Totals {
-    fn add(&mut self, value: &Value) {
-        self.count += 1;
-        self.total.add(value.as_ref());
+    /// Adds objects that have the same value to sum.
+    fn add(&mut self, value: ValueRef<'_>, count: usize) {
+        self.count += count;
+        self.total.add_many(value, count);
     }
 
-    fn remove(&mut self, value: &Value) {
-        self.count = self.count.saturating_sub(1);
-        self.total.remove(value.as_ref());
+    fn remove(&mut self, value: ValueRef<'_>, count: usize) {
+        self.count = self.count.saturating_sub(count);
+        (0..count).for_each(|_| self.total.remove(value));
     }
 
     fn sum(&self, grouping: &Grouping) -> Option<Value> {
@@ -208,13 +243,14 @@ impl Groups {
         &mut self,
         object: &Object,
         touched: &mut BTreeMap<GroupKey, Shown>,
-        change: impl FnOnce(&mut Totals, &Value),
+        change: impl FnOnce(&mut Totals, ValueRef<'_>, usize),
     ) -> Result<(), Malformed> {
-        let (key, value) = self.read(&Row::of(object))?;
+        let (row, grouping) = (Row::of(object), Arc::clone(&self.grouping));
+        let (key, value) = grouping.read(&row)?;
         if !touched.contains_key(&key) {
             touched.insert(key.clone(), self.shown(&key));
         }
-        change(self.groups.entry(key).or_default(), &value);
+        change(self.groups.entry(key).or_default(), value, 1);
         Ok(())
     }
 
@@ -222,20 +258,6 @@ impl Groups {
     fn shown(&self, key: &GroupKey) -> Shown {
         let totals = self.groups.get(key).filter(|totals| totals.count > 0)?;
         Some((totals.count, totals.sum(&self.grouping)))
-    }
-
-    /// The key of a row, and the value to sum.
-    fn read(&self, row: &Row<'_>) -> Result<(GroupKey, Value), Malformed> {
-        let key = match value_of(row, &self.grouping.order.key)?.to_value() {
-            // Zeros of both signs are one group: the sum of -0.0 and 0.0 is 0.0.
-            Value::Float(number) => Value::Float(number + 0.0),
-            key => key,
-        };
-        let value = match &self.grouping.sum {
-            Some((expression, _)) => value_of(row, expression)?.to_value(),
-            None => Value::Null,
-        };
-        Ok((GroupKey(key), value))
     }
 }
 

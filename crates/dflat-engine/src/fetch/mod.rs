@@ -17,6 +17,7 @@ mod select;
 mod selectivity;
 mod skipping;
 mod total;
+mod unordered;
 
 use std::borrow::Cow;
 use std::sync::Arc;

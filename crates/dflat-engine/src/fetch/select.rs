@@ -2,12 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use dflat_model::{Direction, Expression, Nulls, Order, Query, Table, ValueRef};
+use dflat_model::{Expression, Order, Query, Table, ValueRef};
 
 use super::first::FirstRows;
 use super::plan::{NeededValues, Purpose};
 use super::scan::{Reads, Visit, scan};
-use super::{AccessPath, Control, Plan, planned, skipping};
+use super::unordered::UnorderedRows;
+use super::{Control, Plan, planned, skipping};
 use crate::error::Result;
 use crate::object::Malformed;
 use crate::query::compute;
@@ -30,17 +31,24 @@ pub fn count(
     }
     let mut found = 0;
     let purpose = Purpose {
-        values: Some(NeededValues::Unordered(&[])),
         enough: query.limit.map(|_| enough),
+        ..Purpose::unordered(&[])
     };
-    visit_for(snapshot, table, (query, purpose), control, &mut |_| {
-        found += 1;
-        Ok(if found == enough {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        })
-    })?;
+    let rows = UnorderedRows::find(snapshot, table, (query, purpose), control)?;
+    let is_counted = query.limit.is_none()
+        && rows.tally(snapshot, table, control, &mut |_, count| {
+            found += count;
+        })?;
+    if !is_counted {
+        rows.visit(snapshot, table, control, &mut |_| {
+            found += 1;
+            Ok(if found == enough {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            })
+        })?;
+    }
     Ok(found.saturating_sub(query.offset))
 }
 
@@ -58,7 +66,9 @@ pub fn aggregate(
 ) -> Result<()> {
     if query.is_whole() {
         let of = std::slice::from_ref(expression);
-        return visit_unordered(snapshot, table, query, of, control, &mut |row| {
+        let purpose = Purpose::unordered(of);
+        let rows = UnorderedRows::find(snapshot, table, (query, purpose), control)?;
+        return rows.visit(snapshot, table, control, &mut |row| {
             fold(value_of(&row, expression)?);
             Ok(ControlFlow::Continue(()))
         });
@@ -70,74 +80,8 @@ pub fn aggregate(
     Ok(())
 }
 
-/// Visits the rows that qualify, in any order and without regard to the window, to read the values
-/// of these expressions.
-pub(super) fn visit_unordered(
-    snapshot: &mut dyn Snapshot,
-    table: &Table,
-    query: &Query,
-    expressions: &[Expression],
-    control: &Control,
-    visit: &mut Visit<'_>,
-) -> Result<()> {
-    let purpose = Purpose {
-        values: Some(NeededValues::Unordered(expressions)),
-        enough: None,
-    };
-    visit_for(snapshot, table, (query, purpose), control, visit)
-}
-
-/// As [`visit_unordered`], for a purpose.
-fn visit_for(
-    snapshot: &mut dyn Snapshot,
-    table: &Table,
-    (query, purpose): (&Query, Purpose<'_>),
-    control: &Control,
-    visit: &mut Visit<'_>,
-) -> Result<()> {
-    let expressions = match purpose.values {
-        Some(NeededValues::Unordered(expressions)) => expressions,
-        _ => &[],
-    };
-    let mut query = Query {
-        predicate: query.predicate.clone(),
-        order: match query.after {
-            Some(_) => query.order.clone(),
-            None => Vec::new(),
-        },
-        after: query.after.clone(),
-        ..Query::default()
-    };
-    if let (None, None, [expression]) = (&query.predicate, &query.after, expressions) {
-        // Scanning an index that has the values takes less than scanning the rows.
-        query.order = vec![Order {
-            key: expression.clone(),
-            direction: Direction::Ascending,
-            nulls: Nulls::Smallest,
-        }];
-        query.limit = Some(usize::MAX);
-    }
-    let mut plan = planned(snapshot, table, (&query, purpose), control)?;
-    let needed = NeededValues::Unordered(expressions);
-    let reads = reads(table, &query, &plan, needed);
-    if reads == Reads::RowIds && plan.access == AccessPath::Rows(None) {
-        plan.access = AccessPath::primary();
-    }
-    match scan(
-        snapshot,
-        table,
-        (&query, &plan),
-        control,
-        reads,
-        &mut *visit,
-    )? {
-        Some(rest) => rest.scan(snapshot, table, &query, control, visit),
-        None => Ok(()),
-    }
-}
-
 /// The part of a plan's rows that must be read.
-fn reads(table: &Table, query: &Query, plan: &Plan, needed: NeededValues<'_>) -> Reads {
+pub(super) fn reads(table: &Table, query: &Query, plan: &Plan, needed: NeededValues<'_>) -> Reads {
     match plan.residual.is_some() || query.after.is_some() {
         true => Reads::Payloads,
         false => needed.reads(table, query, (&plan.access, plan.sorted)),

@@ -32,6 +32,20 @@ impl Total {
         self.count += 1;
     }
 
+    /// Adds a number several times.
+    pub(super) fn add_many(&mut self, value: ValueRef<'_>, times: usize) {
+        let whole = match value {
+            ValueRef::Int(value) => i128::from(value),
+            ValueRef::UInt(value) => i128::from(value),
+            ValueRef::Null | ValueRef::Text(_) | ValueRef::Float(_) => {
+                (0..times).for_each(|_| self.add(value));
+                return;
+            }
+        };
+        self.whole += whole * times as i128;
+        self.count += times as u64;
+    }
+
     /// Removes a number that was added: the total is then as if the number had not been added.
     pub fn remove(&mut self, value: ValueRef<'_>) {
         match value {

@@ -103,6 +103,16 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
+    /// The row of the entry, without its payload.
+    #[must_use]
+    pub const fn row(self, row_id: RowId) -> Row<'a> {
+        Row {
+            row_id,
+            payload: &[],
+            entry: Some(self),
+        }
+    }
+
     /// The value of a field, or `None` if the index does not store the field.
     #[must_use]
     pub fn value(self, field: &Field) -> Option<ValueRef<'a>> {

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use dflat_model::{Table, ValueRef};
 
 use super::{
-    Indexes, NamedRow, NamedTable, NotedRow, Records, Row, ScanPlan, Source, StateId, StepId,
-    StepRow,
+    Indexes, KeyScan, NamedRow, NamedTable, NotedRow, Records, Row, ScanPlan, Source, StateId,
+    StepId, StepRow,
 };
 #[cfg(doc)]
 use crate::error::ErrorKind;
@@ -58,6 +58,28 @@ pub trait Snapshot: Send {
             }
         }
         Ok(())
+    }
+
+    /// Counts the rows of a range by their values in the key's first `parts` fields: calls `visit`
+    /// with these values and the number of rows that have them, in any order, until `visit` returns
+    /// `Break`. The same values may be visited several times, with a part of the rows each time.
+    /// With no parts, the numbers of all rows are visited. Returns false, and visits nothing, if
+    /// the backend does not count rows faster than by visiting them.
+    ///
+    /// `proceed` is called before the first row and then at least every few thousand rows; the call
+    /// ends without an error if it returns `Break`.
+    ///
+    /// # Errors
+    /// As [`scan`](Self::scan).
+    fn tally(
+        &mut self,
+        table: &Table,
+        (scan, parts): (&KeyScan<'_>, usize),
+        proceed: &mut dyn FnMut() -> ControlFlow<()>,
+        visit: &mut dyn FnMut(&[ValueRef<'_>], usize) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        let _ = (table, scan, parts, proceed, visit);
+        Ok(false)
     }
 
     /// Fixes the state that a pinned snapshot sees, as its first scan would, and returns the id of

@@ -15,6 +15,7 @@ use libsqlite3_sys as sqlite;
 
 use super::blob::Overwriter;
 use super::platform::{FileProtection, c_path, uri};
+use super::progress::{Proceed, ProgressGuard};
 use super::sqlite_error::SqliteError;
 use super::statement::{Columns, Param, Statement};
 use super::switch::Switch;
@@ -317,6 +318,20 @@ impl Connection {
             return Err(SqliteError::misuse("the statement was forgotten"));
         };
         statement.run(params, visit)
+    }
+
+    /// As [`query`](Self::query), for a statement that may run long between two rows.
+    pub(crate) fn query_while<'p>(
+        &mut self,
+        statement: StatementId,
+        params: impl IntoIterator<Item = Param<'p>>,
+        mut proceed: &mut Proceed<'_>,
+        visit: impl FnMut(Columns<'_>) -> Result<ControlFlow<()>, SqliteError>,
+    ) -> Result<(), SqliteError> {
+        // SAFETY: The guard is dropped in this call, during which the connection stays open, is
+        // used by this call alone, and `proceed` is not used otherwise.
+        let _guard = unsafe { ProgressGuard::new(self.raw, &mut proceed) };
+        self.query(statement, params, visit)
     }
 
     /// Runs one statement that is not kept, to its end, and lends its rows to `visit`.

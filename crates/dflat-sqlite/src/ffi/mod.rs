@@ -15,6 +15,7 @@ mod log_index;
 mod memory;
 mod page_damage;
 mod platform;
+mod progress;
 mod sqlite_error;
 mod statement;
 mod switch;
@@ -29,6 +30,7 @@ pub(crate) use platform::{
     FileNumber, create_private, file_number, file_number_and_length, is_pipe, linked_length,
     may_write, open_unread, path_of, sync_directory,
 };
+pub(crate) use progress::Proceed;
 pub(crate) use sqlite_error::SqliteError;
 pub(crate) use statement::{Columns, Param};
 pub(crate) use switch::Switch;

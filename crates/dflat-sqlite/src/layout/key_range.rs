@@ -36,6 +36,16 @@ pub(crate) struct KeyShape {
     pub(crate) content: ScanContent,
 }
 
+impl KeyShape {
+    /// The number of first parts that have one value in all rows.
+    pub(super) const fn constant_count(self) -> usize {
+        match self.upper {
+            Upper::Null => self.prefix_count + 1,
+            _ => self.prefix_count,
+        }
+    }
+}
+
 /// The content that a scan gives beside row ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScanContent {
@@ -43,6 +53,9 @@ pub(crate) enum ScanContent {
     /// The values in the index.
     Values,
     Nothing,
+    /// The number of rows that are equal in that many first parts, and their values of these parts.
+    /// The scan gives no row ids.
+    Groups(usize),
 }
 
 impl ScanContent {

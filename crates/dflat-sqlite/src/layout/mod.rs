@@ -3,6 +3,7 @@
 pub(crate) mod control;
 pub(crate) mod ddl;
 pub(crate) mod key_range;
+mod key_statement;
 pub(crate) mod named;
 #[cfg(test)]
 pub(crate) mod sample;

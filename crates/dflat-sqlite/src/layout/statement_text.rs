@@ -2,10 +2,9 @@
 
 use std::iter;
 
-use dflat_model::Direction;
-
 use crate::layout::ddl::{IndexNames, Names};
-use crate::layout::key_range::{KeyShape, Lower, ScanContent, Upper};
+use crate::layout::key_range::KeyShape;
+use crate::layout::key_statement::scan_key;
 
 /// A statement on a table: the key under which a prepared statement is cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,97 +192,4 @@ fn index_state(names: &Names, position: usize, without_foreign: bool) -> Option<
 /// The column of the payload, or NULL if the payload is not wanted.
 const fn wanted(column: &str, payload: bool) -> &str {
     if payload { column } else { "NULL" }
-}
-
-fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
-    let (columns, row_id, from) = match shape.index {
-        None => (
-            names.key_columns.clone(),
-            "rowid",
-            match shape.content {
-                ScanContent::Values => {
-                    let values = names.key_columns.join(", ");
-                    format!("SELECT rowid, {values} FROM {}", names.main)
-                }
-                content => format!(
-                    "SELECT rowid, {} FROM {}",
-                    wanted("p", content == ScanContent::Payload),
-                    names.main
-                ),
-            },
-        ),
-        Some(position) => {
-            let index = names.indexes.get(position)?;
-            // `CROSS JOIN` fixes the order of the loops. The scan uses the row id of the index
-            // table, by which its index is ordered: with that of the main table, SQLite would sort.
-            let table = &index.table;
-            let main = &names.main;
-            let from = match shape.content {
-                ScanContent::Payload => format!(
-                    "SELECT i.rowid, m.p FROM {table} AS i CROSS JOIN {main} AS m ON m.rowid = i.rowid"
-                ),
-                ScanContent::Values => {
-                    let values = index.columns.join(", i.");
-                    format!("SELECT i.rowid, i.{values} FROM {table} AS i")
-                }
-                ScanContent::Nothing => format!("SELECT i.rowid, NULL FROM {table} AS i"),
-            };
-            let columns = index.columns.iter().map(|column| format!("i.{column}"));
-            (columns.collect(), "i.rowid", from)
-        }
-    };
-    let (fixed, open) = columns.split_at_checked(shape.prefix_count)?;
-    let equals = if shape.null_in_prefix { "IS" } else { "=" };
-    let mut conditions: Vec<String> = fixed
-        .iter()
-        .map(|column| format!("{column} {equals} ?"))
-        .collect();
-    if let Some(next) = open.first() {
-        conditions.extend(lower_condition(next, shape.lower));
-        conditions.extend(upper_condition(next, shape.upper));
-    }
-    if shape.after {
-        conditions.push(format!("{row_id} > ?"));
-    }
-    let constant_count = usize::from(shape.upper == Upper::Null);
-    let direction = match shape.direction {
-        Direction::Ascending => "",
-        Direction::Descending => " DESC",
-    };
-    let mut order: Vec<String> = open
-        .iter()
-        .skip(constant_count)
-        .map(|column| format!("{column}{direction}"))
-        .collect();
-    if shape.ties {
-        order.push(row_id.to_owned());
-    }
-    let mut sql = from;
-    if !conditions.is_empty() {
-        sql.push_str(" WHERE ");
-        sql.push_str(&conditions.join(" AND "));
-    }
-    if !order.is_empty() {
-        sql.push_str(" ORDER BY ");
-        sql.push_str(&order.join(", "));
-    }
-    Some(sql)
-}
-
-fn lower_condition(column: &str, lower: Lower) -> Option<String> {
-    Some(match lower {
-        Lower::None => return None,
-        Lower::NotNull => format!("{column} IS NOT NULL"),
-        Lower::Included => format!("{column} >= ?"),
-        Lower::Excluded => format!("{column} > ?"),
-    })
-}
-
-fn upper_condition(column: &str, upper: Upper) -> Option<String> {
-    Some(match upper {
-        Upper::None => return None,
-        Upper::Null => format!("{column} IS NULL"),
-        Upper::Included => format!("{column} <= ?"),
-        Upper::Excluded => format!("{column} < ?"),
-    })
 }

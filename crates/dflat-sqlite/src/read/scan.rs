@@ -2,14 +2,15 @@
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
+use std::slice;
 
 use dflat_engine::Result;
 use dflat_engine::fetch::KeyParts;
 use dflat_engine::storage::{self, IndexState, KeyScan, Row, ScanPlan, Source};
-use dflat_model::{Field, RowId, Table};
+use dflat_model::{Field, RowId, Table, ValueRef};
 
 use crate::connection::file_connection::{FileConnection, TableId};
-use crate::ffi::{Param, SqliteError};
+use crate::ffi::{Columns, Param, Proceed, SqliteError};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::PlainIndexNames;
 use crate::layout::key_range::{ScanContent, Segment, primary_key, segments};
@@ -33,14 +34,27 @@ enum ScanEnd {
 fn fields_read(table: &Table, operation: TableStatement) -> &[Field] {
     match operation {
         TableStatement::ScanKey(shape) if shape.content == ScanContent::Values => {
-            let Some(position) = shape.index else {
-                return &table.primary_key;
-            };
-            let index = table.indexes.get(position);
-            index.map_or(&[], |index| &index.fields)
+            key_fields(table, shape.index)
         }
         _ => &[],
     }
+}
+
+/// The fields of the index at a position, or of the primary key.
+fn key_fields(table: &Table, index: Option<usize>) -> &[Field] {
+    match index {
+        None => &table.primary_key,
+        Some(position) => table
+            .indexes
+            .get(position)
+            .map_or(&[], |index| &index.fields),
+    }
+}
+
+/// The values of an index in the columns after the first.
+fn values_of<'r>(columns: Columns<'r>, fields: &[Field]) -> Result<KeyParts<'r>, SqliteError> {
+    let values = (1..).zip(fields).map(|(at, _)| columns.value(at));
+    values.collect()
 }
 
 impl FileConnection {
@@ -91,6 +105,48 @@ impl FileConnection {
                     connection.scan_segments(table, scan, segments.into_iter().flatten(), visit)
                 })
             }
+        }
+    }
+
+    /// Counts the rows of a range by their first values, as [`Snapshot::tally`].
+    ///
+    /// [`Snapshot::tally`]: dflat_engine::storage::Snapshot::tally
+    pub(crate) fn tally(
+        &mut self,
+        table: &Table,
+        (scan, parts): (&KeyScan<'_>, usize),
+        proceed: &mut dyn FnMut() -> ControlFlow<()>,
+        visit: &mut dyn FnMut(&[ValueRef<'_>], usize) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let segments = segments(table, scan, ScanContent::Groups(parts))?;
+        let mut is_stopped = false;
+        let outcome = self.in_transaction(table, segments[1].is_some(), |connection| {
+            let entry = connection.enter(table);
+            for segment in segments.into_iter().flatten() {
+                let operation = TableStatement::ScanKey(segment.shape);
+                let fields = key_fields(table, segment.shape.index);
+                let fields = fields.get(..parts).unwrap_or_default();
+                let params = segment.params(scan.prefix);
+                let mut ask = || {
+                    let flow = proceed();
+                    is_stopped |= flow.is_break();
+                    flow
+                };
+                let ask: Option<&mut Proceed<'_>> = Some(&mut ask);
+                let end =
+                    connection.read_each(table, entry, (operation, params), ask, |columns| {
+                        let count = usize::try_from(columns.integer(0)).unwrap_or(0);
+                        Ok(visit(&values_of(columns, fields)?, count))
+                    })?;
+                if end != ScanEnd::Complete {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        match outcome {
+            Err(_) if is_stopped => Ok(()),
+            outcome => outcome,
         }
     }
 
@@ -163,37 +219,59 @@ impl FileConnection {
         I::IntoIter: Clone,
     {
         let params = params.into_iter();
-        let fields = fields_read(table, operation);
-        let end = Cell::new(ScanEnd::Complete);
-        let visited = Cell::new(false);
+        match fields_read(table, operation) {
+            // A payload that is NULL or not a blob is as unreadable as an empty one.
+            [] => self.read_each(table, entry, (operation, params), None, |columns| {
+                Ok(visit(Row {
+                    row_id: RowId(columns.integer(0)),
+                    payload: columns.blob(1)?.unwrap_or_default(),
+                    entry: None,
+                }))
+            }),
+            // Most indexes have one field, for which no list is made: a sum of 100,000 entries
+            // takes 6.4 ms, and 8.1 ms with a list.
+            [field] => self.read_each(table, entry, (operation, params), None, |columns| {
+                let value = columns.value(1)?;
+                let entry = storage::Entry {
+                    fields: slice::from_ref(field),
+                    values: slice::from_ref(&value),
+                };
+                Ok(visit(entry.row(RowId(columns.integer(0)))))
+            }),
+            fields => self.read_each(table, entry, (operation, params), None, |columns| {
+                let values = &values_of(columns, fields)?;
+                let entry = storage::Entry { fields, values };
+                Ok(visit(entry.row(RowId(columns.integer(0)))))
+            }),
+        }
+    }
+
+    /// Runs one statement, and calls `visit` with each row until it breaks. If `proceed` is given
+    /// and breaks, the statement fails.
+    fn read_each<'p>(
+        &mut self,
+        table: &Table,
+        entry: TableId,
+        (operation, params): (TableStatement, impl Iterator<Item = Param<'p>> + Clone),
+        mut proceed: Option<&mut Proceed<'_>>,
+        mut visit: impl FnMut(Columns<'_>) -> Result<ControlFlow<()>, SqliteError>,
+    ) -> Result<ScanEnd> {
+        let (mut end, visited) = (ScanEnd::Complete, Cell::new(false));
         let mut attempt = |connection: &mut Self| {
             let statement = connection.statement(entry, operation)?;
-            connection.raw.query(statement, params.clone(), |columns| {
+            let visit = |columns: Columns<'_>| {
                 visited.set(true);
-                let row_id = RowId(columns.integer(0));
-                let flow = match fields {
-                    // A payload that is NULL or not a blob is as unreadable as an empty one.
-                    [] => visit(Row {
-                        row_id,
-                        payload: columns.blob(1)?.unwrap_or_default(),
-                        entry: None,
-                    }),
-                    fields => {
-                        let values = (1..).zip(fields).map(|(at, _)| columns.value(at));
-                        let values: KeyParts<'_> = values.collect::<Result<_, _>>()?;
-                        let values = &values;
-                        visit(Row {
-                            row_id,
-                            payload: &[],
-                            entry: Some(storage::Entry { fields, values }),
-                        })
-                    }
-                };
+                let flow = visit(columns)?;
                 if flow.is_break() {
-                    end.set(ScanEnd::Broken);
+                    end = ScanEnd::Broken;
                 }
                 Ok(flow)
-            })
+            };
+            let (raw, params) = (&mut connection.raw, params.clone());
+            match &mut proceed {
+                None => raw.query(statement, params, visit),
+                Some(proceed) => raw.query_while(statement, params, proceed, visit),
+            }
         };
         let mut outcome = attempt(self);
         if matches!(&outcome, Err(error) if error.may_be_missing_name()) && !visited.get() {
@@ -206,7 +284,7 @@ impl FileConnection {
         outcome
             .map_err(|error| error.into_read_error(format_args!("cannot read {}", table.name)))?;
         self.note_read();
-        Ok(end.get())
+        Ok(end)
     }
 
     fn main_exists(&mut self, table: &Table) -> Result<bool> {

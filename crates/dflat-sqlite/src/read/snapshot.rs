@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dflat_engine::storage::{
-    Indexes, NamedRow, NamedTable, NotedRow, Records, Row, ScanPlan, Snapshot, StateId, StepId,
-    StepRow, View,
+    Indexes, KeyScan, NamedRow, NamedTable, NotedRow, Records, Row, ScanPlan, Snapshot, StateId,
+    StepId, StepRow, View,
 };
 use dflat_engine::{Error, Result};
-use dflat_model::Table;
+use dflat_model::{Table, ValueRef};
 
 use crate::connection::commits::CommitCount;
 use crate::connection::file_connection::FileConnection;
@@ -201,6 +201,17 @@ impl Snapshot for SqliteSnapshot {
     ) -> Result<()> {
         self.read(|connection| connection.scan(plan, visit))
             .map(drop)
+    }
+
+    fn tally(
+        &mut self,
+        table: &Table,
+        range: (&KeyScan<'_>, usize),
+        proceed: &mut dyn FnMut() -> ControlFlow<()>,
+        visit: &mut dyn FnMut(&[ValueRef<'_>], usize) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        self.read(|connection| connection.tally(table, range, proceed, visit))?;
+        Ok(true)
     }
 
     fn pin(&mut self) -> Result<StateId> {

@@ -1,12 +1,16 @@
 //! Compares key scans with a naive model: every combination of bounds over values of every class.
 
 use std::cmp::Ordering;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
 
 use dflat_engine::storage::{
-    IndexEntry, IndexState, Key, KeyScan, RowWrite, Snapshot, Source, View,
+    EntryValues, IndexEntry, IndexState, Key, KeyScan, RowWrite, Snapshot, Source, View,
 };
-use dflat_model::{Direction, FieldKind, Step, Table, Value, ValueRef};
+use dflat_model::{
+    Direction, FieldKind, IndexDescriptor, RowId, Step, Table, TableDescriptor, Value, ValueRef,
+};
+use dflat_sqlite::SqliteBackend;
 
 use crate::sample::*;
 
@@ -72,11 +76,14 @@ fn within(value: ValueRef<'_>, lower: Bound<&Value>, upper: Bound<&Value>) -> bo
 }
 
 /// The rows that a scan must return, by their keys.
-fn expected(rows: &[(i64, Vec<Value>)], scan: &KeyScan<'_>) -> Vec<i64> {
+fn expected<'r>(rows: &'r [(i64, Vec<Value>)], scan: &KeyScan<'_>) -> Vec<&'r (i64, Vec<Value>)> {
     let open = scan.prefix.len();
     let mut rows: Vec<&(i64, Vec<Value>)> = rows
         .iter()
-        .filter(|(_, key)| {
+        .filter(|(id, key)| {
+            if scan.after.is_some_and(|after| *id <= after.0) {
+                return false;
+            }
             let mut parts = key.iter().zip(scan.prefix);
             parts.all(|(a, b)| a.as_ref().order(b.into()) == Ordering::Equal)
                 && key
@@ -95,12 +102,234 @@ fn expected(rows: &[(i64, Vec<Value>)], scan: &KeyScan<'_>) -> Vec<i64> {
         };
         order.then(a_id.cmp(b_id))
     });
-    rows.into_iter().map(|(id, _)| *id).collect()
+    rows
 }
 
 fn check(reader: &mut dyn Snapshot, table: &Table, rows: &[(i64, Vec<Value>)], scan: &KeyScan<'_>) {
     let found = ids(reader, table, Source::Key(scan.clone()));
-    assert_eq!(found, expected(rows, scan), "{} {scan:?}", table.name);
+    let expected = expected(rows, scan);
+    let expected_ids: Vec<i64> = expected.iter().map(|(id, _)| *id).collect();
+    assert_eq!(found, expected_ids, "{} {scan:?}", table.name);
+    let parts_max = (scan.prefix.len() + 1).min(rows[0].1.len());
+    for parts in 0..=parts_max {
+        let mut values: Vec<&[Value]> = expected.iter().map(|(_, key)| &key[..parts]).collect();
+        values.sort_by(|a, b| compared(a, b));
+        let counted = tallied(reader, table, scan, parts);
+        let groups = values.chunk_by(|a, b| compared(a, b) == Ordering::Equal);
+        let groups: Vec<_> = groups
+            .map(|group| (group[0].to_vec(), group.len()))
+            .collect();
+        let is_same = counted.len() == groups.len()
+            && counted
+                .iter()
+                .zip(&groups)
+                .all(|((a, n), (b, m))| n == m && compared(a, b) == Ordering::Equal);
+        assert!(
+            is_same,
+            "{} {scan:?} {parts}: {counted:?} {groups:?}",
+            table.name
+        );
+    }
+}
+
+/// The order of two lists of values.
+fn compared(a: &[Value], b: &[Value]) -> Ordering {
+    let parts = a.iter().zip(b);
+    parts.fold(Ordering::Equal, |order, (a, b)| {
+        order.then_with(|| a.as_ref().order(b.into()))
+    })
+}
+
+/// The groups of a range that have rows, in order.
+fn tallied(
+    reader: &mut dyn Snapshot,
+    table: &Table,
+    scan: &KeyScan<'_>,
+    parts: usize,
+) -> Vec<(Vec<Value>, usize)> {
+    let mut groups: Vec<(Vec<Value>, usize)> = Vec::new();
+    let mut visit = |values: &[ValueRef<'_>], count: usize| {
+        let values: Vec<Value> = values.iter().map(|value| value.to_value()).collect();
+        match groups
+            .iter_mut()
+            .find(|(of, _)| compared(of, &values) == Ordering::Equal)
+        {
+            Some((_, total)) => *total += count,
+            None => groups.push((values, count)),
+        }
+        ControlFlow::Continue(())
+    };
+    let mut proceed = || ControlFlow::Continue(());
+    assert!(
+        reader
+            .tally(table, (scan, parts), &mut proceed, &mut visit)
+            .unwrap()
+    );
+    groups.retain(|(_, count)| *count > 0);
+    groups.sort_by(|(a, _), (b, _)| compared(a, b));
+    groups
+}
+
+/// Numbers of objects, most of which have one value.
+fn with_ties(backend: &Arc<SqliteBackend>, table: &Table, count: i64) {
+    let mut tx = begin(backend);
+    tx.create(table).unwrap();
+    for key in 0..count {
+        let row = RowWrite {
+            key: Some(&[ValueRef::Int(key)]),
+            payload: b"p",
+            entries: &[IndexEntry::one(0, ValueRef::Int((key % 10 / 9) * key))],
+        };
+        tx.insert(table, &row).unwrap();
+    }
+    tx.commit().unwrap();
+}
+
+/// Rows of an index over two fields, with the values of each row.
+fn pairs(backend: &Arc<SqliteBackend>, table: &Table) -> Vec<(i64, Vec<Value>)> {
+    let mut tx = begin(backend);
+    tx.create(table).unwrap();
+    let mut rows = Vec::new();
+    let texts = [
+        Value::text("b"),
+        Value::Null,
+        Value::text("a"),
+        Value::Null,
+        Value::text("a"),
+    ];
+    for (n, first) in texts.iter().cycle().take(40).enumerate() {
+        let second = [Value::Int(3), Value::Null, Value::Int(-1), Value::Int(3)][n / 3 % 4].clone();
+        let entry = EntryValues::Several(vec![first.as_ref(), second.as_ref()]);
+        let row = RowWrite {
+            key: Some(&[ValueRef::Int(n as i64)]),
+            payload: b"p",
+            entries: &[IndexEntry {
+                index: 0,
+                values: entry,
+            }],
+        };
+        rows.push((
+            tx.insert(table, &row).unwrap().0,
+            vec![first.clone(), second],
+        ));
+    }
+    tx.commit().unwrap();
+    rows
+}
+
+#[test]
+fn composite_index_scan_gives_the_range_in_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open(&directory.path().join("a.db"));
+    let fields = [
+        (field(&[Step::Field(6)], TEXT), false),
+        (field(&[Step::Field(8)], INT), false),
+    ];
+    let single = table_of("pairs", &[INT], &fields);
+    let mut descriptor = TableDescriptor::clone(&single);
+    let fields: Vec<_> = single
+        .indexes
+        .iter()
+        .map(|index| index.fields[0].clone())
+        .collect();
+    descriptor.indexes = vec![IndexDescriptor {
+        fields: fields.into(),
+        ..single.indexes[0].clone()
+    }]
+    .into();
+    let table = Table::new(descriptor);
+    let rows = pairs(&backend, &table);
+    let probes = [
+        Value::Null,
+        Value::text("a"),
+        Value::text("b"),
+        Value::Int(-1),
+        Value::Int(3),
+    ];
+    let mut prefixes = vec![vec![]];
+    prefixes.extend(probes[..3].iter().map(|probe| vec![probe.clone()]));
+    prefixes.push(vec![Value::text("a"), Value::Int(3)]);
+    prefixes.push(vec![Value::Null, Value::Null]);
+    let mut reader = snapshot(&backend, View::Latest);
+    for (prefix, after) in prefixes
+        .iter()
+        .flat_map(|prefix| [None, Some(RowId(0)), Some(RowId(17))].map(|after| (prefix, after)))
+    {
+        for direction in BOTH {
+            for lower in bounds(&probes) {
+                for upper in bounds(&probes) {
+                    let key = Key::Index(0);
+                    let scan = KeyScan {
+                        key,
+                        prefix,
+                        lower,
+                        upper,
+                        direction,
+                        after,
+                    };
+                    check(&mut *reader, &table, &rows, &scan);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn long_count_of_rows_can_be_ended() {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = open(&directory.path().join("a.db"));
+    let table = table_of("ties", &[INT], &[(field(&[], INT), false)]);
+    with_ties(&backend, &table, 20_000);
+    let scan = KeyScan {
+        key: Key::Index(0),
+        prefix: &[],
+        lower: Bound::Included(&Value::Int(0)),
+        upper: Bound::Unbounded,
+        direction: Direction::Ascending,
+        after: None,
+    };
+    for mut reader in [
+        snapshot(&backend, View::Pinned),
+        snapshot(&backend, View::Latest),
+    ] {
+        for parts in [0, 1] {
+            let mut asked = 0;
+            let mut proceed = || {
+                asked += 1;
+                if asked == 3 {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            };
+            let mut groups = 0;
+            let mut visit = |_: &[ValueRef<'_>], _| {
+                groups += 1;
+                ControlFlow::Continue(())
+            };
+            let range = (&scan, parts);
+            assert!(
+                reader
+                    .tally(&table, range, &mut proceed, &mut visit)
+                    .unwrap()
+            );
+            assert_eq!((asked, groups), (3, 0), "{parts}");
+            // The reader goes on as if nothing had happened.
+            let all = tallied(&mut *reader, &table, &scan, 1);
+            assert_eq!((all.len(), all[0].1), (2_001, 18_000));
+            let mut first = |_: &[ValueRef<'_>], _| {
+                groups += 1;
+                ControlFlow::Break(())
+            };
+            let mut proceed = || ControlFlow::Continue(());
+            assert!(
+                reader
+                    .tally(&table, range, &mut proceed, &mut first)
+                    .unwrap()
+            );
+            assert_eq!(groups, 1);
+        }
+    }
 }
 
 #[test]

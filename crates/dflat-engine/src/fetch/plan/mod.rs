@@ -262,15 +262,18 @@ impl KeyAccess {
 
     /// The scans, in order.
     pub fn sources(&self) -> impl Iterator<Item = Source<'_>> {
-        self.ranges.iter().map(|range| {
-            Source::Key(KeyScan {
-                key: self.key,
-                prefix: &range.prefix,
-                lower: range.lower.as_ref(),
-                upper: range.upper.as_ref(),
-                direction: self.direction,
-                after: range.after,
-            })
+        self.scans().map(Source::Key)
+    }
+
+    /// The ranges, in order.
+    pub(super) fn scans(&self) -> impl Iterator<Item = KeyScan<'_>> {
+        self.ranges.iter().map(|range| KeyScan {
+            key: self.key,
+            prefix: &range.prefix,
+            lower: range.lower.as_ref(),
+            upper: range.upper.as_ref(),
+            direction: self.direction,
+            after: range.after,
         })
     }
 }

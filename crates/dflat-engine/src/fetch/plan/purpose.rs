@@ -40,6 +40,16 @@ pub(in super::super) struct Purpose<'e> {
     pub(in super::super) enough: Option<usize>,
 }
 
+impl<'e> Purpose<'e> {
+    /// The values of expressions in each row, in any order.
+    pub(in super::super) const fn unordered(expressions: &'e [Expression]) -> Self {
+        Self {
+            values: Some(NeededValues::Unordered(expressions)),
+            enough: None,
+        }
+    }
+}
+
 impl NeededValues<'_> {
     /// The part of the rows of an access that must be read, if there is no condition left to check
     /// on each row.

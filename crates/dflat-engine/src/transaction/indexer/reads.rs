@@ -6,7 +6,7 @@ use dflat_model::{Table, ValueRef};
 
 use super::Indexer;
 use crate::error::Result;
-use crate::storage::{IndexState, Indexes, Records, Row, ScanPlan, Snapshot, StateId};
+use crate::storage::{IndexState, Indexes, KeyScan, Records, Row, ScanPlan, Snapshot, StateId};
 use crate::sync::{Arc, Mutex, PoisonError};
 
 /// The tables for which something was done already.
@@ -136,6 +136,16 @@ impl Snapshot for IndexingSnapshot<'_> {
         visit: &mut dyn FnMut(usize, Row<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         self.snapshot.find_many(table, keys, visit)
+    }
+
+    fn tally(
+        &mut self,
+        table: &Table,
+        range: (&KeyScan<'_>, usize),
+        proceed: &mut dyn FnMut() -> ControlFlow<()>,
+        visit: &mut dyn FnMut(&[ValueRef<'_>], usize) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        self.snapshot.tally(table, range, proceed, visit)
     }
 
     fn pin(&mut self) -> Result<StateId> {

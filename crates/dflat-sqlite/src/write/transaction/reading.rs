@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use dflat_engine::Result;
 use dflat_engine::storage::{
-    Indexes, NamedRow, NamedTable, NotedRow, Records, Row, ScanPlan, Snapshot, StateId, StepId,
-    StepRow,
+    Indexes, KeyScan, NamedRow, NamedTable, NotedRow, Records, Row, ScanPlan, Snapshot, StateId,
+    StepId, StepRow,
 };
-use dflat_model::Table;
+use dflat_model::{Table, ValueRef};
 
 use super::SqliteTransaction;
 use crate::connection::commits::CommitBase;
@@ -23,6 +23,17 @@ impl Snapshot for SqliteTransaction {
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         self.read(|connection| connection.scan(plan, visit))
+    }
+
+    fn tally(
+        &mut self,
+        table: &Table,
+        range: (&KeyScan<'_>, usize),
+        proceed: &mut dyn FnMut() -> ControlFlow<()>,
+        visit: &mut dyn FnMut(&[ValueRef<'_>], usize) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        self.read(|connection| connection.tally(table, range, proceed, visit))?;
+        Ok(true)
     }
 
     fn is_overtaken(&self, since: StateId) -> bool {

@@ -1,6 +1,6 @@
 //! Laws of values: each type compares, orders and is found the same with and without an index.
 
-use dflat::{Field, FieldType, FetchedResult, Operand};
+use dflat::{Field, FieldType, FetchedResult, Operand, Predicate};
 
 use crate::fixture::{Fixture, Open};
 use crate::letter::v2::mail;
@@ -28,9 +28,12 @@ where
             values.iter().enumerate().filter_map(at).collect()
         };
         for field in &pair {
-            let check = |predicate, expected: Vec<i32>| {
-                let found = w.fetch::<Twin>().filter(predicate).all().unwrap();
+            let check = |predicate: Predicate<Twin>, expected: Vec<i32>| {
+                let query = || w.fetch::<Twin>().filter(predicate.clone());
+                let found = query().all().unwrap();
+                let counted = query().count().unwrap();
                 assert_eq!(keys(&found), expected, "{field:?} {probe:?}");
+                assert_eq!(counted, expected.len(), "{field:?} {probe:?}");
             };
             let (f, p) = (|| field.clone(), || probe.clone());
             check(f().eq(p()), holds(&|v| v == probe));
@@ -42,7 +45,32 @@ where
             check(f().in_([p()]), holds(&|v| v == probe));
         }
     }
-    in_order(w, pair, values);
+    in_order(w, pair.clone(), values);
+    in_groups(w, pair, values);
+}
+
+/// Checks that both fields of a pair give the same groups: missing values first.
+fn in_groups<T, P, V>(w: &Fixture, pair: [Field<Twin, T, P>; 2], values: &[Option<V>])
+where
+    T: FieldType + ?Sized,
+    V: PartialOrd,
+{
+    let mut sorted: Vec<&Option<V>> = values.iter().collect();
+    sorted.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    let groups: Vec<(bool, usize)> = sorted
+        .chunk_by(|a, b| a == b)
+        .map(|group| (group[0].is_some(), group.len()))
+        .collect();
+    for field in pair {
+        let summed = w.fetch::<Twin>().group_by(field.clone()).sum(Twin::ID).all().unwrap();
+        let ids: i64 = summed.iter().filter_map(|group| group.sum).sum();
+        assert_eq!(ids, (0_i64..).take(values.len()).sum(), "{field:?}");
+        let summed = summed.iter().map(|group| (group.key.is_some(), group.count));
+        assert!(summed.eq(groups.iter().copied()), "{field:?}");
+        let counts = w.fetch::<Twin>().group_by(field.clone()).all().unwrap();
+        let counts = counts.iter().map(|group| (group.key.is_some(), group.count));
+        assert!(counts.eq(groups.iter().copied()), "{field:?}");
+    }
 }
 
 /// Checks that both fields of a pair give the same order: missing values first, ties by row id.
