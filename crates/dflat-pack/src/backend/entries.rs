@@ -79,6 +79,15 @@ impl<'s> Entries<'s> {
         })
     }
 
+    /// The number of entries between encoded values; `None` if layers change some objects.
+    pub(crate) fn count(&mut self, start: &[u8], end: &[u8]) -> Result<Option<u64>> {
+        if self.stored.has_changes() {
+            return Ok(None);
+        }
+        let span = self.span(start, end, None)?;
+        Ok(Some(span.in_file.end - span.in_file.start))
+    }
+
     /// Removes the entries from encoded values on, and returns them.
     pub(crate) fn split_off(&mut self, span: &mut Span, values: &[u8]) -> Result<Span> {
         let in_file = self.below(values)?;

@@ -8,11 +8,11 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use dflat_engine::storage::{
-    Backend, CloseOptions, Durability, IndexState, Indexes, Row, ScanPlan, Snapshot, StateId, View,
-    WriteTransaction,
+    Backend, CloseOptions, Durability, IndexState, Indexes, KeyScan, Row, ScanPlan, Snapshot,
+    StateId, View, WriteTransaction,
 };
 use dflat_engine::{Error, ErrorKind, Result};
-use dflat_model::{IndexDescriptor, Table};
+use dflat_model::{IndexDescriptor, Table, ValueRef};
 
 use crate::read::Pack;
 pub(crate) use entries::{Entries, Span};
@@ -129,6 +129,26 @@ impl Snapshot for PackSnapshot {
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         self.scanner.scan(&self.backend.pack, plan, visit)
+    }
+
+    fn tally(
+        &mut self,
+        table: &Table,
+        (scan, parts): (&KeyScan<'_>, usize),
+        proceed: &mut dyn FnMut() -> ControlFlow<()>,
+        visit: &mut dyn FnMut(&[ValueRef<'_>], usize) -> ControlFlow<()>,
+    ) -> Result<bool> {
+        // An index entry has its values in a form that is compared only.
+        if parts > 0 {
+            return Ok(false);
+        }
+        let Some(count) = self.scanner.count(&self.backend.pack, table, scan)? else {
+            return Ok(false);
+        };
+        if proceed().is_continue() {
+            let _ = visit(&[], usize::try_from(count).unwrap_or(usize::MAX));
+        }
+        Ok(true)
     }
 
     fn pin(&mut self) -> Result<StateId> {

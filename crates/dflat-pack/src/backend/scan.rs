@@ -1,6 +1,6 @@
 //! Scans of a pack.
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::{Bound, ControlFlow, Range};
 use std::sync::Arc;
 
 use dflat_engine::Result;
@@ -37,14 +37,8 @@ impl Scanner {
         let Some(stored) = pack.stored(plan.table)? else {
             return Ok(());
         };
-        let is_same =
-            |held: &(ReadType, RecordReader)| Arc::ptr_eq(held.0.stored(), stored.stored());
-        if !self.buffers.as_ref().is_some_and(is_same) {
-            self.buffers = None;
-        }
         let check_blocks = pack.options().checks_blocks();
-        let new = || (stored.clone(), RecordReader::new(check_blocks));
-        let (stored, objects) = self.buffers.get_or_insert_with(new);
+        let (stored, objects) = self.buffers(stored, check_blocks);
         // An index entry has its values in a form that is compared only, so the payload is lent.
         let payload = plan.payload || matches!(plan.source, Source::Entries(_));
         let mut rows = Rows {
@@ -55,6 +49,49 @@ impl Scanner {
             visit,
         };
         rows.source(plan).map(drop)
+    }
+
+    /// The number of rows in a range, found by two searches of a key; `None` if the rows must be
+    /// visited.
+    pub(super) fn count(
+        &mut self,
+        pack: &Pack,
+        table: &Table,
+        scan: &KeyScan<'_>,
+    ) -> Result<Option<u64>> {
+        let Some(stored) = pack.stored(table)? else {
+            return Ok(Some(0));
+        };
+        let check_blocks = pack.options().checks_blocks();
+        let (stored, objects) = self.buffers(stored, check_blocks);
+        let (start, end) = bounds(scan);
+        match scan.key {
+            Key::Primary if scan.prefix.len() < table.primary_key.len() => {
+                let positions = positions(stored, objects, scan)?;
+                Ok(Some(positions.end.saturating_sub(positions.start)))
+            }
+            Key::Primary => Ok(None),
+            Key::Index(position) => {
+                let index = table.indexes.get(position);
+                let index = index.and_then(|index| index_in(stored.table(), index));
+                let new = |number| Entries::new(stored, number, check_blocks);
+                match index.and_then(new) {
+                    Some(mut entries) if scan.after.is_none() => entries.count(&start, &end),
+                    _ => Ok(None),
+                }
+            }
+        }
+    }
+
+    /// The buffers for a type. Those of another type are dropped.
+    fn buffers(&mut self, stored: &ReadType, check_blocks: bool) -> &mut (ReadType, RecordReader) {
+        let is_same =
+            |held: &(ReadType, RecordReader)| Arc::ptr_eq(held.0.stored(), stored.stored());
+        if !self.buffers.as_ref().is_some_and(is_same) {
+            self.buffers = None;
+        }
+        let new = || (stored.clone(), RecordReader::new(check_blocks));
+        self.buffers.get_or_insert_with(new)
     }
 }
 
@@ -145,12 +182,7 @@ impl Rows<'_, '_> {
             let position = position.filter(|position| is_after(*position, scan.after));
             return self.positions(position.into_iter(), Reach::Record);
         }
-        let (start, end) = bounds(scan);
-        let stored = self.stored;
-        let start = stored.below(self.objects, &start)?;
-        let end = stored.below(self.objects, &end)?;
-        let first = scan.after.map_or(0, positions_behind);
-        let positions = start.max(first)..end;
+        let positions = positions(self.stored, self.objects, scan)?;
         match scan.direction {
             Direction::Ascending => self.positions(positions, Reach::Ahead),
             Direction::Descending => self.positions(positions.rev(), Reach::Behind),
@@ -176,6 +208,19 @@ impl Rows<'_, '_> {
             Direction::Descending => entries.descending(span, from, &mut visit),
         }
     }
+}
+
+/// The positions of the objects in a range of the primary key that does not fix all its parts.
+fn positions(
+    stored: &ReadType,
+    objects: &mut RecordReader,
+    scan: &KeyScan<'_>,
+) -> Result<Range<u64>> {
+    let (start, end) = bounds(scan);
+    let start = stored.below(objects, &start)?;
+    let end = stored.below(objects, &end)?;
+    let first = scan.after.map_or(0, positions_behind);
+    Ok(start.max(first)..end)
 }
 
 /// The encoded bounds of a range: all keys from the first bound to below the second are in it.

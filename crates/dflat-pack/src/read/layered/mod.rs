@@ -155,6 +155,11 @@ impl ReadType {
         self.shown(in_file).unwrap_or(in_file)
     }
 
+    /// Whether layers change some objects.
+    pub(crate) const fn has_changes(&self) -> bool {
+        self.changes.is_some()
+    }
+
     /// The position of an object of the file; `None` if its key is changed.
     pub(crate) fn shown(&self, in_file: u64) -> Option<u64> {
         match &self.changes {

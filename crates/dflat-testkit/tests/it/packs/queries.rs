@@ -3,7 +3,7 @@
 use std::thread;
 
 use dflat::pack::{BuildOptions, OpenOptions, Pack, PackBuilder};
-use dflat::{ErrorKind, Object, Workspace};
+use dflat::{ErrorKind, Object, Predicate, Workspace};
 use dflat_engine::object::canonical;
 use dflat_testkit::schema::{
     Bag, BagData, Item, ItemChangeRequest, ItemData, Other, OtherData, Task, TaskChangeRequest,
@@ -104,6 +104,42 @@ fn query_on_a_pack_gives_the_result_of_the_workspace() {
             });
         }
     });
+}
+
+#[test]
+fn count_of_a_range_equals_the_number_of_its_objects() {
+    let (_workspace, pack, _directory) = tasks();
+    let edited = pack
+        .edit()
+        .remove::<Task>(7)
+        .upsert::<Task>(&task(1001))
+        .finish()
+        .unwrap();
+    for pack in [&pack, &edited] {
+        let check = |predicate: Option<Predicate<Task>>| {
+            let fetch = || match &predicate {
+                Some(predicate) => pack.fetch::<Task>().filter(predicate.clone()),
+                None => pack.fetch::<Task>(),
+            };
+            let found = fetch().all().unwrap();
+            assert_eq!(fetch().count().unwrap(), found.len(), "{predicate:?}");
+            let groups = fetch().group_by(Task::RANK).all().unwrap();
+            let counts: usize = groups.iter().map(|group| group.count).sum();
+            assert_eq!(counts, found.len(), "{predicate:?}");
+        };
+        check(None);
+        for bound in [-1, 0, 7, 100, 499, 1001, 5000] {
+            check(Some(Task::ID.lt(bound)));
+            check(Some(Task::ID.ge(bound)));
+            check(Some(Task::RANK.gt(bound)));
+            check(Some(Task::RANK.eq(bound)));
+            check(Some(Task::LIST.eq(1) & Task::DUE.le(i64::from(bound))));
+            check(Some(
+                Task::LIST.in_([0, 2]) & Task::DUE.gt(i64::from(bound)),
+            ));
+        }
+        check(Some(Task::DUE.is_null()));
+    }
 }
 
 #[test]
