@@ -30,7 +30,6 @@ pub(crate) use platform::{
     FileNumber, create_private, file_number, file_number_and_length, is_pipe, linked_length,
     may_write, open_unread, path_of, sync_directory,
 };
-pub(crate) use progress::Proceed;
 pub(crate) use sqlite_error::SqliteError;
 pub(crate) use statement::{Columns, Param};
 pub(crate) use switch::Switch;

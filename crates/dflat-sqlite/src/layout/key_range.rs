@@ -53,9 +53,6 @@ pub(crate) enum ScanContent {
     /// The values in the index.
     Values,
     Nothing,
-    /// The number of rows that are equal in that many first parts, and their values of these parts.
-    /// The scan gives no row ids.
-    Groups(usize),
 }
 
 impl ScanContent {

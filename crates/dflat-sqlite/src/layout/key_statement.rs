@@ -5,9 +5,8 @@ use dflat_model::Direction;
 use crate::layout::ddl::{IndexNames, Names};
 use crate::layout::key_range::{KeyShape, Lower, ScanContent, Upper};
 
-/// The rows of a range, in the order of the key's parts that are not fixed, then by row id; or the
-/// groups of rows that are equal in the first parts, in any order. `None` if the statement names an
-/// index that the table lacks.
+/// The rows of a range, in the order of the key's parts that are not fixed, then by row id. `None`
+/// if the statement names an index that the table lacks.
 pub(super) fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
     let Some(position) = shape.index else {
         let from = select(&names.main, "rowid", &names.key_columns, shape.content);
@@ -16,8 +15,7 @@ pub(super) fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
     let index = names.indexes.get(position)?;
     let columns = qualified(index, "i");
     let is_ordered = shape.constant_count() < columns.len();
-    let groups = matches!(shape.content, ScanContent::Groups(_));
-    if shape.direction == Direction::Descending && shape.ties && is_ordered && !groups {
+    if shape.direction == Direction::Descending && shape.ties && is_ordered {
         return descending(names, index, &columns, shape);
     }
     let mut from = select(
@@ -30,6 +28,32 @@ pub(super) fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
         from.push_str(&join_main(names, "i"));
     }
     finished(from, &columns, "i.rowid", shape)
+}
+
+/// The number of rows in each group of a range whose rows are equal in so many first parts, and
+/// their values of these parts, in any order.
+pub(super) fn tally_key(names: &Names, shape: KeyShape, parts: usize) -> Option<String> {
+    let (table, row_id, columns) = match shape.index {
+        None => (names.main.clone(), "rowid", names.key_columns.clone()),
+        Some(position) => {
+            let index = names.indexes.get(position)?;
+            let table = format!("{} AS i", index.table);
+            (table, "i.rowid", qualified(index, "i"))
+        }
+    };
+    let values = columns.get(..parts)?;
+    let mut sql = String::from("SELECT count(*)");
+    push_list(&mut sql, ", ", ", ", values);
+    sql.push_str(" FROM ");
+    sql.push_str(&table);
+    push_list(
+        &mut sql,
+        " WHERE ",
+        " AND ",
+        &conditions(&columns, row_id, shape)?,
+    );
+    push_list(&mut sql, " GROUP BY ", ", ", values);
+    Some(sql)
 }
 
 /// The columns of an index under an alias of its table.
@@ -53,26 +77,18 @@ fn select(table: &str, row_id: &str, columns: &[String], content: ScanContent) -
         ScanContent::Payload => format!("{row_id}, p"),
         ScanContent::Values => format!("{row_id}, {}", columns.join(", ")),
         ScanContent::Nothing => format!("{row_id}, NULL"),
-        ScanContent::Groups(0) => "count(*)".to_owned(),
-        ScanContent::Groups(parts) => {
-            let parts = columns.get(..parts).unwrap_or(columns);
-            format!("count(*), {}", parts.join(", "))
-        }
     };
     format!("SELECT {wanted} FROM {table}")
 }
 
-/// A statement with its conditions and its order or groups. `columns` are those of the key.
+/// A statement with its conditions and its order. `columns` are those of the key.
 fn finished(mut sql: String, columns: &[String], row_id: &str, shape: KeyShape) -> Option<String> {
-    let mut conditions = range(columns, shape)?;
-    if shape.after {
-        conditions.push(format!("{row_id} > ?"));
-    }
-    push_list(&mut sql, " WHERE ", " AND ", &conditions);
-    if let ScanContent::Groups(parts) = shape.content {
-        push_list(&mut sql, " GROUP BY ", ", ", columns.get(..parts)?);
-        return Some(sql);
-    }
+    push_list(
+        &mut sql,
+        " WHERE ",
+        " AND ",
+        &conditions(columns, row_id, shape)?,
+    );
     let mut order = ordered(columns, shape);
     if shape.ties {
         order.push(row_id.to_owned());
@@ -133,6 +149,15 @@ fn push_list(sql: &mut String, word: &str, separator: &str, items: &[String]) {
         sql.push_str(word);
         sql.push_str(&items.join(separator));
     }
+}
+
+/// The conditions of a range.
+fn conditions(columns: &[String], row_id: &str, shape: KeyShape) -> Option<Vec<String>> {
+    let mut conditions = range(columns, shape)?;
+    if shape.after {
+        conditions.push(format!("{row_id} > ?"));
+    }
+    Some(conditions)
 }
 
 /// The conditions of a range, without that on row ids.

@@ -10,7 +10,7 @@ use dflat_engine::storage::{self, IndexState, KeyScan, Row, ScanPlan, Source};
 use dflat_model::{Field, RowId, Table, ValueRef};
 
 use crate::connection::file_connection::{FileConnection, TableId};
-use crate::ffi::{Columns, Param, Proceed, SqliteError};
+use crate::ffi::{Columns, Param, SqliteError};
 use crate::layout::control::ControlStatement;
 use crate::layout::ddl::PlainIndexNames;
 use crate::layout::key_range::{ScanContent, Segment, primary_key, segments};
@@ -118,27 +118,33 @@ impl FileConnection {
         proceed: &mut dyn FnMut() -> ControlFlow<()>,
         visit: &mut dyn FnMut(&[ValueRef<'_>], usize) -> ControlFlow<()>,
     ) -> Result<()> {
-        let segments = segments(table, scan, ScanContent::Groups(parts))?;
-        let mut is_stopped = false;
+        let segments = segments(table, scan, ScanContent::Nothing)?;
+        let (visited, mut is_stopped, mut is_enough) = (Cell::new(false), false, false);
         let outcome = self.in_transaction(table, segments[1].is_some(), |connection| {
             let entry = connection.enter(table);
             for segment in segments.into_iter().flatten() {
-                let operation = TableStatement::ScanKey(segment.shape);
+                let operation = TableStatement::TallyKey(segment.shape, parts);
                 let fields = key_fields(table, segment.shape.index);
                 let fields = fields.get(..parts).unwrap_or_default();
                 let params = segment.params(scan.prefix);
-                let mut ask = || {
-                    let flow = proceed();
-                    is_stopped |= flow.is_break();
-                    flow
-                };
-                let ask: Option<&mut Proceed<'_>> = Some(&mut ask);
-                let end =
-                    connection.read_each(table, entry, (operation, params), ask, |columns| {
+                let attempt = |connection: &mut Self| {
+                    let statement = connection.statement(entry, operation)?;
+                    let mut ask = || {
+                        let flow = proceed();
+                        is_stopped |= flow.is_break();
+                        flow
+                    };
+                    let count_group = |columns: Columns<'_>| {
+                        visited.set(true);
                         let count = usize::try_from(columns.integer(0)).unwrap_or(0);
-                        Ok(visit(&values_of(columns, fields)?, count))
-                    })?;
-                if end != ScanEnd::Complete {
+                        let flow = visit(&values_of(columns, fields)?, count);
+                        is_enough |= flow.is_break();
+                        Ok(flow)
+                    };
+                    let raw = &mut connection.raw;
+                    raw.query_while(statement, params.clone(), &mut ask, count_group)
+                };
+                if !connection.attempted(table, &visited, attempt)? || is_enough {
                     break;
                 }
             }
@@ -219,64 +225,60 @@ impl FileConnection {
         I::IntoIter: Clone,
     {
         let params = params.into_iter();
-        match fields_read(table, operation) {
-            // A payload that is NULL or not a blob is as unreadable as an empty one.
-            [] => self.read_each(table, entry, (operation, params), None, |columns| {
-                Ok(visit(Row {
-                    row_id: RowId(columns.integer(0)),
-                    payload: columns.blob(1)?.unwrap_or_default(),
-                    entry: None,
-                }))
-            }),
-            // Most indexes have one field, for which no list is made: a sum of 100,000 entries
-            // takes 6.4 ms, and 8.1 ms with a list.
-            [field] => self.read_each(table, entry, (operation, params), None, |columns| {
-                let value = columns.value(1)?;
-                let entry = storage::Entry {
-                    fields: slice::from_ref(field),
-                    values: slice::from_ref(&value),
+        let fields = fields_read(table, operation);
+        let end = Cell::new(ScanEnd::Complete);
+        let visited = Cell::new(false);
+        let attempt = |connection: &mut Self| {
+            let statement = connection.statement(entry, operation)?;
+            connection.raw.query(statement, params.clone(), |columns| {
+                visited.set(true);
+                let row_id = RowId(columns.integer(0));
+                let flow = match fields {
+                    // A payload that is NULL or not a blob is as unreadable as an empty one.
+                    [] => visit(Row {
+                        row_id,
+                        payload: columns.blob(1)?.unwrap_or_default(),
+                        entry: None,
+                    }),
+                    // Most indexes have one field, for which no list is made: a sum of 100,000
+                    // entries takes 6.4 ms, and 8.1 ms with a list.
+                    [field] => {
+                        let value = columns.value(1)?;
+                        let entry = storage::Entry {
+                            fields: slice::from_ref(field),
+                            values: slice::from_ref(&value),
+                        };
+                        visit(entry.row(row_id))
+                    }
+                    fields => {
+                        let values = &values_of(columns, fields)?;
+                        visit(storage::Entry { fields, values }.row(row_id))
+                    }
                 };
-                Ok(visit(entry.row(RowId(columns.integer(0)))))
-            }),
-            fields => self.read_each(table, entry, (operation, params), None, |columns| {
-                let values = &values_of(columns, fields)?;
-                let entry = storage::Entry { fields, values };
-                Ok(visit(entry.row(RowId(columns.integer(0)))))
-            }),
+                if flow.is_break() {
+                    end.set(ScanEnd::Broken);
+                }
+                Ok(flow)
+            })
+        };
+        match self.attempted(table, &visited, attempt)? {
+            true => Ok(end.get()),
+            false => Ok(ScanEnd::NoTable),
         }
     }
 
-    /// Runs one statement, and calls `visit` with each row until it breaks. If `proceed` is given
-    /// and breaks, the statement fails.
-    fn read_each<'p>(
+    /// Runs a statement of a table; false if the table does not exist.
+    #[inline]
+    fn attempted(
         &mut self,
         table: &Table,
-        entry: TableId,
-        (operation, params): (TableStatement, impl Iterator<Item = Param<'p>> + Clone),
-        mut proceed: Option<&mut Proceed<'_>>,
-        mut visit: impl FnMut(Columns<'_>) -> Result<ControlFlow<()>, SqliteError>,
-    ) -> Result<ScanEnd> {
-        let (mut end, visited) = (ScanEnd::Complete, Cell::new(false));
-        let mut attempt = |connection: &mut Self| {
-            let statement = connection.statement(entry, operation)?;
-            let visit = |columns: Columns<'_>| {
-                visited.set(true);
-                let flow = visit(columns)?;
-                if flow.is_break() {
-                    end = ScanEnd::Broken;
-                }
-                Ok(flow)
-            };
-            let (raw, params) = (&mut connection.raw, params.clone());
-            match &mut proceed {
-                None => raw.query(statement, params, visit),
-                Some(proceed) => raw.query_while(statement, params, proceed, visit),
-            }
-        };
+        visited: &Cell<bool>,
+        mut attempt: impl FnMut(&mut Self) -> Result<(), SqliteError>,
+    ) -> Result<bool> {
         let mut outcome = attempt(self);
         if matches!(&outcome, Err(error) if error.may_be_missing_name()) && !visited.get() {
             if !self.main_exists(table)? {
-                return Ok(ScanEnd::NoTable);
+                return Ok(false);
             }
             // Outside a transaction, the table may have been created since the first attempt.
             outcome = attempt(self);
@@ -284,7 +286,7 @@ impl FileConnection {
         outcome
             .map_err(|error| error.into_read_error(format_args!("cannot read {}", table.name)))?;
         self.note_read();
-        Ok(end)
+        Ok(true)
     }
 
     fn main_exists(&mut self, table: &Table) -> Result<bool> {
