@@ -27,7 +27,9 @@ pub(crate) enum CutOutcome {
 }
 
 /// Cuts at most [`CUT_BYTES_MAX`] bytes. The step gets write access before all transactions that
-/// wait for it. `return_writer` takes the writer's connection, if it can be used again.
+/// wait for it. No idle connection keeps a read transaction while the step waits for another
+/// process or for the device. `return_writer` takes the writer's connection, if it can be used
+/// again.
 pub(crate) fn cut_step(
     connections: &Connections,
     return_writer: impl FnOnce(Option<FileConnection>),
@@ -46,7 +48,10 @@ pub(crate) fn cut_step(
         return_writer(None);
         return Err(error);
     }
+    // Another process may have write access, and wait until no read transaction is open.
+    let forbidden = pool.readers().forbid_kept_reads();
     let cut = cut(&mut connection, connections.options().log_bytes_max);
+    drop(forbidden);
     // After an error the next writer opens another connection, which has the limit.
     return_writer(cut.is_ok().then_some(connection));
     cut.map_err(|error| {

@@ -29,8 +29,9 @@ pub(crate) enum Pruned {
 }
 
 /// Deletes some of the oldest change records if there are more bytes than half of the limit, or if
-/// they are too old, unless a transaction writes. `return_writer` takes the writer's connection, if
-/// it can be used again.
+/// they are too old, unless a transaction writes. No idle connection keeps a read transaction while
+/// the step waits for another process or for the device. `return_writer` takes the writer's
+/// connection, if it can be used again.
 pub(crate) fn prune_step(
     connections: &Connections,
     limits: PruneLimits,
@@ -43,7 +44,10 @@ pub(crate) fn prune_step(
         return_writer(None);
         return Err(error);
     }
+    // Another process may have write access, and wait until no read transaction is open.
+    let forbidden = connections.pool().readers().forbid_kept_reads();
     let step = step(&mut connection, limits);
+    drop(forbidden);
     // After an error the next writer opens another connection.
     return_writer(step.is_ok().then_some(connection));
     step.map_err(|error| {

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dflat_engine::storage::{Backend, Durability, RowWrite, ScanPlan, Source, View};
+use dflat_model::record::empty_record;
 use dflat_model::{RowId, ValueRef};
 
 use crate::backend::SqliteBackend;
@@ -15,6 +16,8 @@ use crate::io::{FileKind, Operation};
 use crate::layout::sample::table;
 use crate::options::{Reclaim, SqliteOptions};
 use crate::upkeep::free_pages::{PagesToReclaim, reclaim_step};
+use crate::upkeep::log_file::cut_step;
+use crate::upkeep::prune::{PruneLimits, prune_step};
 use crate::upkeep::queue::Step;
 
 const LIMIT: u64 = 256 << 10;
@@ -169,4 +172,51 @@ fn kept_reads_are_ended_while_a_checkpoint_waits_for_a_writer() {
     drop(tx);
     backend.upkeep().settle(&[Step::Checkpoint]);
     assert!(!backend.is_log_pinned());
+}
+
+/// Two backends on one file are as two processes. A purge of the first one has write access, and
+/// waits until no read transaction of the second one is open: the two would wait for each other.
+#[test]
+fn no_read_is_kept_while_a_step_of_upkeep_waits_for_another_process() {
+    let cut: fn(&SqliteBackend) = |backend| {
+        let return_writer = |writer| backend.upkeep().return_writer(writer);
+        cut_step(backend.connections(), return_writer).unwrap();
+    };
+    let prune: fn(&SqliteBackend) = |backend| {
+        let limits = PruneLimits {
+            bytes_max: 0,
+            age_max: None,
+            is_followed: false,
+        };
+        let return_writer = |writer| backend.upkeep().return_writer(writer);
+        prune_step(backend.connections(), limits, return_writer).unwrap();
+    };
+    for step in [cut, prune] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        let [other, backend] = [open(&path), open(&path)];
+        commit(&other, 0);
+        let mut tx = Arc::clone(&backend).begin(Durability::Normal).unwrap();
+        tx.append_record(&empty_record()).unwrap();
+        tx.commit().unwrap();
+        let tx = Arc::clone(&other).begin(Durability::Normal).unwrap();
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| step(&backend));
+            let pool = backend.connections().pool();
+            wait_until("the step has the writer's connection", || {
+                pool.count_of_idle_writer().is_none()
+            });
+            wait_until("no read is kept", || {
+                read(&backend);
+                kept(&backend) == 0
+            });
+            let start = Instant::now();
+            while start.elapsed() < KEPT_MAX {
+                read(&backend);
+                assert_eq!(kept(&backend), 0);
+            }
+            drop(tx);
+            waiting.join().unwrap();
+        });
+    }
 }
