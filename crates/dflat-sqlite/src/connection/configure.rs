@@ -1,5 +1,7 @@
 //! Opening a connection and its settings.
 
+pub(crate) mod emptying;
+
 use std::fs;
 use std::io;
 use std::path::Path;

@@ -12,7 +12,8 @@ use dflat_engine::{Error, ErrorKind, Result};
 
 use crate::connection::commits::{Commits, FileHeader, OpeningCounts};
 use crate::connection::configure::{
-    configure, create, create_error, exists, has_bytes, integer, open, opened_for_reading, vacuum,
+    configure, create, create_error, emptying, exists, has_bytes, integer, open,
+    opened_for_reading, vacuum,
 };
 use crate::connection::encoding;
 use crate::connection::file_connection::FileConnection;
@@ -223,7 +224,7 @@ fn tidy_file(
         }
     }
     // Without this the space given back is still in the file.
-    let busy = integer(&mut connection, "PRAGMA wal_checkpoint(TRUNCATE)")? != 0;
+    let busy = !emptying::empty_log(&mut connection, options.busy_timeout)?;
     if close.truncate && !busy {
         connection.execute("PRAGMA journal_mode = DELETE")?;
     }

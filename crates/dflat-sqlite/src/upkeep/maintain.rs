@@ -1,9 +1,12 @@
 //! Gives space back, and removes the traces of deleted objects.
 
+use std::time::Duration;
+
 use dflat_engine::telemetry::TARGET;
 use dflat_engine::{Error, ErrorKind, Result};
 
-use crate::connection::configure::{exists, integer, vacuum};
+use crate::connection::configure::emptying::{Turns, truncate_log};
+use crate::connection::configure::{exists, vacuum};
 use crate::connection::file_connection::FileConnection;
 use crate::ffi::{PageCheck, SqliteError, refuse_damage};
 use crate::layout::control::ControlStatement;
@@ -14,7 +17,8 @@ impl Upkeep {
     /// Gives up to `pages` unused pages back to the file system, and returns how many are left.
     pub(crate) fn reclaim(&self, pages: u32) -> Result<u64> {
         let is_followed = self.is_followed();
-        self.maintain("reclaim space in", |connection| {
+        let verb = "reclaim space in";
+        let reclaimed = self.maintain(verb, |connection| {
             if !is_incremental(connection)? {
                 return Ok(Maintained::NeedsCompact);
             }
@@ -22,26 +26,26 @@ impl Upkeep {
                 give_back(connection, PagesToReclaim { pages, is_followed })?;
             }
             Ok(Maintained::Done(free_pages(connection)?))
-        })
+        });
+        reclaimed?.outcome(|| self.what(verb))
     }
 
     /// Removes the last traces of deleted objects.
     pub(crate) fn purge(&self) -> Result<()> {
-        self.maintain("purge", |connection| {
+        self.maintain_and_empty_log("purge", |connection| {
             if !is_incremental(connection)? {
-                return Ok(Maintained::NeedsCompact);
+                return Ok(Able::NeedsCompact);
             }
             refuse_damage(&mut connection.raw, PageCheck::Pages)?;
             forget_copies(connection)?;
             connection.commit_alone(vacuum)?;
-            empty_log(connection)
+            Ok(Able::Yes)
         })
-        .map(drop)
     }
 
     /// Writes the whole file anew, so that it can be reclaimed and purged in steps.
     pub(crate) fn compact(&self) -> Result<()> {
-        self.maintain("compact", |connection| {
+        self.maintain_and_empty_log("compact", |connection| {
             // Rows on damaged pages would be left out, and no salvage could find them later.
             refuse_damage(&mut connection.raw, PageCheck::Pages)?;
             forget_copies(connection)?;
@@ -49,10 +53,40 @@ impl Upkeep {
                 connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             })?;
             connection.commit_alone(vacuum)?;
-            empty_log(connection)
+            Ok(Able::Yes)
         })?;
         self.set_able();
         Ok(())
+    }
+
+    fn what(&self, verb: &str) -> String {
+        format!("cannot {verb} {}", self.connections().path().display())
+    }
+
+    /// Does work on the file with write access, and then empties the log. While it waits for
+    /// readers, transactions write in turn with it.
+    fn maintain_and_empty_log(
+        &self,
+        verb: &str,
+        mut work: impl FnMut(&mut FileConnection) -> Result<Able, SqliteError>,
+    ) -> Result<()> {
+        let timeout = self.connections().options().busy_timeout;
+        let mut turns = Turns::new(timeout);
+        let (mut step, mut is_done) = (Maintained::Busy, false);
+        while matches!(step, Maintained::Busy)
+            && let Some(hold) = turns.next()
+        {
+            step = self.maintain(verb, |connection| {
+                if !is_done && matches!(work(connection)?, Able::NeedsCompact) {
+                    return Ok(Maintained::NeedsCompact);
+                }
+                is_done = true;
+                let emptied = empty_log(connection, hold);
+                connection.raw.set_busy_timeout(timeout);
+                emptied
+            })?;
+        }
+        step.outcome(|| self.what(verb)).map(drop)
     }
 
     /// Does work on the file with write access, if there is a file.
@@ -60,13 +94,12 @@ impl Upkeep {
         &self,
         verb: &str,
         mut work: impl FnMut(&mut FileConnection) -> Result<Maintained, SqliteError>,
-    ) -> Result<u64> {
+    ) -> Result<Maintained> {
         let connections = self.connections();
-        let what = || format!("cannot {verb} {}", connections.path().display());
         // A file that was deleted since it was opened is an error.
         connections.check_in_place()?;
         if !exists(connections.path())? {
-            return Ok(0);
+            return Ok(Maintained::Done(0));
         }
         let _alone = connections.lock_checkpoints();
         let mut connection = connections.take_writer()?;
@@ -85,16 +118,23 @@ impl Upkeep {
         match outcome {
             Ok(step) => {
                 self.return_writer(Some(connection));
-                step.outcome(what)
+                Ok(step)
             }
             Err(error) => {
                 // Returned without a connection: the next writer opens another.
                 drop(connection);
                 self.return_writer(None);
-                Err(error.into_error(what()))
+                Err(error.into_error(self.what(verb)))
             }
         }
     }
+}
+
+/// Whether the work could be done on the file.
+enum Able {
+    Yes,
+    /// The file can't give back pages.
+    NeedsCompact,
 }
 
 /// The outcome of work on the file.
@@ -139,13 +179,16 @@ fn forget_copies(connection: &mut FileConnection) -> Result<(), SqliteError> {
     connection.end_write()
 }
 
-/// Copies the log into the file and truncates the log to no bytes.
-fn empty_log(connection: &mut FileConnection) -> Result<Maintained, SqliteError> {
+/// Copies the log into the file and truncates the log to no bytes. Waits up to `hold` for other
+/// writers and for readers.
+fn empty_log(connection: &mut FileConnection, hold: Duration) -> Result<Maintained, SqliteError> {
     let span = tracing::debug_span!(target: TARGET, "checkpoint", mode = "truncate");
     let _in = span.enter();
-    let busy = integer(&mut connection.raw, "PRAGMA wal_checkpoint(TRUNCATE)")?;
-    match busy {
-        0 => Ok(Maintained::Done(free_pages(connection)?)),
-        _ => Ok(Maintained::Busy),
+    match truncate_log(&mut connection.raw, hold)? {
+        true => Ok(Maintained::Done(free_pages(connection)?)),
+        false => Ok(Maintained::Busy),
     }
 }
+
+#[cfg(test)]
+mod tests;
