@@ -158,9 +158,14 @@ impl Readers {
         self.epoch.load(Ordering::Relaxed)
     }
 
+    /// Makes all kept transactions too old, so that later reads begin others.
+    pub(crate) fn outdate_kept(&self) {
+        self.epoch.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Ends the kept transactions of all idle connections, and returns how many there were.
     pub(crate) fn end_kept(&self) -> usize {
-        self.epoch.fetch_add(1, Ordering::Relaxed);
+        self.outdate_kept();
         let mut ended = 0;
         for shard in &self.shards {
             let mut state = shard.lock();

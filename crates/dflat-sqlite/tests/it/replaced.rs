@@ -159,6 +159,26 @@ fn file_that_is_gone_is_noticed_when_idle() {
     });
 }
 
+// Promise: durability#D75
+/// The first read of a handler has a state of its own. It fails, and must not leave a transaction
+/// with which later reads go on.
+#[test]
+fn no_read_succeeds_after_one_has_noticed_that_the_file_is_gone() {
+    in_directory(|directory, backend, event| {
+        assert_eq!(read(backend).unwrap(), 3);
+        event.happen(directory);
+        let pin = || Arc::clone(backend).snapshot(View::Pinned)?.pin();
+        // The path may have been looked at a moment ago.
+        let error = loop {
+            if let Err(error) = pin() {
+                break error;
+            }
+        };
+        event.check(&error);
+        event.check(&read(backend).unwrap_err());
+    });
+}
+
 // Promise: durability#D74
 #[test]
 fn file_that_is_gone_is_noticed_in_a_transaction() {

@@ -90,6 +90,9 @@ impl Connections {
     }
 
     fn gone(&self, kind: ErrorKind, event: &str) -> Error {
+        // A read that goes on with a kept transaction looks for no file. The transaction may have
+        // begun after the event.
+        self.pool.readers().outdate_kept();
         let path = self.path.display();
         let message = format!("cannot use {path}: the file was {event} since it was opened");
         Error::new(kind, message)
