@@ -41,7 +41,7 @@ pub use presence::Following;
 pub use repair::contents::{FilePages, ObjectTable};
 pub use repair::in_place::{Mending, RowsToTakeOut, UnreadableRow};
 pub use repair::problem::{Derive, Problem, ProblemKind, Report};
-pub use upkeep::backup::{Progress, in_the_way, obstacle};
+pub use upkeep::backup::{PartialDatabase, Progress, obstacle};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

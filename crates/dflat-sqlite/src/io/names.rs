@@ -13,6 +13,9 @@ use crate::ffi::create_private;
 /// The end of the name of a file by which processes know that they follow a database.
 pub(crate) const PRESENCE: &str = "-dflat-presence";
 
+/// The ends of the names of the files beside a database.
+pub(crate) const BESIDE: [&str; 4] = ["-wal", "-shm", "-journal", PRESENCE];
+
 /// The path of the file whose name is the database's name with a suffix, such as `-wal`.
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -23,8 +26,7 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
 /// The existing database for whose log, index, journal or presence file the name of `path` is kept.
 pub(crate) fn database_beside(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.as_encoded_bytes();
-    let suffixes = ["-wal", "-shm", "-journal", PRESENCE];
-    suffixes.into_iter().find_map(|suffix| {
+    BESIDE.into_iter().find_map(|suffix| {
         let name = name.strip_suffix(suffix.as_bytes())?;
         let name = str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
         let database = path.with_file_name(name);

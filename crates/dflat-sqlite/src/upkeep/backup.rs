@@ -1,5 +1,7 @@
 //! Copies the file while transactions write to it.
 
+mod partial_database;
+
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::ops::ControlFlow;
@@ -16,6 +18,8 @@ use crate::io::names::{self, LONGEST_SUFFIX, PartialName, beside, check_length, 
 use crate::layout::control::ControlStatement;
 use crate::options::SqliteOptions;
 use crate::upkeep::sync_ahead::sync_ahead;
+pub use partial_database::PartialDatabase;
+use partial_database::remove_beside;
 
 /// The pages of a step, 1 MiB for pages of 4 KiB. Between two steps the backup reports its
 /// progress, and can be cancelled.
@@ -42,13 +46,7 @@ pub(crate) fn backup(
 ) -> Result<()> {
     let to = resolve(to)?;
     let what = || format!("cannot back up to {}", to.display());
-    let refused = |obstacle: &str| {
-        let message = format!("{}: {obstacle}", what());
-        Error::new(ErrorKind::InvalidArgument, message)
-    };
-    if let Some(obstacle) = obstacle(&to) {
-        return Err(refused(&obstacle));
-    }
+    refuse_obstacle(&to, what)?;
     remove_stale_parts(connections.options(), &to);
     let mut part = create_part(connections.options(), &to)?;
     let (place, connection) = connections.take_reader()?;
@@ -82,12 +80,25 @@ pub(crate) fn backup(
         let message = format!("{}: the backup was cancelled", what());
         return Err(Error::new(ErrorKind::Cancelled, message));
     }
-    if let Some(obstacle) = obstacle(&to) {
-        return Err(refused(&obstacle));
-    }
-    match part.publish(&to) {
+    refuse_obstacle(&to, what)?;
+    named(part.publish(&to), &to, what)
+}
+
+/// Fails if no new database may be made at `to`.
+fn refuse_obstacle(to: &Path, what: impl FnOnce() -> String) -> Result<()> {
+    obstacle(to).map_or(Ok(()), |obstacle| Err(refused(what, &obstacle)))
+}
+
+fn refused(what: impl FnOnce() -> String, obstacle: &str) -> Error {
+    let message = format!("{}: {obstacle}", what());
+    Error::new(ErrorKind::InvalidArgument, message)
+}
+
+/// The outcome of giving a file its final name.
+fn named(published: io::Result<()>, to: &Path, what: impl FnOnce() -> String) -> Result<()> {
+    match published {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(refused(&exists_already(&to)))
+            Err(refused(what, &exists_already(to)))
         }
         published => published.map_err(|error| create_error(error, what())),
     }
@@ -96,15 +107,20 @@ pub(crate) fn backup(
 /// Creates a file for the copy, locked so that no other backup takes it for a stale one.
 fn create_part(options: &SqliteOptions, to: &Path) -> Result<PartialCopy> {
     let what = || format!("cannot back up to {}", to.display());
-    check_length(to, PartialName::SUFFIX_BYTES + LONGEST_SUFFIX.len())
-        .map_err(|error| error.context(what()))?;
     loop {
-        let name = PartialName::create(to).map_err(|error| create_error(error, what()))?;
+        let name = create_name(to, what)?;
         let part = lock_part(options, name).map_err(|error| error.into_error(what()))?;
         if let Some(part) = part {
             return Ok(part);
         }
     }
+}
+
+/// Creates an empty file under the name of a partial copy.
+fn create_name(to: &Path, what: impl Fn() -> String) -> Result<PartialName> {
+    check_length(to, PartialName::SUFFIX_BYTES + LONGEST_SUFFIX.len())
+        .map_err(|error| error.context(what()))?;
+    PartialName::create(to).map_err(|error| create_error(error, what()))
 }
 
 /// Locks a file that was created for a copy; `None` if another backup has deleted it as stale.
@@ -132,8 +148,8 @@ fn lock_part(
     }
 }
 
-/// Deletes the partial copies that killed programs left at the same path. If that fails, the next
-/// backup tries again.
+/// Deletes the partial copies that killed programs left at the same path, with the files beside
+/// them. If that fails, the next backup or salvage tries again.
 fn remove_stale_parts(options: &SqliteOptions, to: &Path) {
     let entries = to
         .parent()
@@ -149,6 +165,7 @@ fn remove_stale_parts(options: &SqliteOptions, to: &Path) {
         if let Ok(mut connection) = opened
             && connection.lock_file().is_ok_and(|locked| locked)
         {
+            remove_beside(&path);
             let _ = fs::remove_file(path);
         }
     }
@@ -209,8 +226,7 @@ fn exists_already(path: &Path) -> String {
 
 /// The existing file that prevents a copy: a file of the same name, or a log or journal beside it,
 /// which SQLite would take for a part of the copy.
-#[must_use]
-pub fn in_the_way(to: &Path) -> Option<PathBuf> {
+fn in_the_way(to: &Path) -> Option<PathBuf> {
     let paths = ["", "-wal", "-journal"].map(|suffix| beside(to, suffix));
     // A link without a target prevents a copy too.
     let mut paths = paths.into_iter();
@@ -271,23 +287,34 @@ impl PartialCopy {
 
     /// Gives the copy its final name, unless a file has that name.
     fn publish(self, to: &Path) -> io::Result<()> {
-        let path = self.name.path();
-        // Order: while it is locked, so that no other backup deletes it.
-        match fs::hard_link(path, to) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
-            // Not every file system has links.
-            Err(_) if fs::symlink_metadata(to).is_ok() => {
-                return Err(io::ErrorKind::AlreadyExists.into());
-            }
-            Err(_) => {
-                drop((self.connection, self.file));
-                fs::rename(path, to)?;
-            }
-            Ok(()) => drop((self.connection, self.file)),
-        }
-        drop(self.name);
-        to.parent().map_or(Ok(()), sync_directory)
+        // Order: closed before its name is deleted.
+        let (connection, file) = (self.connection, self.file);
+        publish(&self.name, to, || drop((connection, file)))
     }
+}
+
+/// Gives a file its final name, unless a file has that name. `close` ends its locks. The caller
+/// drops the `name` afterwards.
+fn publish(name: &PartialName, to: &Path, close: impl FnOnce()) -> io::Result<()> {
+    let path = name.path();
+    // Order: while it is locked, so that no other backup deletes it.
+    match fs::hard_link(path, to) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+        // Not every file system has links.
+        Err(_) if fs::symlink_metadata(to).is_ok() => {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        Err(_) => {
+            close();
+            fs::rename(path, to)?;
+        }
+        Ok(()) => {
+            close();
+            // Order: before the directory is synced.
+            let _ = fs::remove_file(path);
+        }
+    }
+    to.parent().map_or(Ok(()), sync_directory)
 }
 
 #[cfg(test)]

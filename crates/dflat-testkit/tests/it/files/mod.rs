@@ -17,6 +17,7 @@ mod read_only;
 mod record_cost;
 mod record_identity;
 mod repair;
+mod salvage;
 mod stored_schema;
 mod stored_values;
 mod wire;

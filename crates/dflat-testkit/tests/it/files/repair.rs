@@ -11,7 +11,7 @@ use dflat_testkit::schema::{Item, ItemChangeRequest, ItemData};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-const ITEMS: i32 = 3000;
+pub(super) const ITEMS: i32 = 3000;
 
 /// A file in which an item can't be read, and an index has wrong entries.
 pub(super) fn damaged(path: &Path) {
@@ -42,7 +42,7 @@ pub(super) fn execute(path: &Path, statements: &str) {
     sql.execute_batch(statements).unwrap();
 }
 
-fn items(workspace: &Workspace) -> u64 {
+pub(super) fn items(workspace: &Workspace) -> u64 {
     workspace.fetch::<Item>().count().unwrap() as u64
 }
 

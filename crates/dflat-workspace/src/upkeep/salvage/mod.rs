@@ -14,7 +14,7 @@ use dflat_engine::callback;
 use dflat_engine::storage::{Backend, CloseOptions, Row, ScanPlan, Snapshot, Source, View};
 use dflat_engine::transaction::derive;
 use dflat_model::{RowId, Table};
-use dflat_sqlite::{Progress, SqliteBackend, SqliteOptions};
+use dflat_sqlite::{PartialDatabase, Progress, SqliteBackend, SqliteOptions};
 
 use super::check::with_dictionary;
 use super::progress::{OnProgress, with_progress};
@@ -58,7 +58,8 @@ pub struct SalvageReport {
 ///
 /// `progress` is called on this thread with the row id that was reached in the current table and,
 /// approximately, the table's last row id. It starts again where damage is met. If it returns
-/// `Break`, the new file is deleted.
+/// `Break`, the new file is deleted. The new file gets its name when it is complete and on the
+/// device.
 ///
 /// # Errors
 /// - [`NotFound`](ErrorKind::NotFound) if there is no file at `from`.
@@ -84,7 +85,12 @@ pub fn salvage(
     }
     check_exists(from)?;
     let source = SqliteBackend::open(from, source_options(from))?;
-    let target = SqliteBackend::open(to, SqliteOptions::default())?;
+    let part = PartialDatabase::create("cannot salvage into", to)?;
+    let target = SqliteBackend::open(part.path(), SqliteOptions::default())?;
+    // The idle connection of the writer has a lock on the file, so that no other process takes the
+    // file for one that was left.
+    let writer = Arc::clone(&target).begin(target.durability())?;
+    writer.commit()?;
     let tables = with_dictionary(tables);
     let saved = with_progress("salvage", progress, |progress| {
         let mut report = SalvageReport::default();
@@ -102,11 +108,9 @@ pub fn salvage(
         truncate: saved.is_ok(),
         ..CloseOptions::default()
     });
-    let saved = saved.and_then(|report| closed.map(|()| report));
-    if saved.is_err() {
-        remove(to);
-    }
-    saved
+    let report = saved.and_then(|report| closed.map(|()| report))?;
+    part.publish()?;
+    Ok(report)
 }
 
 fn check_exists(from: &Path) -> Result<()> {
@@ -119,19 +123,6 @@ fn check_exists(from: &Path) -> Result<()> {
     };
     let message = format!("cannot salvage {}", from.display());
     Err(Error::with_source(kind, message, error))
-}
-
-/// Deletes an incomplete file and those beside it, which must not be taken for the result. A file
-/// that can't be deleted makes the next salvage fail.
-fn remove(to: &Path) {
-    while let Some(part) = dflat_sqlite::in_the_way(to) {
-        if fs::remove_file(part).is_err() {
-            break;
-        }
-    }
-    let mut index = to.as_os_str().to_owned();
-    index.push("-shm");
-    let _ = fs::remove_file(index);
 }
 
 /// The error of a read that met damage.
