@@ -142,7 +142,8 @@ fn drop_value(key: &Key) -> bool {
     key.space.shard(&key.key).forget(&key.key)
 }
 
-/// Reads a key whose value was dropped, if it has subscribers, which are to be notified.
+/// The value of a key for its subscribers, which are to be notified; read from the file if it is not
+/// in memory.
 fn read_again(engine: &Engine, key: &Key) -> PendingNotifications {
     let subscribers = &key.space.subscribers;
     if !subscribers.follow(&key.key) {
@@ -178,6 +179,8 @@ pub(super) fn settle(engine: &Engine, key: &Key, overtaken: Overtaken) -> Option
     drop(shard);
     match (read(engine, &key.space, &key.key), written) {
         (Ok(stored), Some(written)) if stored == written => {
+            // The value may have come into memory by a read, of which no subscriber was notified.
+            read_again(engine, key).notify();
             (overtaken == Overtaken::Yes).then(|| Overwrite {
                 namespace: Arc::from(&*key.space.name),
                 key: Arc::clone(&key.key),

@@ -1,11 +1,13 @@
 //! The dictionary while another process changes keys.
 
+use std::rc::Rc;
+
 use shuttle::sync::mpsc::channel;
 use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
 
-use crate::beneath::Engine;
-use crate::dictionary::{Dictionary, Event, Pattern, Value};
+use crate::beneath::{Engine, PerformOptions, Transaction};
+use crate::dictionary::{Dictionary, Event, HeldKeys, KeySubscription, Pattern, TABLE, Value};
 use crate::explore;
 
 /// The dictionaries of this process and of another one, on the same rows.
@@ -25,6 +27,20 @@ impl Rig {
         keys.iter().for_each(|key| write(&rig.own, key, 1));
         rig
     }
+
+    /// Subscribes to a key. The list has the values that were delivered.
+    fn follow(&self, key: &str) -> (KeySubscription, Arc<Mutex<Vec<Option<Value>>>>) {
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let list = Arc::clone(&received);
+        let function = move |event: Event| list.lock().unwrap().push(event.value);
+        let pattern = Pattern::Key(key.into());
+        let subscription = self.own.subscribe(pattern, Box::new(function)).unwrap();
+        (subscription, received)
+    }
+}
+
+fn numbers<const N: usize>(values: [i64; N]) -> [Option<Value>; N] {
+    values.map(|value| Some(Value::I64(value)))
 }
 
 fn write(dictionary: &Dictionary, key: &str, value: i64) {
@@ -85,11 +101,7 @@ fn subscriber_gets_the_change_of_its_key_while_others_change() {
     explore(|| {
         let keys = ["key", "other51", "other61"];
         let rig = Rig::new(&keys);
-        let received: Arc<Mutex<Vec<Option<Value>>>> = Arc::default();
-        let list = Arc::clone(&received);
-        let function = move |event: Event| list.lock().unwrap().push(event.value);
-        let pattern = Pattern::Key("key".into());
-        let subscription = rig.own.subscribe(pattern, Box::new(function)).unwrap();
+        let (subscription, received) = rig.follow("key");
         write(&rig.other, "key", 2);
         write(&rig.other, "other51", 2);
         let notice = rig.engine.notice();
@@ -103,8 +115,44 @@ fn subscriber_gets_the_change_of_its_key_while_others_change() {
         }
         subscription.cancel();
         let received = received.lock().unwrap().clone();
-        assert_eq!(received, [1, 2].map(|n| Some(Value::I64(n))));
+        assert_eq!(received, numbers([1, 2]));
         let values = keys.map(|key| rig.own.get(key).unwrap());
-        assert_eq!(values, [2, 2, 3].map(|n| Some(Value::I64(n))));
+        assert_eq!(values, numbers([2, 2, 3]));
+    });
+}
+
+/// The key has no value in memory. A transaction reads the value of another process into memory,
+/// and the dictionary is told of the key before the transaction has ended.
+#[test]
+fn subscriber_gets_the_value_that_a_transaction_was_first_to_read() {
+    explore(|| {
+        for fails in [false, true] {
+            let rig = Rig::new(&["key"]);
+            let (subscription, received) = rig.follow("key");
+            write(&rig.other, "key", 3);
+            let latest = rig.engine.row("key").unwrap();
+            write(&rig.other, "key", 2);
+            rig.engine.tell(&["key"], rig.engine.notice());
+            rig.engine.commit_of_another(&latest);
+            let (engine, own) = (rig.engine.clone(), rig.own.clone());
+            let holds = Arc::new(HeldKeys::default());
+            let released = Arc::clone(&holds);
+            let (done, is_done) = channel();
+            let handler = move |transaction: &Rc<Transaction>| {
+                let value = own.inside(transaction, &holds).get("key")?;
+                assert_eq!(value, Some(Value::I64(3)));
+                engine.tell(&["key"], engine.notice());
+                holds.seal(transaction)
+            };
+            let completion = move |outcome: dflat_engine::Result<()>| {
+                released.release(outcome.is_ok() && !fails);
+                done.send(()).unwrap();
+            };
+            let engine = &rig.engine;
+            engine.perform([TABLE], PerformOptions::default(), handler, completion);
+            is_done.recv().unwrap();
+            subscription.cancel();
+            assert_eq!(*received.lock().unwrap(), numbers([1, 2, 3]));
+        }
     });
 }
