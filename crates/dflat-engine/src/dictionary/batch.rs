@@ -61,15 +61,16 @@ impl Batch {
                 }
                 continue;
             }
-            let may_be_overtaken = entry.may_be_overtaken(noticed);
+            let must_compare = entry.may_be_overtaken(noticed) || entry.is_repeated;
             let value = entry.value.clone();
             let was_stored = entry.write_in(&self.writing);
             drop(shard);
-            if may_be_overtaken {
-                note_replaced(transaction, &key);
+            self.note_space(&key.space);
+            if must_compare && is_in_file(transaction, &key, &value) {
+                self.written.push(key);
+                continue;
             }
             let stored = store(transaction, &mut writer, &key, value.as_ref(), was_stored);
-            self.note_space(&key.space);
             if let Err(error) = stored {
                 // An error of one key must not keep the others from being written.
                 if matches!(
@@ -131,14 +132,17 @@ impl Batch {
     }
 }
 
-/// Notes the value of another process that a key's change is about to replace, if there is one.
-fn note_replaced(transaction: &Transaction, key: &Key) {
+/// Compares a key with the file before it is written. Notes the value of another process that is
+/// about to be replaced, if there is one; returns whether the file has the value already.
+fn is_in_file(transaction: &Transaction, key: &Key, value: &Option<item::Value>) -> bool {
     // An error is met again when the key is written.
-    if let Ok(stored) = read_inside(transaction, &key.space, &key.key)
-        && let Some(entry) = key.space.shard(&key.key).get_mut(&key.key)
-    {
+    let Ok(stored) = read_inside(transaction, &key.space, &key.key) else {
+        return false;
+    };
+    if let Some(entry) = key.space.shard(&key.key).get_mut(&key.key) {
         entry.note_replaced(&stored);
     }
+    stored == *value
 }
 
 /// Writes a key that is known to have a row or not.

@@ -29,7 +29,7 @@ pub use item::{TABLE, Value};
 use key_subscribers::PendingNotifications;
 pub use key_subscribers::{Event, KeySubscription, Pattern};
 pub use reading::{Item, item_of};
-use space::{Key, Space};
+use space::{Key, Shard, Space};
 pub use transactional::{HeldKeys, TransactionKeys};
 use write_behind::WriteBehind;
 pub use write_behind::{FailureCallback, OverwriteCallback};
@@ -141,7 +141,8 @@ impl Dictionary {
         self.change(key, None, value).map(drop)
     }
 
-    /// Sets or removes a value if the present value is `expected`; returns whether it was.
+    /// Sets or removes a value if the present value is `expected`; returns whether it was. If the
+    /// value is the expected one, nothing is written.
     ///
     /// # Errors
     /// As [`Self::set`], and as [`Self::get`].
@@ -179,31 +180,17 @@ impl Dictionary {
         expected: Option<Option<&Value>>,
         value: Option<Value>,
     ) -> Result<bool> {
-        if self.state.engine.is_of_parent() {
-            self.admit(format_args!("set {key:?}"))?;
-        }
-        self.follow();
-        let mut shard = if callback::is_running() {
-            let shard = self.space.shard(key);
-            if shard.is_held(key) {
-                let message = format!(
-                    "cannot set {key:?}, which a transaction uses, inside a handler or a callback"
-                );
-                return Err(Error::new(ErrorKind::WouldDeadlock, message));
-            }
-            shard
-        } else {
-            self.space.unheld_shard(key)
-        };
-        if self.state.is_closed.load(Ordering::Acquire) {
-            let message = format!("cannot set {key:?}: the workspace is shut down");
-            return Err(Error::new(ErrorKind::ShutDown, message));
-        }
-        let known = shard.get(key).map(|entry| entry.value.as_ref());
+        let mut shard = self.shard_to_change(key)?;
+        let entry = shard.get(key);
+        let known = entry.map(|entry| entry.value.as_ref());
         if expected.is_some_and(|expected| known != Some(expected)) {
             return Ok(false);
         }
-        if known == Some(value.as_ref()) {
+        // The value in memory may be out of date, because another process has changed the key. So a
+        // value that is set again is compared with the file when it would be written, unless it
+        // waits to be written anyway, or is only kept.
+        let is_repeated = known == Some(value.as_ref());
+        if is_repeated && (expected.is_some() || entry.is_some_and(|entry| entry.queued)) {
             return Ok(true);
         }
         let number = self.writer().next_change();
@@ -215,6 +202,7 @@ impl Dictionary {
             entry.base = is_known.then_some((before, caught_up));
         }
         entry.note_change(number);
+        entry.is_repeated = is_repeated;
         let is_queued = std::mem::replace(&mut entry.queued, true);
         let pending = self
             .space
@@ -230,6 +218,31 @@ impl Dictionary {
         }
         pending.notify();
         Ok(true)
+    }
+
+    /// Waits until no transaction uses a key, and locks its shard, so that the key can be changed.
+    fn shard_to_change(&self, key: &str) -> Result<MutexGuard<'_, Shard>> {
+        if self.state.engine.is_of_parent() {
+            self.admit(format_args!("set {key:?}"))?;
+        }
+        self.follow();
+        let shard = if callback::is_running() {
+            let shard = self.space.shard(key);
+            if shard.is_held(key) {
+                let message = format!(
+                    "cannot set {key:?}, which a transaction uses, inside a handler or a callback"
+                );
+                return Err(Error::new(ErrorKind::WouldDeadlock, message));
+            }
+            shard
+        } else {
+            self.space.unheld_shard(key)
+        };
+        if self.state.is_closed.load(Ordering::Acquire) {
+            let message = format!("cannot set {key:?}: the workspace is shut down");
+            return Err(Error::new(ErrorKind::ShutDown, message));
+        }
+        Ok(shard)
     }
 
     /// Removes all values of the namespace. Every subscriber to a single key is notified that the

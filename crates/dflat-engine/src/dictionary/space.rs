@@ -43,6 +43,8 @@ pub(super) struct Entry {
     change: u64,
     /// The batch that writes the latest change, once it has taken the key.
     writing: Option<Arc<Writing>>,
+    /// Whether the latest change set the value that the key had already.
+    pub(super) is_repeated: bool,
     /// Whether the key is in the queue of keys to be written.
     pub(super) queued: bool,
     /// The number of transactions that use the key.

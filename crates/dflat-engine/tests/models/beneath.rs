@@ -27,6 +27,8 @@ struct Store {
     rows: Mutex<Rows>,
     turn: Mutex<()>,
     acknowledging: Mutex<()>,
+    /// The number of rows that transactions have written.
+    writes: AtomicUsize,
     /// The number of the next transactions that fail.
     failures: AtomicUsize,
     /// The number of the next transactions that another process overtakes.
@@ -48,6 +50,11 @@ pub(crate) struct PerformOptions(());
 impl Engine {
     pub(crate) fn fail_next(&self) {
         self.0.failures.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// How many rows transactions have written.
+    pub(crate) fn writes(&self) -> usize {
+        self.0.writes.load(Ordering::SeqCst)
     }
 
     pub(crate) fn overtake_next(&self) {
@@ -133,7 +140,10 @@ impl Engine {
         thread::spawn(move || {
             let turn = store.turn.lock().unwrap();
             let rows = RefCell::new(store.rows.lock().unwrap().clone());
-            let transaction = Rc::new(Transaction { rows });
+            let transaction = Rc::new(Transaction {
+                rows,
+                store: Arc::clone(&store),
+            });
             let mut outcome = handler(&transaction);
             *store.has_run.lock().unwrap() = true;
             store.ran.notify_all();
@@ -210,6 +220,7 @@ impl Object {
 
 pub(crate) struct Transaction {
     rows: RefCell<Rows>,
+    store: Arc<Store>,
 }
 
 pub(crate) enum Change<'a> {
@@ -232,6 +243,7 @@ impl Transaction {
     }
 
     pub(crate) fn submit(&self, _: &Table, change: Change<'_>) -> Result<()> {
+        self.store.writes.fetch_add(1, Ordering::SeqCst);
         let mut rows = self.rows.borrow_mut();
         match change {
             Change::Create { payload } if rows.contains_key(&key_in(payload)) => {

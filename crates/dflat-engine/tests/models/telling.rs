@@ -156,3 +156,34 @@ fn subscriber_gets_the_value_that_a_transaction_was_first_to_read() {
         }
     });
 }
+
+/// The values in memory are those from before the changes of the other process, of which the
+/// dictionary is not told. It took the keys for set already, and wrote nothing.
+#[test]
+fn value_set_again_is_written_after_that_of_another_process() {
+    explore(|| {
+        let rig = Rig::new(&["key"]);
+        assert_eq!(rig.own.get("none").unwrap(), None);
+        write(&rig.other, "key", 2);
+        write(&rig.other, "none", 2);
+        rig.own.set("none", None).unwrap();
+        write(&rig.own, "key", 1);
+        let stored = Dictionary::new(rig.engine.clone(), 1);
+        let values = ["key", "none"].map(|key| stored.get(key).unwrap());
+        assert_eq!(values, [Some(Value::I64(1)), None]);
+    });
+}
+
+#[test]
+fn value_set_again_writes_no_row_that_has_it() {
+    explore(|| {
+        let rig = Rig::new(&["key"]);
+        let writes = rig.engine.writes();
+        for _ in 0..3 {
+            write(&rig.own, "key", 1);
+            rig.own.set("none", None).unwrap();
+        }
+        rig.own.synchronize().unwrap();
+        assert_eq!(rig.engine.writes(), writes);
+    });
+}

@@ -125,7 +125,13 @@ impl Dictionary {
     }
 
     /// Sets a value, and encodes it before returning; `None` removes the value of the key. If a
-    /// transaction uses the key, the call waits for its end.
+    /// transaction uses the key, the call waits for its end. A value that the key has already is set
+    /// again, because another process may have changed the key.
+    ///
+    /// # Cost
+    /// A change in memory; the write is made on another thread. For a value that the key has
+    /// already, that thread takes write access, compares the file, and writes nothing if the file
+    /// has the value.
     ///
     /// # Errors
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or callback, if a
@@ -149,7 +155,7 @@ impl Dictionary {
 
     /// Replaces a value by the result of `change`, and returns the result. `None` means no value.
     /// The replacement is atomic: if another thread or transaction has changed the value meanwhile,
-    /// `change` is called again.
+    /// `change` is called again. If the result equals the old value, nothing is written.
     ///
     /// # Errors
     /// As [`get`](Self::get) and [`set`](Self::set).

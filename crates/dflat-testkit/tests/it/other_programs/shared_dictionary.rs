@@ -168,6 +168,25 @@ fn value_that_waits_to_be_written_stays_and_is_written_last() {
     });
 }
 
+/// The first process may not have noticed the commit of the second one when it sets its value again.
+#[test]
+fn value_set_again_is_written_after_that_of_another_process() {
+    with_two(|first, second| {
+        for round in 0..20 {
+            set(first, "key", round);
+            set(second, "key", -1);
+            set(first, "key", round);
+            // Without a change, too, the value counts as written.
+            set(first, "key", round);
+            let stored = second
+                .perform_changes_blocking([Dictionary::TABLE], |tx| tx.dictionary().get("key"))
+                .unwrap();
+            assert_eq!(stored, Some(round));
+        }
+        assert_eq!(first.dictionary().failures(), 0);
+    });
+}
+
 // Promise: concurrency#C82
 #[test]
 fn transactions_of_two_processes_lose_no_change_of_a_key() {
