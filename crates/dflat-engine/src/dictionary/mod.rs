@@ -246,7 +246,7 @@ impl Dictionary {
     }
 
     /// Removes all values of the namespace. Every subscriber to a single key is notified that the
-    /// key has no value, even if it had none before.
+    /// key has no value, even if it had none before, unless another process has set it meanwhile.
     ///
     /// # Errors
     /// As [`Self::entries`] and [`Self::set`]; some values may be removed already.
@@ -256,19 +256,19 @@ impl Dictionary {
         for key in known.keys() {
             self.set(key, None).map_err(|error| error.context(what))?;
         }
-        let mut pending = PendingNotifications::default();
+        // Order: after the removals. Another process may have set one of these keys meanwhile.
         for key in self.space.subscribers.keys() {
             // The removal of a value was delivered above.
             if known.contains_key(&*key) {
                 continue;
             }
-            let shard = self.space.shard(&key);
-            let is_absent = shard.get(&key).is_none_or(|entry| entry.value.is_none());
-            if is_absent {
-                pending.extend(self.space.subscribers.remind(&key));
-            }
+            let remind = |value: Option<&Value>| match value {
+                Some(_) => PendingNotifications::default(),
+                None => self.space.subscribers.remind(&key),
+            };
+            let pending = self.with_present(&key, remind);
+            pending.map_err(|error| error.context(what))?.notify();
         }
-        pending.notify();
         Ok(())
     }
 

@@ -146,18 +146,29 @@ impl Dictionary {
 
     /// The value that is delivered first. Earlier changes are taken out of the subscriber's queue.
     fn initial(&self, key: &str, subscriber: &KeySubscriber) -> Result<Option<Value>> {
+        self.with_present(key, |value| {
+            // Order: while the shard is locked, queued changes are older than the value.
+            subscriber.forget_queued(key);
+            value.cloned()
+        })
+    }
+
+    /// Calls a function with the value of a key, while the key's shard is locked.
+    pub(super) fn with_present<R>(
+        &self,
+        key: &str,
+        function: impl FnOnce(Option<&Value>) -> R,
+    ) -> Result<R> {
         loop {
             let version = self.space.shard(key).version();
             let read = self.get(key)?;
             let shard = self.space.shard(key);
             let value = match shard.get(key) {
-                Some(entry) => entry.value.clone(),
-                None if shard.version() == version => read,
+                Some(entry) => entry.value.as_ref(),
+                None if shard.version() == version => read.as_ref(),
                 None => continue,
             };
-            // Order: while the shard is locked, queued changes are older than the value.
-            subscriber.forget_queued(key);
-            return Ok(value);
+            return Ok(function(value));
         }
     }
 }

@@ -187,3 +187,29 @@ fn value_set_again_writes_no_row_that_has_it() {
         assert_eq!(rig.engine.writes(), writes);
     });
 }
+
+/// The subscriber of the absent key was told that it has no value, after the value.
+#[test]
+fn removing_all_values_leaves_one_that_another_process_sets_meanwhile() {
+    explore(|| {
+        let rig = Rig::new(&["a"]);
+        let (subscription, received) = rig.follow("key");
+        let (engine, other) = (rig.engine.clone(), rig.other.clone());
+        let meanwhile = move |event: Event| {
+            if event.value.is_none() {
+                write(&other, "key", 7);
+                engine.tell(&["key"], engine.notice());
+            }
+        };
+        let pattern = Pattern::Key("a".into());
+        let of_a = rig.own.subscribe(pattern, Box::new(meanwhile)).unwrap();
+        rig.own.remove_all().unwrap();
+        [subscription, of_a]
+            .iter()
+            .for_each(KeySubscription::cancel);
+        let received = received.lock().unwrap().clone();
+        assert_eq!(received, [None, Some(Value::I64(7))]);
+        let values = ["a", "key"].map(|key| rig.own.get(key).unwrap());
+        assert_eq!(values, [None, Some(Value::I64(7))]);
+    });
+}

@@ -232,7 +232,8 @@ impl Dictionary {
     }
 
     /// Removes all values of the namespace, one after the other. Each subscriber to a key is
-    /// notified that the key has no value, even if it had none before.
+    /// notified that the key has no value, even if it had none before, unless another process has
+    /// set it meanwhile.
     ///
     /// # Errors
     /// As [`keys`](Self::keys) and [`set`](Self::set).
