@@ -266,17 +266,18 @@ impl WriteBehind {
         let last = self.changes.load(Ordering::Relaxed);
         let mut state = self.lock();
         // A transaction that has taken its keys may have failed already, because of a cause that
-        // has gone since.
-        let begun = state.taken;
+        // has gone since. The keys of those that have ended are queued again by `last`.
+        let (mut ended, begun) = (state.finished, state.taken);
         let mut first = state.last();
         let mut target = first;
         loop {
             state = self.wait_for(state, target, engine);
             let began_before = |failed: &Option<(u64, Error)>| {
                 let number = failed.as_ref().map_or(0, |(number, _)| *number);
-                (first.max(1)..=begun).contains(&number)
+                (ended + 1..=begun).contains(&number)
             };
             if began_before(&state.failed) || began_before(&state.refused) {
+                ended = begun;
                 first = state.last().max(begun + 1);
                 target = first;
                 continue;

@@ -29,6 +29,8 @@ struct Store {
     acknowledging: Mutex<()>,
     /// The number of rows that transactions have written.
     writes: AtomicUsize,
+    /// The key that can't be written.
+    refused: Mutex<Option<&'static str>>,
     /// The number of the next transactions that fail.
     failures: AtomicUsize,
     /// The number of the next transactions that another process overtakes.
@@ -50,6 +52,11 @@ pub(crate) struct PerformOptions(());
 impl Engine {
     pub(crate) fn fail_next(&self) {
         self.0.failures.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Lets each transaction fail that writes a key.
+    pub(crate) fn refuse(&self, key: &'static str) {
+        *self.0.refused.lock().unwrap() = Some(key);
     }
 
     /// How many rows transactions have written.
@@ -243,6 +250,13 @@ impl Transaction {
     }
 
     pub(crate) fn submit(&self, _: &Table, change: Change<'_>) -> Result<()> {
+        if let Change::Create { payload } | Change::Upsert { payload } = &change {
+            let refused = *self.store.refused.lock().unwrap();
+            if refused.is_some_and(|key| key_in(payload)[0] == key) {
+                let kind = ErrorKind::InvalidArgument;
+                return Err(Error::new(kind, "as the model wants"));
+            }
+        }
         self.store.writes.fetch_add(1, Ordering::SeqCst);
         let mut rows = self.rows.borrow_mut();
         match change {

@@ -114,6 +114,23 @@ fn failure_of_a_write_that_began_before_synchronize_is_not_its_error() {
     });
 }
 
+/// `synchronize` returned no error, if another key was set while the first one was refused.
+#[test]
+fn synchronize_fails_while_a_key_cannot_be_written() {
+    explore(|| {
+        let rig = Rig::new();
+        rig.engine.refuse("bad");
+        rig.dictionary.set("bad", Some(Value::I64(1))).unwrap();
+        rig.engine.wait_for_a_handler();
+        rig.set("good", 2).join().unwrap();
+        for _ in 0..2 {
+            let error = rig.dictionary.synchronize().unwrap_err();
+            assert_eq!(error.kind(), dflat_engine::ErrorKind::InvalidArgument);
+            assert!(rig.engine.row("good").is_some());
+        }
+    });
+}
+
 /// `synchronize` failed with `Busy`, although only commits of other processes kept the values from
 /// being written.
 #[test]
