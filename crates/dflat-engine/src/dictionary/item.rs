@@ -8,7 +8,7 @@ use dflat_model::{
     Table, TableDescriptor, TableLayout, TypeDescriptor, TypeId, Value as Cell,
 };
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Malformed, TableView, Writer};
 
 /// A value of the dictionary, as it is stored. Cloning allocates nothing.
@@ -105,6 +105,9 @@ impl Value {
         }
     }
 }
+
+/// The largest payload that [`Writer`] finishes, in bytes.
+const SIZE_MAX_BYTES: usize = 1_000_000_000;
 
 /// The table of the values.
 pub const TABLE: Table = {
@@ -217,6 +220,21 @@ const fn kind(code: usize) -> EnumValueLayout {
 /// The primary key of a row.
 pub(super) fn key_of(key: &str, namespace: &str) -> [Cell; 2] {
     [key, namespace].map(|text| Cell::Text(Cow::Owned(text.to_owned())))
+}
+
+/// Refuses a value that no row can have, because it is too large, before it waits to be written. A
+/// few bytes less may be too large as well: the row has other parts.
+pub(super) fn check_size(key: &str, value: &Value) -> Result<()> {
+    let size = match value {
+        Value::Text(text) => text.len(),
+        Value::Codable(bytes) | Value::FlatBuffers { bytes, .. } => bytes.len(),
+        _ => 0,
+    };
+    if size <= SIZE_MAX_BYTES {
+        return Ok(());
+    }
+    let message = format!("cannot set {key:?}: the value has {size} bytes, which are too many");
+    Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
 /// Encodes a row.

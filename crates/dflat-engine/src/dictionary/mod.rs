@@ -136,7 +136,8 @@ impl Dictionary {
     ///
     /// # Errors
     /// [`ErrorKind::WouldDeadlock`] inside a handler or callback, if a transaction uses the key;
-    /// [`ErrorKind::ShutDown`] after shutdown.
+    /// [`ErrorKind::InvalidArgument`] if the value is larger than 1 GB; [`ErrorKind::ShutDown`]
+    /// after shutdown.
     pub fn set(&self, key: &str, value: Option<Value>) -> Result<()> {
         self.change(key, None, value).map(drop)
     }
@@ -180,6 +181,9 @@ impl Dictionary {
         expected: Option<Option<&Value>>,
         value: Option<Value>,
     ) -> Result<bool> {
+        if let Some(value) = &value {
+            item::check_size(key, value)?;
+        }
         let mut shard = self.shard_to_change(key)?;
         let entry = shard.get(key);
         let known = entry.map(|entry| entry.value.as_ref());

@@ -137,7 +137,8 @@ impl Dictionary {
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or callback, if a
     ///   transaction uses the key.
     /// - [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
-    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the value can't be encoded.
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the value can't be encoded, or is
+    ///   larger than 1,000,000,000 bytes.
     pub fn set(&self, key: &str, value: impl IntoDictionary) -> Result<()> {
         let value = value
             .into_value()

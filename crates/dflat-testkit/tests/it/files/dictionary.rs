@@ -147,6 +147,24 @@ fn damaged_row_of_one_key_does_not_stop_writes_of_others() {
     assert!(rows(&path).contains_key("later"));
 }
 
+/// It was refused in the background, after `set` had returned no error.
+#[test]
+fn value_that_no_row_can_have_is_refused_when_it_is_set() {
+    let directory = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(directory.path().join("test.db")).unwrap();
+    let d = workspace.dictionary();
+    let value = FlatBuffersValue {
+        version: String::new(),
+        bytes: vec![0; 1_000_000_001],
+    };
+    let error = d.set("large", value).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    assert!(!d.contains("large").unwrap());
+    d.set("small", 1).unwrap();
+    d.synchronize().unwrap();
+    assert_eq!(d.failures(), 0);
+}
+
 /// The keys that a transaction uses stay in memory until it ends.
 #[test]
 fn a_transaction_may_use_more_keys_than_are_kept() {
