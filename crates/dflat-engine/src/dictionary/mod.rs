@@ -54,6 +54,7 @@ struct Core {
     writer: Arc<WriteBehind>,
     spaces: Mutex<HashMap<String, Arc<Space>>>,
     keys_max: usize,
+    is_read_only: bool,
     /// Whether commits of other processes reach the values in memory.
     is_following: AtomicBool,
     /// The number of notices of other processes up to which the values in memory are known.
@@ -78,10 +79,21 @@ impl Dictionary {
     /// namespace are kept in memory, and in addition those that are not written yet.
     #[must_use]
     pub fn new(engine: Engine, keys_max: usize) -> Self {
+        Self::make(engine, keys_max, false)
+    }
+
+    /// As [`new`](Self::new), for an engine whose storage is only read: changes are refused.
+    #[must_use]
+    pub fn read_only(engine: Engine, keys_max: usize) -> Self {
+        Self::make(engine, keys_max, true)
+    }
+
+    fn make(engine: Engine, keys_max: usize, is_read_only: bool) -> Self {
         let core = Core {
             writer: Arc::default(),
             spaces: Mutex::default(),
             keys_max,
+            is_read_only,
             is_following: AtomicBool::new(false),
             caught_up: AtomicU64::new(0),
             catching_up: Mutex::default(),
@@ -131,13 +143,26 @@ impl Dictionary {
         self.state.engine.admit_read(operation)
     }
 
+    /// Refuses to change values after shutdown, and if they can't be written.
+    fn admit_change(&self, operation: std::fmt::Arguments<'_>) -> Result<()> {
+        let (kind, reason) = if self.state.is_closed.load(Ordering::Acquire) {
+            (ErrorKind::ShutDown, "the workspace is shut down")
+        } else if self.state.core.is_read_only {
+            (ErrorKind::ReadOnly, "the file was opened read-only")
+        } else {
+            return Ok(());
+        };
+        let message = format!("cannot {operation}: {reason}");
+        Err(Error::new(kind, message))
+    }
+
     /// Sets or removes a value: in memory at once, in the file soon. Waits for a transaction that
     /// uses the key.
     ///
     /// # Errors
     /// [`ErrorKind::WouldDeadlock`] inside a handler or callback, if a transaction uses the key;
-    /// [`ErrorKind::InvalidArgument`] if the value is larger than 1 GB; [`ErrorKind::ShutDown`]
-    /// after shutdown.
+    /// [`ErrorKind::InvalidArgument`] if the value is larger than 1 GB; [`ErrorKind::ReadOnly`] if
+    /// the storage is only read; [`ErrorKind::ShutDown`] after shutdown.
     pub fn set(&self, key: &str, value: Option<Value>) -> Result<()> {
         self.change(key, None, value).map(drop)
     }
@@ -242,10 +267,7 @@ impl Dictionary {
         } else {
             self.space.unheld_shard(key)
         };
-        if self.state.is_closed.load(Ordering::Acquire) {
-            let message = format!("cannot set {key:?}: the workspace is shut down");
-            return Err(Error::new(ErrorKind::ShutDown, message));
-        }
+        self.admit_change(format_args!("set {key:?}"))?;
         Ok(shard)
     }
 
@@ -256,6 +278,7 @@ impl Dictionary {
     /// As [`Self::entries`] and [`Self::set`]; some values may be removed already.
     pub fn remove_all(&self) -> Result<()> {
         let what = "cannot remove all values of the dictionary";
+        self.admit_change(format_args!("remove all values of the dictionary"))?;
         let known = self.entries("").map_err(|error| error.context(what))?;
         for key in known.keys() {
             self.set(key, None).map_err(|error| error.context(what))?;

@@ -57,7 +57,7 @@ pub(crate) fn on_file(
         if let Some(engine) = entry.engine.new_client() {
             // Each workspace holds the dictionary for as long as it holds the engine.
             let dictionary = entry.dictionary.share(engine.clone());
-            let new = || Dictionary::new(engine.clone(), entry.options.dictionary_keys_max);
+            let new = || new_dictionary(&engine, &entry.options);
             return Ok((dictionary.unwrap_or_else(new), engine, backend));
         }
     }
@@ -84,7 +84,7 @@ pub(crate) fn on_file(
         },
         Box::new(move || suspended.wait_while_suspended()),
     );
-    let dictionary = Dictionary::new(engine.clone(), options.dictionary_keys_max);
+    let dictionary = new_dictionary(&engine, options);
     engines.push(Entry {
         dictionary: dictionary.downgrade(),
         engine: engine.downgrade(),
@@ -92,6 +92,14 @@ pub(crate) fn on_file(
         options: options.to_compare(),
     });
     Ok((dictionary, engine, backend))
+}
+
+fn new_dictionary(engine: &Engine, options: &Values) -> Dictionary {
+    let new = match options.sqlite.read_only {
+        true => Dictionary::read_only,
+        false => Dictionary::new,
+    };
+    new(engine.clone(), options.dictionary_keys_max)
 }
 
 /// Fails if the file is opened for reading only, must be there, and is missing.

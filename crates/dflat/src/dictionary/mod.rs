@@ -136,6 +136,8 @@ impl Dictionary {
     /// # Errors
     /// - [`WouldDeadlock`](crate::ErrorKind::WouldDeadlock) inside a handler or callback, if a
     ///   transaction uses the key.
+    /// - [`ReadOnly`](crate::ErrorKind::ReadOnly) if the file was opened for [reading
+    ///   only](crate::WorkspaceBuilder::read_only).
     /// - [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
     /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the value can't be encoded, or is
     ///   larger than 1,000,000,000 bytes.

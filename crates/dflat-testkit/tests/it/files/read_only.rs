@@ -186,6 +186,25 @@ fn refuses_to_write(workspace: &Workspace) {
     assert!(error.to_string().contains("a.db"), "{error}");
 }
 
+fn refuses_to_set(workspace: &Workspace) {
+    let d = workspace.dictionary();
+    let last = d.get::<i64>("last").unwrap();
+    let refused = [
+        d.set("last", 7_i64),
+        d.set("new", 7_i64),
+        d.remove("last"),
+        d.update("last", |_: Option<i64>| Some(7)).map(drop),
+        d.remove_all(),
+    ];
+    for refused in refused {
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ReadOnly, "{error}");
+    }
+    let values = ["last", "new"].map(|key| d.get::<i64>(key).unwrap());
+    assert_eq!(values, [last, None]);
+    d.synchronize().unwrap();
+}
+
 #[test]
 fn file_opened_read_only_is_not_written() {
     let expected = expected();
@@ -196,6 +215,7 @@ fn file_opened_read_only_is_not_written() {
         let workspace = Workspace::builder(&path).read_only(true).open().unwrap();
         assert_eq!(answers(&workspace), expected, "{left:?}");
         refuses_to_write(&workspace);
+        refuses_to_set(&workspace);
         assert_eq!(answers(&workspace), expected, "{left:?}");
         workspace.settle().unwrap();
         workspace.shutdown().unwrap();
@@ -223,6 +243,7 @@ fn missing_file_is_opened_read_only_if_that_is_allowed() {
     // A file that is open in this process is missing all the same.
     assert_eq!(builder().open().unwrap_err().kind(), ErrorKind::NotFound);
     refuses_to_write(&workspace);
+    refuses_to_set(&workspace);
     workspace.shutdown().unwrap();
     assert!(!path.exists());
     // The option concerns files that are only read.
