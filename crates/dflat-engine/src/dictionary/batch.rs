@@ -101,7 +101,9 @@ impl Batch {
             for key in self.written {
                 let mut shard = key.space.shard(&key.key);
                 let entry = shard.get_mut(&key.key);
-                let is_overtaken = entry.map_or(Overtaken::No, Entry::take_overtaken);
+                // Without an entry, another process may have changed the key: memory that was short
+                // may have dropped the entry since the batch ended.
+                let is_overtaken = entry.map_or(Overtaken::Maybe, Entry::take_overtaken);
                 drop(shard);
                 if is_overtaken != Overtaken::No {
                     overtaken.push((key, is_overtaken));

@@ -142,8 +142,8 @@ fn drop_value(key: &Key) -> bool {
     key.space.shard(&key.key).forget(&key.key)
 }
 
-/// The value of a key for its subscribers, which are to be notified; read from the file if it is not
-/// in memory.
+/// The value of a key for its subscribers, which are to be notified; read from the file if it is
+/// not in memory.
 fn read_again(engine: &Engine, key: &Key) -> PendingNotifications {
     let subscribers = &key.space.subscribers;
     if !subscribers.follow(&key.key) {

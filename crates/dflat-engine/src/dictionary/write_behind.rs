@@ -4,9 +4,9 @@
 //! takes all queued keys and writes the value that each has at that time. So the values of a key
 //! are written in order, and some may be skipped. One such transaction runs at a time.
 //!
-//! A value that is set again is queued, too: the value in memory may be out of date, because another
-//! process has changed the key. The transaction compares such a value with the file, and writes it
-//! only if the file has another one.
+//! A value that is set again is queued, too: the value in memory may be out of date, because
+//! another process has changed the key. The transaction compares such a value with the file, and
+//! writes it only if the file has another one.
 //!
 //! If the transaction fails because another process has committed meanwhile, its keys are written
 //! again at once, up to the busy timeout.

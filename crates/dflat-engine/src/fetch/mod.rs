@@ -72,7 +72,7 @@ pub fn check(table: &Table, query: &Query) -> Result<()> {
     let depth = order.fold(condition, usize::max);
     if depth > PREDICATE_DEPTH_MAX {
         return refuse(format!(
-            "its condition is nested {depth} deep, and {PREDICATE_DEPTH_MAX} is the limit"
+            "its condition or order is nested {depth} deep, and {PREDICATE_DEPTH_MAX} is the limit"
         ));
     }
     match &query.after {

@@ -11,6 +11,9 @@ use dflat_model::{
 use super::Fetch;
 use crate::{Error, ErrorKind, Result};
 
+/// The depth that the condition "has a value" adds to an expression: a negation of a test for NULL.
+const HAS_VALUE_DEPTH: usize = 2;
+
 /// The type of numbers in which the values of an expression are summed; `None` for texts.
 #[must_use]
 pub fn domain_of(expression: &Expression) -> Option<Domain> {
@@ -68,7 +71,8 @@ impl Fetch<'_> {
     /// One look-up if the expression has an index and the query has no condition; otherwise the
     /// cost of [`count`](Self::count).
     pub fn extreme(self, expression: &Expression, direction: Direction) -> Result<Option<Value>> {
-        if self.query.is_whole() && self.query.after.is_none() {
+        let may_add = expression.depth() <= fetch::PREDICATE_DEPTH_MAX - HAS_VALUE_DEPTH;
+        if self.query.is_whole() && self.query.after.is_none() && may_add {
             return self.first_value(expression, direction);
         }
         let mut extreme: Option<Value> = None;

@@ -125,8 +125,8 @@ impl Dictionary {
     }
 
     /// Sets a value, and encodes it before returning; `None` removes the value of the key. If a
-    /// transaction uses the key, the call waits for its end. A value that the key has already is set
-    /// again, because another process may have changed the key.
+    /// transaction uses the key, the call waits for its end. A value that the key has already is
+    /// set again, because another process may have changed the key.
     ///
     /// # Cost
     /// A change in memory; the write is made on another thread. For a value that the key has
@@ -139,8 +139,8 @@ impl Dictionary {
     /// - [`ReadOnly`](crate::ErrorKind::ReadOnly) if the file was opened for [reading
     ///   only](crate::WorkspaceBuilder::read_only).
     /// - [`ShutDown`](crate::ErrorKind::ShutDown) after shutdown.
-    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the value can't be encoded, or is
-    ///   larger than 1,000,000,000 bytes.
+    /// - [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the value can't be encoded, or
+    ///   is larger than 1,000,000,000 bytes.
     pub fn set(&self, key: &str, value: impl IntoDictionary) -> Result<()> {
         let value = value
             .into_value()

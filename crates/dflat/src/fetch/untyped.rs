@@ -72,7 +72,7 @@ impl<'w> Untyped<'w> {
             return Ok(());
         }
         let message = format!(
-            "cannot query {}: its condition is nested more than {PREDICATE_DEPTH_MAX} deep",
+            "cannot query {}: a condition or a value is nested more than {PREDICATE_DEPTH_MAX} deep",
             self.fetch.table.type_name
         );
         Err(Error::new(ErrorKind::InvalidArgument, message))

@@ -286,6 +286,20 @@ pub fn live_results_follow_computed_conditions(open: Open) {
     assert_eq!(next(), ["d", "f", "b"]);
 }
 
+pub fn value_of_any_depth_that_is_allowed_has_aggregates(open: Open) {
+    let w = numbered(open, [1, 2, -7, 10]);
+    for (depth, is_allowed) in [(254, true), (255, true), (256, true), (257, false)] {
+        let value = (1..depth).fold(Item::RANK + 1, |value, _| value + 1);
+        let (n, fetch) = (depth, || w.fetch::<Item>());
+        let found = [fetch().max(value.clone()), fetch().min(value.clone())];
+        match is_allowed {
+            true => assert_eq!(found.map(Result::unwrap), [Some(n + 10), Some(n - 7)]),
+            false => assert!(found.iter().all(Result::is_err)),
+        }
+        assert_eq!(fetch().sum(value).is_ok(), is_allowed, "{n}");
+    }
+}
+
 pub fn condition_of_another_type_is_refused(_: Open) {
     let bytes = Item::RANK.eq(1).to_bytes().unwrap();
     assert!(Predicate::<Item>::from_bytes(&bytes).is_ok());

@@ -57,6 +57,7 @@ laws! { ($) reading_laws of reading;
         order_may_use_nested_and_computed_values
         order_may_follow_a_list_of_values
         live_results_follow_computed_conditions
+        value_of_any_depth_that_is_allowed_has_aggregates
         condition_of_another_type_is_refused
     }
     times_and_uuids {

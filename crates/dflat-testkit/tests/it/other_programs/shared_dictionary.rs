@@ -168,7 +168,8 @@ fn value_that_waits_to_be_written_stays_and_is_written_last() {
     });
 }
 
-/// The first process may not have noticed the commit of the second one when it sets its value again.
+/// The first process may not have noticed the commit of the second one when it sets its value
+/// again.
 #[test]
 fn value_set_again_is_written_after_that_of_another_process() {
     with_two(|first, second| {
