@@ -53,6 +53,11 @@ pub(crate) enum ScanContent {
     /// The values in the index.
     Values,
     Nothing,
+    /// The number of rows, and no row ids.
+    Count,
+    /// The number of rows of each value of the first part that is not fixed, with the values of the
+    /// parts up to it, and no row ids.
+    Groups,
 }
 
 impl ScanContent {

@@ -5,9 +5,12 @@ use dflat_model::Direction;
 use crate::layout::ddl::{IndexNames, Names};
 use crate::layout::key_range::{KeyShape, Lower, ScanContent, Upper};
 
-/// The rows of a range, in the order of the key's parts that are not fixed, then by row id. `None`
-/// if the statement names an index that the table lacks.
+/// The rows of a range, in the order of the key's parts that are not fixed, then by row id; or
+/// their numbers. `None` if the statement names an index or a part that the table lacks.
 pub(super) fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
+    if matches!(shape.content, ScanContent::Count | ScanContent::Groups) {
+        return count_key(names, shape);
+    }
     let Some(position) = shape.index else {
         let from = select(&names.main, "rowid", &names.key_columns, shape.content);
         return finished(from, &names.key_columns, "rowid", shape);
@@ -30,9 +33,8 @@ pub(super) fn scan_key(names: &Names, shape: KeyShape) -> Option<String> {
     finished(from, &columns, "i.rowid", shape)
 }
 
-/// The number of rows in each group of a range whose rows are equal in so many first parts, and
-/// their values of these parts, in any order.
-pub(super) fn tally_key(names: &Names, shape: KeyShape, parts: usize) -> Option<String> {
+/// The number of rows of a range, or of each of its groups, in any order.
+fn count_key(names: &Names, shape: KeyShape) -> Option<String> {
     let (table, row_id, columns) = match shape.index {
         None => (names.main.clone(), "rowid", names.key_columns.clone()),
         Some(position) => {
@@ -41,7 +43,10 @@ pub(super) fn tally_key(names: &Names, shape: KeyShape, parts: usize) -> Option<
             (table, "i.rowid", qualified(index, "i"))
         }
     };
-    let values = columns.get(..parts)?;
+    let values = match shape.content {
+        ScanContent::Groups => columns.get(..=shape.prefix_count)?,
+        _ => &[],
+    };
     let mut sql = String::from("SELECT count(*)");
     push_list(&mut sql, ", ", ", ", values);
     sql.push_str(" FROM ");
@@ -76,7 +81,7 @@ fn select(table: &str, row_id: &str, columns: &[String], content: ScanContent) -
         ScanContent::Payload if of_index => format!("{row_id}, m.p"),
         ScanContent::Payload => format!("{row_id}, p"),
         ScanContent::Values => format!("{row_id}, {}", columns.join(", ")),
-        ScanContent::Nothing => format!("{row_id}, NULL"),
+        _ => format!("{row_id}, NULL"),
     };
     format!("SELECT {wanted} FROM {table}")
 }

@@ -4,7 +4,7 @@ use std::iter;
 
 use crate::layout::ddl::{IndexNames, Names};
 use crate::layout::key_range::KeyShape;
-use crate::layout::key_statement::{scan_key, tally_key};
+use crate::layout::key_statement::scan_key;
 
 /// A statement on a table: the key under which a prepared statement is cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +17,6 @@ pub(crate) enum TableStatement {
     FindRow,
     /// The rows in a range of a key.
     ScanKey(KeyShape),
-    /// The groups of the rows in a range of a key that are equal in so many first parts: their
-    /// numbers, and their values of these parts.
-    TallyKey(KeyShape, usize),
     /// How far an index is built. If the flag is true, foreign rows are left out.
     IndexState(usize, bool),
     /// Adds a row.
@@ -75,7 +72,7 @@ impl TableStatement {
             Self::PutEntry(position) | Self::DeleteEntry(position) => {
                 Some(IndexUse::Write(position))
             }
-            Self::ScanKey(shape) | Self::TallyKey(shape, _) => match shape.index {
+            Self::ScanKey(shape) => match shape.index {
                 Some(position) => Some(IndexUse::Lookup(position)),
                 None => None,
             },
@@ -106,7 +103,6 @@ impl TableStatement {
             }
             Self::FindRow => format!("SELECT rowid, p FROM {main} WHERE rowid = ?"),
             Self::ScanKey(shape) => return scan_key(names, shape),
-            Self::TallyKey(shape, parts) => return tally_key(names, shape, parts),
             Self::IndexState(position, without_foreign) => {
                 return index_state(names, position, without_foreign);
             }

@@ -7,7 +7,7 @@ use std::slice;
 use dflat_engine::Result;
 use dflat_engine::fetch::KeyParts;
 use dflat_engine::storage::{self, IndexState, KeyScan, Row, ScanPlan, Source};
-use dflat_model::{Field, RowId, Table, ValueRef};
+use dflat_model::{Field, RowId, Table, Value, ValueRef};
 
 use crate::connection::file_connection::{FileConnection, TableId};
 use crate::ffi::{Columns, Param, SqliteError};
@@ -118,14 +118,19 @@ impl FileConnection {
         proceed: &mut dyn FnMut() -> ControlFlow<()>,
         visit: &mut dyn FnMut(&[ValueRef<'_>], usize) -> ControlFlow<()>,
     ) -> Result<()> {
-        let segments = segments(table, scan, ScanContent::Nothing)?;
+        let content = match parts > scan.prefix.len() {
+            true => ScanContent::Groups,
+            false => ScanContent::Count,
+        };
+        let segments = segments(table, scan, content)?;
         let (visited, mut is_stopped, mut is_enough) = (Cell::new(false), false, false);
         let outcome = self.in_transaction(table, segments[1].is_some(), |connection| {
             let entry = connection.enter(table);
             for segment in segments.into_iter().flatten() {
-                let operation = TableStatement::TallyKey(segment.shape, parts);
+                let operation = TableStatement::ScanKey(segment.shape);
                 let fields = key_fields(table, segment.shape.index);
                 let fields = fields.get(..parts).unwrap_or_default();
+                let fixed = scan.prefix.iter().take(parts).map(Value::as_ref);
                 let params = segment.params(scan.prefix);
                 let attempt = |connection: &mut Self| {
                     let statement = connection.statement(entry, operation)?;
@@ -137,7 +142,13 @@ impl FileConnection {
                     let count_group = |columns: Columns<'_>| {
                         visited.set(true);
                         let count = usize::try_from(columns.integer(0)).unwrap_or(0);
-                        let flow = visit(&values_of(columns, fields)?, count);
+                        let values = match content {
+                            ScanContent::Groups => values_of(columns, fields)?,
+                            // Without rows, these values have no group.
+                            _ if count == 0 => return Ok(ControlFlow::Continue(())),
+                            _ => fixed.clone().collect(),
+                        };
+                        let flow = visit(&values, count);
                         is_enough |= flow.is_break();
                         Ok(flow)
                     };

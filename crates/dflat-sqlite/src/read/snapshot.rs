@@ -210,8 +210,12 @@ impl Snapshot for SqliteSnapshot {
         proceed: &mut dyn FnMut() -> ControlFlow<()>,
         visit: &mut dyn FnMut(&[ValueRef<'_>], usize) -> ControlFlow<()>,
     ) -> Result<bool> {
-        self.read(|connection| connection.tally(table, range, proceed, visit))?;
-        Ok(true)
+        let (scan, parts) = range;
+        let is_possible = parts <= scan.prefix.len() + 1;
+        if is_possible {
+            self.read(|connection| connection.tally(table, range, proceed, visit))?;
+        }
+        Ok(is_possible)
     }
 
     fn pin(&mut self) -> Result<StateId> {
