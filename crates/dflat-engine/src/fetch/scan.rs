@@ -212,6 +212,9 @@ impl<'r> PlanRun<'r> {
             None => 0,
         };
         let row_ids = &row_ids[before..];
+        if self.reads == Reads::RowIds {
+            return self.lend(row_ids, visit).map(ScanEnd::of);
+        }
         let is_given_up = self.may_give_up
             && row_ids.len() > self.control.rows_before_count
             && row_ids.len() > self.rows_max(&mut RowCount::default(), row_ids.len())?;
@@ -221,8 +224,28 @@ impl<'r> PlanRun<'r> {
         self.source(Source::RowIds(row_ids), visit).map(ScanEnd::of)
     }
 
+    /// Visits rows without reading them; true if the visitor needs no more rows.
+    fn lend(&mut self, row_ids: &[RowId], visit: &mut Visit<'_>) -> Result<bool> {
+        for row_id in row_ids {
+            self.checker.row()?;
+            let row = Row {
+                row_id: *row_id,
+                payload: &[],
+                entry: None,
+            };
+            let visited = visit(row);
+            if visited
+                .map_err(|_| corrupt_bytes(self.table, *row_id, &[]))?
+                .is_break()
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Scans ranges; true if the visitor needs no more rows.
-    fn ranges(&mut self, access: &KeyAccess, visit: &mut Visit<'_>) -> Result<bool> {
+    pub(super) fn ranges(&mut self, access: &KeyAccess, visit: &mut Visit<'_>) -> Result<bool> {
         for source in access.sources() {
             let source = match (source, self.reads) {
                 (Source::Key(scan), Reads::Values) => Source::Entries(scan),

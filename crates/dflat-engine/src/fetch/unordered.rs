@@ -1,12 +1,13 @@
 //! The rows of a query in any order, for counts, aggregates and groups.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use dflat_model::{Direction, Expression, Nulls, Order, Query, Table};
 
 use super::control::ControlChecker;
 use super::plan::{KeyAccess, NeededValues, Purpose};
-use super::scan::{Reads, Visit, scan};
+use super::scan::{PlanRun, Reads, Visit, scan};
 use super::select::reads;
 use super::{AccessPath, Control, Plan, planned};
 use crate::error::Result;
@@ -22,6 +23,8 @@ pub(super) struct UnorderedRows<'e> {
     plan: Plan,
     reads: Reads,
     expressions: &'e [Expression],
+    /// The number of rows that are enough.
+    enough: Option<usize>,
 }
 
 impl<'e> UnorderedRows<'e> {
@@ -61,6 +64,7 @@ impl<'e> UnorderedRows<'e> {
             plan,
             reads,
             expressions,
+            enough: purpose.enough,
         })
     }
 
@@ -72,11 +76,49 @@ impl<'e> UnorderedRows<'e> {
         control: &Control,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
+        if let (Some(parts), Some(_)) = (self.parts_of_union(), self.enough) {
+            return self.visit_parts(parts, snapshot, (table, control), visit);
+        }
         let access = (&self.query, &self.plan);
         match scan(snapshot, table, access, control, self.reads, &mut *visit)? {
             Some(rest) => rest.scan(snapshot, table, &self.query, control, visit),
             None => Ok(()),
         }
+    }
+
+    /// The ranges of a union whose rows need no further look.
+    fn parts_of_union(&self) -> Option<&[KeyAccess]> {
+        match &self.plan.access {
+            AccessPath::Union(parts)
+                if self.reads != Reads::Payloads && self.plan.foreign_rows.is_empty() =>
+            {
+                Some(parts)
+            }
+            _ => None,
+        }
+    }
+
+    /// Calls `visit` with the rows of one range after the other, until `visit` breaks. A union
+    /// that is read in order of row id is read to its end before the first visit.
+    fn visit_parts(
+        &self,
+        parts: &[KeyAccess],
+        snapshot: &mut dyn Snapshot,
+        (table, control): (&Table, &Control),
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let mut run = PlanRun::new(snapshot, table, control, self.reads);
+        let mut seen = HashSet::new();
+        for part in parts {
+            let is_enough = run.ranges(part, &mut |row| match seen.insert(row.row_id) {
+                true => visit(row),
+                false => Ok(ControlFlow::Continue(())),
+            })?;
+            if is_enough {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Calls `visit` with the values of the expressions, and the number of rows that have them. The

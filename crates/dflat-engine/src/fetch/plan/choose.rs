@@ -57,12 +57,16 @@ impl<'a> Planner<'a> {
             match self.ranges_of(key, self.parts) {
                 None => {}
                 Some(ranges) if ranges.access.ranges.is_empty() => return Ok(nothing),
-                Some(ranges) if ranges.wide => {}
-                Some(ranges) => candidates.push(Candidate {
-                    access: AccessPath::Key(ranges.access),
-                    used: ranges.used,
-                    rows_max: ranges.rows_max,
-                }),
+                Some(ranges) => {
+                    let candidate = Candidate {
+                        access: AccessPath::Key(ranges.access),
+                        used: ranges.used,
+                        rows_max: ranges.rows_max,
+                    };
+                    if !ranges.wide || self.needs_entries_only(&candidate) {
+                        candidates.push(candidate);
+                    }
+                }
             }
         }
         // With at most a few rows, no better candidate is searched for.
@@ -116,11 +120,12 @@ impl<'a> Planner<'a> {
                 .iter()
                 .any(|c| c.used.binary_search(position).is_ok())
         };
-        let union = |part: &Predicate| {
+        let union = |(position, part): (usize, &'a Predicate)| {
             let Predicate::Or(sides) = part else {
                 return None;
             };
             let mut accesses = Vec::new();
+            let mut is_decided = true;
             for side in sides {
                 let conjuncts = match side {
                     Predicate::And(parts) => parts.as_slice(),
@@ -132,22 +137,21 @@ impl<'a> Planner<'a> {
                 // The key whose number of rows has the lowest bound; keys without a bound come
                 // last.
                 let best = ranges.min_by_key(|ranges| ranges.rows_max.unwrap_or(usize::MAX))?;
+                is_decided &= best.used.len() == conjuncts.len();
                 if !best.access.ranges.is_empty() {
                     accesses.push(best.access);
                 }
             }
+            let used = is_decided.then_some(position);
             Some(Candidate {
                 access: AccessPath::Union(accesses),
-                used: ConjunctPositions::new(),
+                used: used.into_iter().collect(),
                 rows_max: None,
             })
         };
         let parts = self.parts.iter().enumerate();
         let parts = parts.filter(|(position, _)| !served(position));
-        parts
-            .filter_map(|(_, part)| union(part))
-            .take(UNIONS_MAX)
-            .collect()
+        parts.filter_map(union).take(UNIONS_MAX).collect()
     }
 
     /// A key with the query's order, if the query has a window.

@@ -7,7 +7,7 @@ use super::super::scan::Reads;
 use super::AccessPath;
 use super::candidate::Candidate;
 use super::conjuncts::set_of;
-use super::purpose::Purpose;
+use super::purpose::{NeededValues, Purpose};
 use crate::storage::{IndexState, Key};
 
 /// A query, its table and the parts of its condition.
@@ -89,6 +89,13 @@ impl<'a> Planner<'a> {
         self.unused(candidate) == 0
             && self.query.after.is_none()
             && values.reads(self.table, self.query, access) != Reads::Payloads
+    }
+
+    /// Whether the needed values are read from an index in any order. Reading most entries of an
+    /// index takes less than reading all objects.
+    pub(super) fn needs_entries_only(&self, candidate: &Candidate) -> bool {
+        matches!(self.purpose.values, Some(NeededValues::Unordered(_)))
+            && self.has_values(candidate, false)
     }
 
     /// Whether an access gives its rows in the query's order.

@@ -34,6 +34,12 @@ impl Planner<'_> {
             true => None,
             false => self.early(&candidates, ordered.as_ref()),
         };
+        if let Some((early, wanted)) = &early
+            && *wanted <= FIRST_TURN
+            && self.needs_entries_only(early)
+        {
+            return Ok(early.clone());
+        }
         let mut max = FIRST_TURN;
         while max <= PROBE_MAX && !candidates.is_empty() {
             let sizes = candidates.iter().map(|one| one.size(probe, max));
@@ -61,12 +67,14 @@ impl Planner<'_> {
         candidates: &[Candidate],
         ordered: Option<&Candidate>,
     ) -> Option<(Candidate, usize)> {
-        let candidates = candidates.iter();
-        let keys = candidates.filter(|one| matches!(one.access, AccessPath::Key(_)));
+        let is_key = |one: &&Candidate| matches!(one.access, AccessPath::Key(_));
         if let Some(wanted) = self.purpose.enough {
-            let best = keys.min_by_key(|one| self.work(one))?;
+            let suitable = candidates.iter();
+            let suitable = suitable.filter(|one| is_key(one) || self.needs_entries_only(one));
+            let best = suitable.min_by_key(|one| self.work(one))?;
             return Some((best.clone(), wanted));
         }
+        let keys = candidates.iter().filter(is_key);
         let wanted = self.query.offset.saturating_add(self.query.limit?);
         let sorted = keys.filter(|one| self.is_sorted(&one.access));
         let best = sorted.min_by_key(|one| self.work(one)).or(ordered)?;

@@ -146,3 +146,44 @@ fn objects_before_a_window_are_skipped_in_the_index() {
     let found = fetch::fetch(&mut snapshot, &Task::TABLE, &query, &control, origin);
     assert_eq!((found.unwrap().len(), snapshot.rows), (10, 10));
 }
+
+#[test]
+fn count_that_keys_decide_reads_no_objects() {
+    let costs = Costs::new();
+    // Most objects have another rank than 3. One range is below it, and one above.
+    assert_eq!(
+        costs.count(&filtered(&Item::RANK.ne(3))),
+        cost(1980, 0, 1980)
+    );
+    assert_eq!(
+        costs.count(&filtered(&!Item::RANK.eq(3))),
+        cost(1980, 0, 1980)
+    );
+    // Four of 500 names, one of which has rank 7.
+    let either = Item::RANK.eq(7) | Item::NAME.eq("049");
+    let both = costs.count(&filtered(&either));
+    // The entries are counted in turns, and then read.
+    assert_eq!((both.rows, both.entries), (0, 17 + 2 * 24));
+    assert_eq!(both.found, costs.fetch(&filtered(&either)).found);
+    // A side whose conjuncts no single key decides.
+    let checked = Item::RANK.eq(7) | (Item::NAME.eq("049") & Item::SIZE.gt(0));
+    assert_eq!(costs.count(&filtered(&checked)).rows, both.found);
+}
+
+#[test]
+fn count_of_a_union_ends_when_there_are_enough() {
+    let costs = Costs::new();
+    let either = Item::RANK.eq(7) | Item::RANK.gt(90) | Item::NAME.eq("049");
+    let all = costs.count(&filtered(&either)).found;
+    for limit in [1, 3, 25, all, all + 1] {
+        let some = Query {
+            limit: Some(limit),
+            ..filtered(&either)
+        };
+        let some = costs.count(&some);
+        assert_eq!((some.found, some.rows), (limit.min(all), 0), "{limit}");
+        if limit < 4 {
+            assert!(some.entries <= limit, "{some:?}");
+        }
+    }
+}
