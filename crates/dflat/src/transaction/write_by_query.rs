@@ -1,4 +1,5 @@
-//! Writes by query: all objects that meet a condition, changed or deleted inside a transaction.
+//! Writes by key and by query: the object with a key, or all objects that meet a condition, changed
+//! or deleted inside a transaction.
 
 use dflat_model::Query;
 
@@ -7,6 +8,40 @@ use crate::object::Stored;
 use crate::{Object, Predicate, Result};
 
 impl TransactionContext {
+    /// Deletes the object with a primary key, and returns it as it was; `None` if there is none.
+    ///
+    /// The effect is the same as that of a [`deletion`](ChangeRequest::deletion) of the object that
+    /// [`get`](Self::get) reads.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get) and [`submit`](Self::submit).
+    ///
+    /// # Examples
+    /// ```
+    /// # mod post {
+    /// #     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/post.rs"));
+    /// # }
+    /// use dflat::Workspace;
+    /// use post::Post;
+    /// # fn main() -> dflat::Result<()> {
+    /// let workspace = Workspace::in_memory();
+    /// let deleted = workspace
+    ///     .perform_changes_retrying([Post::TABLE], |tx| tx.delete::<Post>("a"))
+    ///     .wait()?;
+    /// assert!(deleted.is_none(), "there is no post");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn delete<T: Object>(&self, key: T::Key<'_>) -> Result<Option<T>> {
+        let Some(object) = self.get::<T>(key)? else {
+            return Ok(None);
+        };
+        match ChangeRequest::deletion(self, &object)? {
+            Some(request) => self.submit(request).map(|_| Some(object)),
+            None => Ok(None),
+        }
+    }
+
     /// Changes all objects that meet a condition when this is called, in the order of insertion.
     /// Returns their number. If one of them can't be changed, none is.
     ///

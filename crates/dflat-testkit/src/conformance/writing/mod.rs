@@ -76,6 +76,7 @@ laws! { ($) writing_laws of writing;
     }
     writes_by_query {
         update_by_condition_changes_all_matching_objects
+        deletion_by_key_gives_the_object_as_it_was
         deletion_by_condition_deletes_all_matching_objects
         a_conflict_undoes_the_whole_write_and_the_transaction_goes_on
         writes_by_query_make_the_deliveries_of_single_writes

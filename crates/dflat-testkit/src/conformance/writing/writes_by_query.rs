@@ -6,7 +6,7 @@ use dflat::{ChangeRequest, ErrorKind, SubscribedObject, TransactionContext};
 
 use crate::conformance::samples::{item, owned_ids};
 use crate::fixture::{Fixture, Open, drained};
-use crate::schema::{Item, ItemData, Other};
+use crate::schema::{Item, ItemData, Keyed, KeyedData, Other};
 
 /// 600 items, more than are held at once, whose ranks repeat.
 fn many(open: Open) -> Fixture {
@@ -38,6 +38,36 @@ pub fn update_by_condition_changes_all_matching_objects(open: Open) {
     assert_eq!(w.fetch::<Item>().filter(Item::RANK.eq(1)).count().unwrap(), 0);
     let none = w.perform([Item::TABLE], |tx| tx.update_where(Item::RANK.gt(9), |_| panic!()));
     assert_eq!(none, 0);
+}
+
+pub fn deletion_by_key_gives_the_object_as_it_was(open: Open) {
+    let w = open();
+    w.create::<Item>([item("a", 1), item("b", 2)]);
+    let deleted = w.perform([Item::TABLE], |tx| {
+        let Some(b) = tx.get::<Item>("b")? else { panic!("an object was created") };
+        let mut request = ChangeRequest::<Item>::change(tx, &b)?.unwrap();
+        request.rank = 7;
+        tx.submit(request)?;
+        tx.submit(ChangeRequest::<Item>::creation(item("own", 3)))?;
+        let keys = ["b", "own", "b", "none"];
+        let deleted: dflat::Result<Vec<Option<Item>>> =
+            keys.iter().map(|key| tx.delete::<Item>(*key)).collect();
+        assert_eq!(tx.fetch::<Item>().count()?, 1);
+        deleted
+    });
+    let ranks = deleted.iter().map(|item| item.as_ref().map(Item::rank));
+    assert_eq!(ranks.collect::<Vec<_>>(), [Some(7), Some(3), None, None]);
+    assert!(w.get::<Item>("b").unwrap().is_none());
+    w.create::<Keyed>([1, 2].map(|number| KeyedData {
+        zone: "zone".into(),
+        number,
+        ..KeyedData::default()
+    }));
+    w.perform([Keyed::TABLE], |tx| tx.delete::<Keyed>(("zone", 1, false)));
+    assert_eq!(w.fetch::<Keyed>().all().unwrap()[0].number(), 2);
+    let refused = w.perform_changes([Keyed::TABLE], |tx| tx.delete::<Item>("a"));
+    assert_eq!(refused.wait().unwrap_err().kind(), ErrorKind::UndeclaredType);
+    assert_eq!(w.fetch::<Item>().count().unwrap(), 1);
 }
 
 pub fn deletion_by_condition_deletes_all_matching_objects(open: Open) {
