@@ -222,8 +222,8 @@ pub(super) fn key_of(key: &str, namespace: &str) -> [Cell; 2] {
     [key, namespace].map(|text| Cell::Text(Cow::Owned(text.to_owned())))
 }
 
-/// Refuses a value that no row can have, because it is too large, before it waits to be written. A
-/// few bytes less may be too large as well: the row has other parts.
+/// Refuses a value that is too large for a row, before the value waits to be written. A value with
+/// a few bytes less than the limit may be refused when it is written: the row has other parts.
 pub(super) fn check_size(key: &str, value: &Value) -> Result<()> {
     let size = match value {
         Value::Text(text) => text.len(),
@@ -233,7 +233,9 @@ pub(super) fn check_size(key: &str, value: &Value) -> Result<()> {
     if size <= SIZE_MAX_BYTES {
         return Ok(());
     }
-    let message = format!("cannot set {key:?}: the value has {size} bytes, which are too many");
+    let message = format!(
+        "cannot set {key:?}: the value has {size} bytes, and {SIZE_MAX_BYTES} is the limit"
+    );
     Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 

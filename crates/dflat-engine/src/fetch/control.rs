@@ -67,6 +67,13 @@ impl Default for Control {
     }
 }
 
+impl Control {
+    /// Whether the caller has set a time limit or may cancel the read.
+    pub(super) const fn is_bounded(&self) -> bool {
+        self.deadline.is_some() || self.cancellation.is_some()
+    }
+}
+
 /// Estimating the number of rows visits fewer than 400 row ids, without payloads, which costs
 /// little compared with reading 512 rows by a key.
 const ROWS_BEFORE_COUNT: usize = 512;

@@ -127,6 +127,7 @@ pub fn groups(
         totals.add(summed.unwrap_or(ValueRef::Null), count);
     })?;
     if !is_counted {
+        groups.groups.clear();
         rows.visit(snapshot, table, control, &mut |row| {
             let (key, value) = grouping.read(&row)?;
             groups.groups.entry(key).or_default().add(value, 1);

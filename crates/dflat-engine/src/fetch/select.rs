@@ -40,6 +40,7 @@ pub fn count(
             found += count;
         })?;
     if !is_counted {
+        found = 0;
         rows.visit(snapshot, table, control, &mut |_| {
             found += 1;
             Ok(if found == enough {

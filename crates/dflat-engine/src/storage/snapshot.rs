@@ -63,11 +63,11 @@ pub trait Snapshot: Send {
     /// Counts the rows of a range by their values in the key's first `parts` fields: calls `visit`
     /// with these values and the number of rows that have them, in any order, until `visit` returns
     /// `Break`. The same values may be visited several times, with a part of the rows each time.
-    /// With no parts, the numbers of all rows are visited. Returns false, and visits nothing, if
+    /// With no parts, only the number of all rows is visited. Returns false, and visits nothing, if
     /// the backend does not count rows faster than by visiting them.
     ///
-    /// `proceed` is called before the first row and then at least every few thousand rows; the call
-    /// ends without an error if it returns `Break`.
+    /// `proceed` is called at least every 64 rows, unless the range is a whole key: its rows may be
+    /// counted in one step. The call ends without an error if `proceed` returns `Break`.
     ///
     /// # Errors
     /// As [`scan`](Self::scan).

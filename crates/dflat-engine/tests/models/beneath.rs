@@ -54,7 +54,7 @@ impl Engine {
         self.0.failures.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Lets each transaction fail that writes a key.
+    /// Makes each transaction fail that writes this key.
     pub(crate) fn refuse(&self, key: &'static str) {
         *self.0.refused.lock().unwrap() = Some(key);
     }

@@ -158,7 +158,7 @@ fn subscriber_gets_the_value_that_a_transaction_was_first_to_read() {
 }
 
 /// The values in memory are those from before the changes of the other process, of which the
-/// dictionary is not told. It took the keys for set already, and wrote nothing.
+/// dictionary is not told. The dictionary compared new values with memory alone, and wrote nothing.
 #[test]
 fn value_set_again_is_written_after_that_of_another_process() {
     explore(|| {

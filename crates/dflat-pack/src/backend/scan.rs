@@ -64,19 +64,20 @@ impl Scanner {
         };
         let check_blocks = pack.options().checks_blocks();
         let (stored, objects) = self.buffers(stored, check_blocks);
-        let (start, end) = bounds(scan);
         match scan.key {
-            Key::Primary if scan.prefix.len() < table.primary_key.len() => {
+            Key::Primary => {
                 let positions = positions(stored, objects, scan)?;
                 Ok(Some(positions.end.saturating_sub(positions.start)))
             }
-            Key::Primary => Ok(None),
             Key::Index(position) => {
                 let index = table.indexes.get(position);
                 let index = index.and_then(|index| index_in(stored.table(), index));
                 let new = |number| Entries::new(stored, number, check_blocks);
                 match index.and_then(new) {
-                    Some(mut entries) if scan.after.is_none() => entries.count(&start, &end),
+                    Some(mut entries) if scan.after.is_none() => {
+                        let (start, end) = bounds(scan);
+                        entries.count(&start, &end)
+                    }
                     _ => Ok(None),
                 }
             }

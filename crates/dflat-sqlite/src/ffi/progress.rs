@@ -13,8 +13,9 @@ use libsqlite3_sys as sqlite;
 /// Asked while a statement runs; `Break` ends the statement with the error `SQLITE_INTERRUPT`.
 pub(crate) type Proceed<'p> = dyn FnMut() -> ControlFlow<()> + 'p;
 
-/// The number of instructions of SQLite's machine between two calls: at most about 1,000 rows.
-const INSTRUCTIONS_BETWEEN: c_int = 4096;
+/// The number of instructions of SQLite's machine between two calls. A count takes two or more for
+/// each row, so these are at most 64 rows.
+const INSTRUCTIONS_BETWEEN: c_int = 128;
 
 /// Calls `proceed` now and then while a connection runs statements, until the guard is dropped.
 pub(super) struct ProgressGuard {

@@ -56,7 +56,7 @@ pub(crate) enum ScanContent {
     /// The number of rows, and no row ids.
     Count,
     /// The number of rows of each value of the first part that is not fixed, with the values of the
-    /// parts up to it, and no row ids.
+    /// parts up to this one, and no row ids.
     Groups,
 }
 

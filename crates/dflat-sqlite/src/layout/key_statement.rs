@@ -44,7 +44,7 @@ fn count_key(names: &Names, shape: KeyShape) -> Option<String> {
         }
     };
     let values = match shape.content {
-        ScanContent::Groups => columns.get(..=shape.prefix_count)?,
+        ScanContent::Groups => columns.get(..=shape.prefix_count).unwrap_or(&columns),
         _ => &[],
     };
     let mut sql = String::from("SELECT count(*)");
@@ -236,8 +236,8 @@ mod tests {
         }
     }
 
-    /// The steps of SQLite's plan, and the number of thousands of instructions that the statement
-    /// takes up to its first row.
+    /// The steps of SQLite's plan, and how often the statement asks whether to go on, up to its
+    /// first row.
     fn cost(connection: &mut Connection, sql: &str) -> (Vec<String>, usize) {
         let mut steps = Vec::new();
         let explain = format!("EXPLAIN QUERY PLAN {}", sql.replace('?', "0"));
@@ -320,7 +320,8 @@ mod tests {
                     !steps.iter().any(|step| step.contains("TEMP B-TREE")),
                     "{steps:?}"
                 );
-                assert_eq!(asked, 0, "{sql}");
+                // Asked once at most: after 128 instructions.
+                assert!(asked <= 1, "{sql}: {asked}");
             }
         }
     }

@@ -7,7 +7,7 @@ use std::slice;
 use dflat_engine::Result;
 use dflat_engine::fetch::KeyParts;
 use dflat_engine::storage::{self, IndexState, KeyScan, Row, ScanPlan, Source};
-use dflat_model::{Field, RowId, Table, Value, ValueRef};
+use dflat_model::{Field, RowId, Table, ValueRef};
 
 use crate::connection::file_connection::{FileConnection, TableId};
 use crate::ffi::{Columns, Param, SqliteError};
@@ -117,10 +117,12 @@ impl FileConnection {
         (scan, parts): (&KeyScan<'_>, usize),
         proceed: &mut dyn FnMut() -> ControlFlow<()>,
         visit: &mut dyn FnMut(&[ValueRef<'_>], usize) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let content = match parts > scan.prefix.len() {
-            true => ScanContent::Groups,
-            false => ScanContent::Count,
+    ) -> Result<bool> {
+        let content = match parts {
+            0 => ScanContent::Count,
+            // The values are those of the file: a condition may have a value of another type.
+            parts if parts <= scan.prefix.len() + 1 => ScanContent::Groups,
+            _ => return Ok(false),
         };
         let segments = segments(table, scan, content)?;
         let (visited, mut is_stopped, mut is_enough) = (Cell::new(false), false, false);
@@ -130,7 +132,6 @@ impl FileConnection {
                 let operation = TableStatement::ScanKey(segment.shape);
                 let fields = key_fields(table, segment.shape.index);
                 let fields = fields.get(..parts).unwrap_or_default();
-                let fixed = scan.prefix.iter().take(parts).map(Value::as_ref);
                 let params = segment.params(scan.prefix);
                 let attempt = |connection: &mut Self| {
                     let statement = connection.statement(entry, operation)?;
@@ -142,13 +143,7 @@ impl FileConnection {
                     let count_group = |columns: Columns<'_>| {
                         visited.set(true);
                         let count = usize::try_from(columns.integer(0)).unwrap_or(0);
-                        let values = match content {
-                            ScanContent::Groups => values_of(columns, fields)?,
-                            // Without rows, these values have no group.
-                            _ if count == 0 => return Ok(ControlFlow::Continue(())),
-                            _ => fixed.clone().collect(),
-                        };
-                        let flow = visit(&values, count);
+                        let flow = visit(&values_of(columns, fields)?, count);
                         is_enough |= flow.is_break();
                         Ok(flow)
                     };
@@ -162,8 +157,8 @@ impl FileConnection {
             Ok(())
         });
         match outcome {
-            Err(_) if is_stopped => Ok(()),
-            outcome => outcome,
+            Err(_) if is_stopped => Ok(true),
+            outcome => outcome.map(|()| true),
         }
     }
 

@@ -210,12 +210,8 @@ impl Snapshot for SqliteSnapshot {
         proceed: &mut dyn FnMut() -> ControlFlow<()>,
         visit: &mut dyn FnMut(&[ValueRef<'_>], usize) -> ControlFlow<()>,
     ) -> Result<bool> {
-        let (scan, parts) = range;
-        let is_possible = parts <= scan.prefix.len() + 1;
-        if is_possible {
-            self.read(|connection| connection.tally(table, range, proceed, visit))?;
-        }
-        Ok(is_possible)
+        let counted = self.read(|connection| connection.tally(table, range, proceed, visit))?;
+        Ok(counted.unwrap_or(true))
     }
 
     fn pin(&mut self) -> Result<StateId> {

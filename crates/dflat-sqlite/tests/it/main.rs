@@ -16,6 +16,7 @@ mod freed_memory;
 mod hostile;
 mod index_cost;
 mod io;
+mod key_counts;
 mod key_scan;
 mod law;
 mod layout;

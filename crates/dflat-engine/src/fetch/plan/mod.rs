@@ -169,6 +169,18 @@ impl AccessPath {
 }
 
 impl KeyRange {
+    /// Whether all rows of the key are in the range.
+    pub(super) fn is_whole(&self) -> bool {
+        let Self {
+            prefix,
+            lower,
+            upper,
+            after,
+        } = self;
+        let is_unbounded = matches!((lower, upper), (Bound::Unbounded, Bound::Unbounded));
+        prefix.is_empty() && is_unbounded && after.is_none()
+    }
+
     /// The rows that have these values in the first parts.
     #[must_use]
     pub const fn of(prefix: Values) -> Self {

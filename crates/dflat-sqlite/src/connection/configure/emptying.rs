@@ -13,8 +13,8 @@ pub(crate) const HOLD_MAX: Duration = Duration::from_secs(1);
 /// 100 ms or more often.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The times for which upkeep waits with write access, after each other, with pauses in which
-/// transactions write. Together they are as long as a timeout, without the pauses.
+/// The times for which upkeep holds write access while it waits for readers. They add up to a
+/// timeout. Between two of them is a pause, in which transactions write.
 pub(crate) struct Turns {
     /// `None` after the last one.
     rest: Option<Duration>,

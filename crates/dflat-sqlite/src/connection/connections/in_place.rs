@@ -90,8 +90,8 @@ impl Connections {
     }
 
     fn gone(&self, kind: ErrorKind, event: &str) -> Error {
-        // A read that goes on with a kept transaction looks for no file. The transaction may have
-        // begun after the event.
+        // A read that goes on in a kept transaction does not check whether the file is still there,
+        // and the transaction may have begun after the event.
         self.pool.readers().outdate_kept();
         let path = self.path.display();
         let message = format!("cannot use {path}: the file was {event} since it was opened");

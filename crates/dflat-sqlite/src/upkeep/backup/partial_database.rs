@@ -43,7 +43,8 @@ impl PartialDatabase {
         self.name.path()
     }
 
-    /// Syncs the database and gives it its name. It was closed to one file.
+    /// Syncs the database and gives it its name. The caller has closed the database, so that no log
+    /// is left beside the file.
     ///
     /// # Errors
     /// `InvalidArgument` if a file of that name was made meanwhile; otherwise the errors of syncing

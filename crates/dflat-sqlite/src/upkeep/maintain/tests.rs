@@ -63,7 +63,7 @@ fn other_processes_write_while_upkeep_waits_for_a_reader() {
                     break;
                 }
             }
-            assert!(!working.is_finished(), "it waits for the reader");
+            assert!(!working.is_finished(), "the upkeep waits for the reader");
             drop(reader);
             working.join().unwrap().unwrap();
         });

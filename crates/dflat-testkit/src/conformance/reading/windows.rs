@@ -230,6 +230,18 @@ pub fn cancelled_and_late_reads_are_given_up(open: Open) {
     cancellation.cancel();
     assert_eq!(fetch().all().unwrap_err().kind(), ErrorKind::Cancelled);
     assert_eq!(fetch().select(Item::ID).unwrap_err().kind(), ErrorKind::Cancelled);
+    let counts = [
+        fetch().count(),
+        fetch().filter(Item::RANK.gt(1)).count(),
+        fetch().filter(Item::RANK.eq(1) | Item::NAME.eq("x")).count(),
+        fetch().group_by(Item::RANK).all().map(|groups| groups.len()),
+        fetch().exists().map(usize::from),
+    ];
+    for count in counts {
+        assert_eq!(count.unwrap_err().kind(), ErrorKind::Cancelled);
+    }
+    let late = w.fetch::<Item>().timeout(Duration::ZERO).count().unwrap_err();
+    assert_eq!(late.kind(), ErrorKind::DeadlineExceeded);
     let rest: Vec<_> = streamed.collect();
     assert_eq!(rest.len(), 256, "255 were fetched before, and then comes the error");
     assert_eq!(rest[255].as_ref().unwrap_err().kind(), ErrorKind::Cancelled);

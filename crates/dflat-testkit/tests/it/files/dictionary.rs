@@ -147,7 +147,7 @@ fn damaged_row_of_one_key_does_not_stop_writes_of_others() {
     assert!(rows(&path).contains_key("later"));
 }
 
-/// It was refused in the background, after `set` had returned no error.
+/// Such a value was refused in the background, after `set` had returned no error.
 #[test]
 fn value_that_no_row_can_have_is_refused_when_it_is_set() {
     let directory = tempfile::tempdir().unwrap();

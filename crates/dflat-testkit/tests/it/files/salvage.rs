@@ -1,21 +1,12 @@
 //! The unfinished file of a salvage, which a killed program leaves.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use dflat::{ErrorKind, Workspace};
 use dflat_testkit::schema::Item;
 
+use super::backup::names;
 use super::repair::{ITEMS, damaged, items};
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).unwrap();
-    let mut names: Vec<_> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
 
 // Promise: durability#D95
 /// A program may be killed at any moment of a salvage.

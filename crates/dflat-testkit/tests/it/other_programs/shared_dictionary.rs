@@ -177,7 +177,7 @@ fn value_set_again_is_written_after_that_of_another_process() {
             set(first, "key", round);
             set(second, "key", -1);
             set(first, "key", round);
-            // Without a change, too, the value counts as written.
+            // A value that the file has already counts as written, too.
             set(first, "key", round);
             let stored = second
                 .perform_changes_blocking([Dictionary::TABLE], |tx| tx.dictionary().get("key"))

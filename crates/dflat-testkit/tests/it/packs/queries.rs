@@ -139,6 +139,9 @@ fn count_of_a_range_equals_the_number_of_its_objects() {
             ));
         }
         check(Some(Task::DUE.is_null()));
+        // Ranges and single keys, in one order and the other.
+        check(Some(Task::ID.lt(3) | Task::ID.eq(7)));
+        check(Some(Task::ID.in_([1, 7, 8]) | Task::ID.gt(490)));
     }
 }
 

@@ -157,10 +157,13 @@ impl Costs {
         }
     }
 
+    pub(crate) fn snapshot(&self) -> Box<dyn Snapshot> {
+        Arc::clone(&self.backend).snapshot(View::Pinned).unwrap()
+    }
+
     pub(crate) fn counting(&self) -> Counting {
-        let inner = Arc::clone(&self.backend).snapshot(View::Pinned).unwrap();
         Counting {
-            inner,
+            inner: self.snapshot(),
             rows: 0,
             reached: 0,
             entries: 0,
