@@ -133,16 +133,19 @@ fn planned(
     {
         return Ok(lookup.plan());
     }
-    chosen(snapshot, table, (query, purpose), control)
+    let (plan, _) = chosen(snapshot, table, (query, purpose), control, None)?;
+    Ok(plan)
 }
 
-/// Checks and plans a query that [`Lookup`] does not serve.
+/// Checks and plans a query that [`Lookup`] does not serve. With an origin, also returns the
+/// objects of the query if all of them were read to choose the plan.
 fn chosen(
     snapshot: &mut dyn Snapshot,
     table: &Table,
     (query, purpose): (&Query, Purpose<'_>),
     control: &Control,
-) -> Result<Plan> {
+    origin: Option<Origin>,
+) -> Result<(Plan, Option<Vec<Object>>)> {
     check(table, query)?;
     let indexes = match plan::may_use_index(table, query) {
         true => snapshot.indexes(table)?,
@@ -154,11 +157,15 @@ fn chosen(
         table,
         query,
         control,
+        origin,
+        found: None,
     };
     let mut plan = Plan::for_purpose(table, (&shorter, purpose), &indexes.states, &mut probe)?;
+    // The index entries of foreign rows are not reliable.
+    let objects = probe.found.filter(|_| indexes.foreign.is_empty());
     plan.check_lists(lists);
     plan.set_foreign_rows(indexes.foreign);
-    Ok(plan)
+    Ok((plan, objects))
 }
 
 /// The query without the lists that have too many values to look up in this table, and the
@@ -230,7 +237,11 @@ pub fn fetch(
         })?;
         return collector.finish();
     }
-    let plan = chosen(snapshot, table, (query, Purpose::default()), control)?;
+    let purpose = Purpose::default();
+    let (plan, objects) = chosen(snapshot, table, (query, purpose), control, Some(origin))?;
+    if let Some(objects) = objects {
+        return Ok(objects);
+    }
     let mut collector = Collector::new(table, query, plan.sorted, origin);
     collector.obey(control);
     if plan.skips_entries(query) {

@@ -118,7 +118,7 @@ impl RemainingRows {
 }
 
 /// Visits a row if it meets a condition and comes after the query's cursor position.
-fn qualified(
+pub(super) fn qualified(
     query: &Query,
     condition: Option<&Condition<'_>>,
     row: Row<'_>,

@@ -285,19 +285,16 @@ fn the_first_rows_of_a_range_are_found_without_visiting_all() {
     };
     let all = s.where_("n", Comparison::GreaterOrEqual, 0);
     let none = Visits::default();
-    // By row id: so many rows qualify that some are among the first. These are read to find that
-    // out, instead of counting all entries.
-    let (count, visits) = s.fetched(&limited(&all, None));
+    // By row id: so many rows qualify that some are among the first. These are read before any
+    // entry is counted.
     assert_eq!(
-        (count, visits.rows, visits.jumps),
-        (10, 20, 0),
-        "{visits:?}"
+        s.fetched(&limited(&all, None)),
+        (10, Visits { rows: 10, ..none })
     );
-    assert!(visits.entries < 400, "{visits:?}");
     // In order of the key.
     let by_n = limited(&ordered(&all, s.field("n"), Direction::Ascending), None);
     assert_eq!(s.fetched(&by_n), (10, Visits { jumps: 10, ..none }));
-    // Few rows by row id, page by page: each is visited once.
+    // Few rows by row id, page by page: each is reached once by the key.
     let few = s.where_("n", Comparison::Less, 100);
     let (mut place, mut found, mut jumps) = (None, 0, 0);
     loop {
@@ -306,9 +303,10 @@ fn the_first_rows_of_a_range_are_found_without_visiting_all() {
             let control = Control::default();
             fetch(snapshot, &s.table, &query, &control, Origin::default())
         });
-        // The 100 entries are counted in turns of up to 17, 65 and 100, and then read.
+        // Four rows for each wanted one are read first, at most. The 100 entries are counted in
+        // turns of up to 17, 65 and 100, and then read.
         assert!(
-            visits.rows == 0 && visits.entries <= 17 + 65 + 2 * 100,
+            visits.rows <= 40 && visits.entries <= 17 + 65 + 2 * 100,
             "{visits:?}"
         );
         (found, jumps) = (found + objects.len(), jumps + visits.jumps);

@@ -15,7 +15,8 @@ pub trait Probe {
     /// Those of reading the ranges.
     fn size(&mut self, access: &KeyAccess, max: usize) -> Result<Option<usize>>;
 
-    /// Whether `wanted` of the first `max` rows of an access meet the query's condition.
+    /// Whether `wanted` of the first `max` rows of an access meet the query's condition. If so, the
+    /// access becomes the plan.
     ///
     /// # Errors
     /// Those of reading the rows.

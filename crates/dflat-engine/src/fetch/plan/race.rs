@@ -1,8 +1,10 @@
 //! Chooses among several accesses by their numbers of rows.
 //!
 //! The entries of all accesses are counted in turns, each time up to a larger bound, until one has
-//! no more. So the cost is a small multiple of the smallest range, whatever the others have. If the
-//! query wants only some rows, a few rows are read between the turns: they may be enough.
+//! no more. So the cost is a small multiple of the smallest range, whatever the others have.
+//!
+//! If the query wants only some rows, a few rows are read before the first turn, and more between
+//! the turns: they may be enough.
 
 use super::AccessPath;
 use super::candidate::{Candidate, FEW, PROBE_MAX};
@@ -16,9 +18,13 @@ const FIRST_TURN: usize = 16;
 /// The bound of each turn is this many times the bound of the one before.
 const GROWTH: usize = 4;
 
-/// Reading a row takes about as long as counting this many entries, and twice as long if a key
-/// leads to it. So between two turns, the rows that are read take no longer than the next turn.
-const ENTRIES_PER_ROW: usize = 16;
+/// Before the first turn, at most this many rows are read for each wanted one, and [`FEW`] at most.
+const FIRST_PER_WANTED: usize = 4;
+
+/// When all accesses have more entries than a turn has counted, any of them leads to more rows, and
+/// an intersection has to sort that many entries of two. Reading a row for this many of the entries
+/// takes no longer, and half as many entries if the rows are read in sequence.
+const ENTRIES_PER_ROW: usize = 4;
 
 impl Planner<'_> {
     /// The candidate with the fewest rows, or the intersection of two, if one has not too many to
@@ -40,17 +46,25 @@ impl Planner<'_> {
         {
             return Ok(early.clone());
         }
+        let mut trial = early.map(|(early, wanted)| Trial {
+            early,
+            wanted,
+            read: 0,
+        });
         let mut max = FIRST_TURN;
-        while max <= PROBE_MAX && !candidates.is_empty() {
+        loop {
+            if let Some(trial) = &mut trial
+                && self.is_enough(trial, max, probe)?
+            {
+                return Ok(trial.early.clone());
+            }
+            if max > PROBE_MAX || candidates.is_empty() {
+                break;
+            }
             let sizes = candidates.iter().map(|one| one.size(probe, max));
             let sizes: Vec<Option<usize>> = sizes.collect::<Result<_>>()?;
             if sizes.iter().any(Option::is_some) {
                 return self.smallest((candidates, sizes), max, probe);
-            }
-            if let Some((early, wanted)) = &early
-                && self.is_enough(early, *wanted, max, probe)?
-            {
-                return Ok(early.clone());
             }
             max *= GROWTH;
         }
@@ -81,28 +95,21 @@ impl Planner<'_> {
         Some((best.clone(), wanted))
     }
 
-    /// Whether an access gives the wanted rows in less time than counting up to `max` entries
-    /// takes.
-    fn is_enough(
-        &self,
-        early: &Candidate,
-        wanted: usize,
-        max: usize,
-        probe: &mut dyn Probe,
-    ) -> Result<bool> {
-        let rows = match early.access {
-            AccessPath::Rows(_) => max / ENTRIES_PER_ROW,
-            _ => max / ENTRIES_PER_ROW / 2,
-        };
-        if wanted > rows {
+    /// Whether an access has all wanted rows among the first ones that may be read before the turn
+    /// that counts up to `max` entries.
+    fn is_enough(&self, trial: &mut Trial, max: usize, probe: &mut dyn Probe) -> Result<bool> {
+        let rows = trial.rows_before(max);
+        if trial.wanted > rows || trial.read >= rows {
             return Ok(false);
         }
+        trial.read = rows;
+        let early = &trial.early;
         if self.unused(early) == 0 && self.query.after.is_none() {
             return Ok(true);
         }
         let sorted = self.is_sorted(&early.access);
         let access = self.behind_cursor(early.access.clone(), sorted);
-        probe.has_enough(&access, wanted, rows)
+        probe.has_enough(&access, trial.wanted, rows)
     }
 
     /// The candidate with the fewest rows, or the intersection of two. Among candidates with the
@@ -150,5 +157,30 @@ impl Planner<'_> {
             return Ok(Candidate::both((a, b), used));
         }
         Ok(best)
+    }
+}
+
+/// An access whose first rows may be enough.
+struct Trial {
+    early: Candidate,
+    wanted: usize,
+    /// How many of its rows were read.
+    read: usize,
+}
+
+impl Trial {
+    /// The number of rows to read before the turn that counts up to `max` entries.
+    fn rows_before(&self, max: usize) -> usize {
+        if max <= FIRST_TURN {
+            return self.wanted.saturating_mul(FIRST_PER_WANTED).min(FEW);
+        }
+        let counted = max / GROWTH;
+        let rows = match self.early.access {
+            AccessPath::Rows(_) => counted * 2 / ENTRIES_PER_ROW,
+            _ => counted / ENTRIES_PER_ROW,
+        };
+        // Twice the wanted rows are read soon, because the query reads as many rows in any case,
+        // if there are so many.
+        rows.max(self.wanted.saturating_mul(2).min(counted))
     }
 }

@@ -112,6 +112,54 @@ fn choice_for_a_few_objects_counts_few_entries() {
 }
 
 #[test]
+fn first_objects_are_read_before_entries_are_counted() {
+    let costs = Costs::new();
+    let first = |limit, query: Query| Query {
+        limit: Some(limit),
+        ..query
+    };
+    // In order of row id, nine of ten objects meet the condition.
+    let most = filtered(&(Item::RANK.ge(10) & Item::NAME.ge("0")));
+    assert_eq!(costs.fetch(&first(10, most.clone())), cost(10, 20, 0));
+    // The objects of an index entry, of which all meet the condition.
+    let of_rank = filtered(&(Item::RANK.eq(7) & Item::NAME.ge("0")));
+    assert_eq!(costs.fetch(&first(3, of_rank)), cost(3, 3, 0));
+    // At most four objects for each wanted one are read in vain, and 64 in all.
+    let few = filtered(&(Item::RANK.ge(0) & Item::NAME.ge("499")));
+    assert_eq!(costs.fetch(&first(5, few.clone())), cost(4, 20 + 4, 17 + 2 * 4));
+    assert_eq!(costs.fetch(&first(16, few.clone())), cost(4, 64 + 4, 17 + 2 * 4));
+    assert_eq!(costs.fetch(&first(65, few)), cost(4, 4, 17 + 2 * 4));
+    // Many wanted objects are looked for when all ranges turn out to have more.
+    let spent = costs.fetch(&first(100, most));
+    assert_eq!((spent.found, spent.rows), (100, 120));
+    assert!(spent.entries <= 2 * (17 + 65 + 257), "{spent:?}");
+}
+
+#[test]
+fn objects_read_to_choose_a_plan_are_those_of_the_query() {
+    let costs = Costs::new();
+    let condition = Item::RANK.ge(10) & Item::NAME.ge("0");
+    let row_ids = |query: &Query| {
+        let (control, origin) = (Control::default(), Origin::default());
+        let mut snapshot = costs.snapshot();
+        let found = fetch::fetch(snapshot.as_mut(), &Item::TABLE, query, &control, origin);
+        let row_ids = found.unwrap().into_iter().map(|object| object.row_id());
+        row_ids.collect::<Vec<_>>()
+    };
+    let all = row_ids(&filtered(&condition));
+    assert_eq!(all.len(), 1800);
+    for (offset, limit) in [(0, 1), (0, 10), (7, 3), (3, 9), (1795, 10)] {
+        let window = Query {
+            offset,
+            limit: Some(limit),
+            ..filtered(&condition)
+        };
+        let end = (offset + limit).min(all.len());
+        assert_eq!(row_ids(&window), all[offset.min(end)..end], "{window:?}");
+    }
+}
+
+#[test]
 fn objects_before_a_window_are_skipped_in_the_index() {
     let costs = Costs::new();
     let window = |query: Query| Query {
