@@ -311,16 +311,8 @@ impl<T: Kept> Session for Typed<'_, T> {
             .workspace
             .write_first()
             .perform_changes_blocking([T::TABLE], |tx| {
-                for object in tx
-                    .get_many::<T>(keys.iter().map(String::as_str))?
-                    .iter()
-                    .flatten()
-                {
-                    if let Some(request) = ChangeRequest::deletion(tx, object)? {
-                        tx.submit(request)?;
-                    }
-                }
-                Ok(())
+                keys.iter()
+                    .try_for_each(|key| tx.delete::<T>(key).map(|_| ()))
             })?)
     }
 }
