@@ -8,6 +8,7 @@ use dflat_model::{Order, Query, Table};
 use super::control::Control;
 use super::corrupt_bytes;
 use super::first::FirstRows;
+use super::plan::RowOrder;
 use crate::error::Result;
 use crate::object::{Malformed, Object, ObjectBatch, Origin};
 use crate::query::compare_rows;
@@ -17,7 +18,8 @@ use crate::storage::Row;
 ///
 /// Rows that come in the query's order are kept as they come. Other rows are kept and sorted at the
 /// end; if there is a limit, only the first ones so far are kept, so that the size of the result
-/// bounds the memory.
+/// bounds the memory. Rows that come sorted by the first keys of the order are needed only up to
+/// the first one whose keys are behind those that are kept.
 pub(super) struct Collector<'q> {
     table: &'q Table,
     order: &'q [Order],
@@ -25,6 +27,8 @@ pub(super) struct Collector<'q> {
     offset: usize,
     limit: Option<usize>,
     sorted: bool,
+    /// The number of first keys of the order by which unsorted rows come sorted.
+    presorted: usize,
     /// Objects that precede all that are collected from now on.
     before: Vec<Object>,
     batch: ObjectBatch<'q>,
@@ -33,13 +37,14 @@ pub(super) struct Collector<'q> {
 }
 
 impl<'q> Collector<'q> {
-    pub(super) fn new(table: &'q Table, query: &'q Query, sorted: bool, origin: Origin) -> Self {
+    pub(super) fn new(table: &'q Table, query: &'q Query, rows: RowOrder, origin: Origin) -> Self {
         Self {
             table,
             order: &query.order,
             offset: query.offset,
             limit: query.limit,
-            sorted,
+            sorted: rows.is_sorted(),
+            presorted: rows.presorted(),
             before: Vec::new(),
             batch: ObjectBatch::new(table, origin),
             first: None,
@@ -63,9 +68,13 @@ impl<'q> Collector<'q> {
         self.offset = 0;
     }
 
-    /// From now on, rows come in any order. In the query's order, all of them follow the rows so
-    /// far.
+    /// From now on, rows come in any order. If the rows so far came in the query's order, all of
+    /// them follow these rows.
     pub(super) fn go_on_unsorted(&mut self) {
+        self.presorted = 0;
+        if let Some(first) = &mut self.first {
+            first.go_on_unsorted();
+        }
         if std::mem::replace(&mut self.sorted, false) {
             self.before = self.batch.take();
             self.limit = self.limit.map(|limit| limit - self.before.len());
@@ -79,8 +88,8 @@ impl<'q> Collector<'q> {
                 let max = self.offset.saturating_add(limit);
                 let first = self
                     .first
-                    .get_or_insert_with(|| FirstRows::new(self.order, max));
-                first.push(row, |row| Ok(row.payload.into()))?;
+                    .get_or_insert_with(|| FirstRows::new(self.order, self.presorted, max));
+                return first.push(row, |row| Ok(row.payload.into()));
             }
             _ if self.sorted && self.offset > 0 => self.offset -= 1,
             _ => self.batch.push(row.row_id, row.payload)?,

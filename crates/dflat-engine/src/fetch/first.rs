@@ -1,7 +1,8 @@
-//! The first rows of an order, found in rows that come in any order.
+//! The first rows of an order, found in rows that come in any order, or sorted by some keys only.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
 
 use dflat_model::{Order, RowId, Value, ValueRef};
 use smallvec::SmallVec;
@@ -15,21 +16,32 @@ use crate::storage::Row;
 pub(super) struct FirstRows<'q, T> {
     order: &'q [Order],
     max: usize,
+    /// The number of first keys of the order by which the rows come sorted; 0 if they come in any
+    /// order.
+    presorted: usize,
     /// The row that is last in the order is on top.
     heap: BinaryHeap<Ranked<'q, T>>,
 }
 
 impl<'q, T> FirstRows<'q, T> {
-    pub(super) const fn new(order: &'q [Order], max: usize) -> Self {
+    /// Keeps `max` rows of those that come sorted by the first `presorted` keys of the order.
+    pub(super) const fn new(order: &'q [Order], presorted: usize, max: usize) -> Self {
         Self {
             order,
             max,
+            presorted,
             heap: BinaryHeap::new(),
         }
     }
 
-    /// Adds a row, in place of the last one if there are `max`. `read` is called only if the row is
-    /// among the first so far.
+    /// From now on, rows come in any order.
+    pub(super) const fn go_on_unsorted(&mut self) {
+        self.presorted = 0;
+    }
+
+    /// Adds a row, in place of the last one if there are `max`. Breaks if neither this row nor any
+    /// further row can be among the first. `read` is called only if the row is among the first so
+    /// far.
     ///
     /// # Errors
     /// If a key of the order, or what `read` reads, is damaged.
@@ -37,7 +49,7 @@ impl<'q, T> FirstRows<'q, T> {
         &mut self,
         row: Row<'_>,
         read: impl FnOnce(Row<'_>) -> Result<T, Malformed>,
-    ) -> Result<(), Malformed> {
+    ) -> Result<ControlFlow<()>, Malformed> {
         let order = self.order;
         let mut keys: SmallVec<[ValueRef<'_>; 2]> = SmallVec::new();
         for key in order {
@@ -46,7 +58,10 @@ impl<'q, T> FirstRows<'q, T> {
         if self.heap.len() == self.max {
             match self.heap.peek() {
                 Some(last) if last.compare(keys.iter().copied(), row.row_id).is_gt() => {}
-                _ => return Ok(()),
+                Some(last) if last.is_before(&keys, self.presorted) => {
+                    return Ok(ControlFlow::Break(()));
+                }
+                _ => return Ok(ControlFlow::Continue(())),
             }
             self.heap.pop();
         }
@@ -58,7 +73,7 @@ impl<'q, T> FirstRows<'q, T> {
             row_id,
             item,
         });
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     /// The items with their row ids, in order.
@@ -78,6 +93,12 @@ struct Ranked<'q, T> {
 
 impl<T> Ranked<'_, T> {
     fn compare<'v>(&self, keys: impl Iterator<Item = ValueRef<'v>>, row_id: RowId) -> Ordering {
+        self.compare_values(keys)
+            .then_with(|| self.row_id.cmp(&row_id))
+    }
+
+    /// Compares its first values with as many others.
+    fn compare_values<'v>(&self, keys: impl Iterator<Item = ValueRef<'v>>) -> Ordering {
         let own = self.keys.iter().map(Value::as_ref);
         for (order, (own, other)) in self.order.iter().zip(own.zip(keys)) {
             let ordering = compare_keys(order, own, other);
@@ -85,7 +106,13 @@ impl<T> Ranked<'_, T> {
                 return ordering;
             }
         }
-        self.row_id.cmp(&row_id)
+        Ordering::Equal
+    }
+
+    /// Whether it is before all rows with some values of the first `presorted` keys.
+    fn is_before(&self, keys: &[ValueRef<'_>], presorted: usize) -> bool {
+        let first = keys.iter().take(presorted).copied();
+        self.compare_values(first).is_lt()
     }
 }
 

@@ -124,6 +124,7 @@ impl<'q> Lookup<'q> {
             access: AccessPath::Key(KeyAccess::new(self.key, smallvec![range])),
             residual: None,
             sorted: true,
+            presorted: 0,
             by_row_id: true,
             foreign_rows: Vec::new(),
         }

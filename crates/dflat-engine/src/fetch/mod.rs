@@ -38,7 +38,7 @@ pub use control::{Cancellation, Control};
 pub use group::{Group, Grouping, Groups, check_groups, groups};
 use lookup::Lookup;
 use plan::Purpose;
-pub use plan::{AccessPath, KeyAccess, KeyRange, PROBE_MAX, Plan, Probe, Values};
+pub use plan::{AccessPath, KeyAccess, KeyRange, PROBE_MAX, Plan, Probe, RowOrder, Values};
 use probing::Probing;
 pub use select::{aggregate, count, select, value_of};
 pub use total::Total;
@@ -157,14 +157,15 @@ fn chosen(
         table,
         query,
         control,
+        foreign_rows: &indexes.foreign,
+        is_any: purpose.enough.is_some(),
         origin,
         found: None,
     };
     let mut plan = Plan::for_purpose(table, (&shorter, purpose), &indexes.states, &mut probe)?;
-    // The index entries of foreign rows are not reliable.
-    let objects = probe.found.filter(|_| indexes.foreign.is_empty());
+    let objects = probe.found;
     plan.check_lists(lists);
-    plan.set_foreign_rows(indexes.foreign);
+    plan.set_foreign_rows(indexes.foreign, query);
     Ok((plan, objects))
 }
 
@@ -228,7 +229,7 @@ pub fn fetch(
         && !skipping::is_far(query)
         && lookup.is_served(snapshot, table)?
     {
-        let mut collector = Collector::new(table, query, true, origin);
+        let mut collector = Collector::new(table, query, RowOrder::Sorted, origin);
         collector.obey(control);
         // Most look-ups find one object.
         collector.expect_one();
@@ -242,7 +243,7 @@ pub fn fetch(
     if let Some(objects) = objects {
         return Ok(objects);
     }
-    let mut collector = Collector::new(table, query, plan.sorted, origin);
+    let mut collector = Collector::new(table, query, plan.row_order(), origin);
     collector.obey(control);
     if plan.skips_entries(query) {
         collector.begin_at_window();

@@ -44,6 +44,10 @@ pub(super) fn scan(
     run.may_give_up = reads == Reads::Payloads && plan.may_be_given_up(query);
     run.after = behind(query);
     run.checker.check()?;
+    let is_over = run.foreign_rows(&plan.foreign_rows, query, plan.presorted, visit)?;
+    if is_over {
+        return Ok(None);
+    }
     let condition = plan.residual.as_ref().map(Condition::new);
     let end = run.access(&plan.access, &plan.foreign_rows, &mut |row: Row<'_>| {
         if is_among(&plan.foreign_rows, row.row_id) {
@@ -51,18 +55,15 @@ pub(super) fn scan(
         }
         qualified(query, condition.as_ref(), row, visit)
     })?;
-    if let ScanEnd::GivenUp(seen) = end {
-        let sorted = plan.sorted && plan.by_row_id;
-        return Ok(Some(RemainingRows { seen, sorted }));
+    let ScanEnd::GivenUp(mut seen) = end else {
+        return Ok(None);
+    };
+    if !plan.foreign_rows.is_empty() {
+        seen.extend(&plan.foreign_rows);
+        seen.sort_unstable();
     }
-    if end == ScanEnd::Done && !plan.foreign_rows.is_empty() {
-        run.reads = Reads::Payloads;
-        let condition = query.predicate.as_ref().map(Condition::new);
-        run.source(Source::RowIds(&plan.foreign_rows), &mut |row: Row<'_>| {
-            qualified(query, condition.as_ref(), row, visit)
-        })?;
-    }
-    Ok(None)
+    let sorted = plan.sorted && plan.by_row_id;
+    Ok(Some(RemainingRows { seen, sorted }))
 }
 
 /// The row id after which all rows of a query are, if the query has a cursor position and the order
@@ -73,7 +74,7 @@ fn behind(query: &Query) -> Option<RowId> {
 }
 
 /// Whether a row id is in a sorted list.
-fn is_among(rows: &[RowId], row_id: RowId) -> bool {
+pub(super) fn is_among(rows: &[RowId], row_id: RowId) -> bool {
     !rows.is_empty() && rows.binary_search(&row_id).is_ok()
 }
 
@@ -183,6 +184,33 @@ impl<'r> PlanRun<'r> {
             may_give_up: false,
             after: None,
         }
+    }
+
+    /// Visits the foreign rows that qualify; true if the visitor needs no more rows. If the other
+    /// rows come sorted by the first keys of the order, the visitor breaks when a row is behind the
+    /// wanted ones; other foreign rows may be before them.
+    pub(super) fn foreign_rows(
+        &mut self,
+        foreign_rows: &[RowId],
+        query: &Query,
+        presorted: usize,
+        visit: &mut Visit<'_>,
+    ) -> Result<bool> {
+        if foreign_rows.is_empty() {
+            return Ok(false);
+        }
+        let reads = std::mem::replace(&mut self.reads, Reads::Payloads);
+        let condition = query.predicate.as_ref().map(Condition::new);
+        let is_enough = self.source(Source::RowIds(foreign_rows), |row: Row<'_>| {
+            let flow = qualified(query, condition.as_ref(), row, visit)?;
+            Ok(if presorted > 0 {
+                ControlFlow::Continue(())
+            } else {
+                flow
+            })
+        })?;
+        self.reads = reads;
+        Ok(is_enough)
     }
 
     /// Scans the rows of an access path.

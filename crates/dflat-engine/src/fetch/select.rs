@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use dflat_model::{Expression, Order, Query, Table, ValueRef};
+use dflat_model::{Expression, Query, Table, ValueRef};
 
 use super::first::FirstRows;
 use super::plan::{NeededValues, Purpose};
-use super::scan::{Reads, Visit, scan};
+use super::scan::{Reads, scan};
 use super::unordered::UnorderedRows;
 use super::{Control, Plan, planned, skipping};
 use crate::error::Result;
@@ -136,18 +136,18 @@ pub fn select<T>(
     };
     let access = (query, &plan);
     if !plan.sorted {
-        let run = |visit: &mut Visit<'_>| match scan(
-            snapshot,
-            table,
-            access,
-            control,
-            reads,
-            &mut *visit,
-        )? {
-            Some(rest) => rest.scan(snapshot, table, query, control, visit),
-            None => Ok(()),
-        };
-        select_unsorted(&query.order, window, run, read, &mut items)?;
+        let max = window.offset.saturating_add(window.limit);
+        let mut first = FirstRows::new(&query.order, plan.presorted, max);
+        let rest = scan(snapshot, table, access, control, reads, &mut |row| {
+            first.push(row, &mut *read)
+        })?;
+        if let Some(rest) = rest {
+            first.go_on_unsorted();
+            rest.scan(snapshot, table, query, control, &mut |row| {
+                first.push(row, &mut *read)
+            })?;
+        }
+        items.extend(first.into_items().skip(window.offset).map(|(_, item)| item));
         return Ok(items);
     }
     let skips = reads == Reads::Payloads && plan.skips_entries(query);
@@ -163,8 +163,12 @@ pub fn select<T>(
         if rest.sorted {
             rest.scan(snapshot, table, query, control, &mut take)?;
         } else {
-            let run = |visit: &mut Visit<'_>| rest.scan(snapshot, table, query, control, visit);
-            select_unsorted(&query.order, window, run, read, &mut items)?;
+            let max = window.offset.saturating_add(window.limit);
+            let mut first = FirstRows::new(&query.order, 0, max);
+            rest.scan(snapshot, table, query, control, &mut |row| {
+                first.push(row, &mut *read)
+            })?;
+            items.extend(first.into_items().skip(window.offset).map(|(_, item)| item));
         }
     }
     Ok(items)
@@ -197,23 +201,4 @@ impl Window {
             ControlFlow::Continue(())
         })
     }
-}
-
-/// Takes rows in any order and appends their items in order.
-fn select_unsorted<T>(
-    order: &[Order],
-    window: Window,
-    run: impl FnOnce(&mut Visit<'_>) -> Result<()>,
-    read: &mut dyn FnMut(Row<'_>) -> Result<T, Malformed>,
-    items: &mut Vec<T>,
-) -> Result<()> {
-    let max = window.offset.saturating_add(window.limit);
-    let mut first = FirstRows::new(order, max);
-    run(&mut |row| {
-        first.push(row, &mut *read)?;
-        Ok(ControlFlow::Continue(()))
-    })?;
-    let items_in_order = first.into_items().map(|(_, item)| item);
-    items.extend(items_in_order.skip(window.offset));
-    Ok(())
 }

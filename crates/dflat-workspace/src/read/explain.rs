@@ -4,7 +4,7 @@ use std::fmt;
 
 use dflat_engine::fetch::{self, AccessPath, Plan};
 use dflat_engine::storage::View;
-use dflat_model::Table;
+use dflat_model::{Query, Table};
 
 use super::Fetch;
 use crate::Result;
@@ -19,6 +19,9 @@ pub struct Explanation {
     pub check: Option<String>,
     /// Whether rows have to be sorted, because they do not come in the query's order.
     pub sorts: bool,
+    /// The first keys of the query's order, if the query has a limit, and rows come sorted by these
+    /// keys: no further row is read when the wanted ones are known.
+    pub sorts_within: Vec<String>,
     /// The maximum number of objects that are kept while sorting, if the query has a limit.
     pub keeps: Option<usize>,
     /// The number of foreign rows, which are read one by one besides the keys, because another
@@ -68,12 +71,17 @@ impl Fetch<'_> {
             fetch::explain(snapshot, table, query, &self.control)
         })?;
         let keeps = query.limit.map(|limit| query.offset.saturating_add(limit));
-        Ok(Explanation::new(table, plan, keeps))
+        Ok(Explanation::new((table, query), plan, keeps))
     }
 }
 
 impl Explanation {
-    fn new(table: &Table, (plan, given_up): (Plan, Option<usize>), keeps: Option<usize>) -> Self {
+    fn new(
+        (table, query): (&Table, &Query),
+        (plan, given_up): (Plan, Option<usize>),
+        keeps: Option<usize>,
+    ) -> Self {
+        let within = query.order.iter().take(plan.presorted);
         let use_of = |access: &fetch::KeyAccess| KeyUse {
             key: access.name(table),
             ranges: access.ranges.len(),
@@ -89,6 +97,7 @@ impl Explanation {
             },
             check: plan.residual.map(|residual| residual.to_string()),
             sorts: !plan.sorted,
+            sorts_within: within.map(|order| order.key.to_string()).collect(),
             keeps: keeps.filter(|_| !plan.sorted),
             foreign_rows: plan.foreign_rows.len(),
             given_up_after: given_up,
@@ -108,10 +117,16 @@ impl fmt::Display for Explanation {
         if let Some(check) = &self.check {
             write!(f, ", check {check}")?;
         }
+        if !self.sorts {
+            return Ok(());
+        }
+        f.write_str(", sort")?;
+        if !self.sorts_within.is_empty() {
+            write!(f, " within equal {}", self.sorts_within.join(", "))?;
+        }
         match self.keeps {
-            _ if !self.sorts => Ok(()),
-            None => f.write_str(", sort"),
-            Some(keeps) => write!(f, ", sort and keep {keeps}"),
+            None => Ok(()),
+            Some(keeps) => write!(f, " and keep {keeps}"),
         }
     }
 }

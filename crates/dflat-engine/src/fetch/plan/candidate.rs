@@ -34,15 +34,20 @@ pub(super) struct Candidate {
     pub(super) rows_max: Option<usize>,
 }
 
-/// The drawbacks of an access besides its rows.
-type Drawbacks = (bool, bool);
+/// The drawbacks of an access besides its rows, as numbers of which less is better.
+type Drawbacks = (u8, u8);
 
 impl Planner<'_> {
-    /// The drawbacks of an access: that its rows have to be sorted, and that objects are read where
-    /// another index has the values. With a limit, sorting is the worse one.
+    /// The drawbacks of an access: that its rows have to be sorted, all of them or some, and that
+    /// objects are read where another index has the values. With a limit, sorting is the worse one.
     fn drawbacks(&self, candidate: &Candidate) -> Drawbacks {
-        let sorts = !self.is_sorted(&candidate.access);
-        let reads_objects = !self.has_values(candidate, !sorts);
+        let is_sorted = self.is_sorted(&candidate.access);
+        let sorts = match (is_sorted, self.ends_early(candidate)) {
+            (true, _) => 0,
+            (false, true) => 1,
+            (false, false) => 2,
+        };
+        let reads_objects = u8::from(!self.has_values(candidate, is_sorted));
         match self.query.limit {
             Some(_) => (sorts, reads_objects),
             None => (reads_objects, sorts),

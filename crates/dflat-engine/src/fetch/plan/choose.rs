@@ -7,7 +7,7 @@ use super::candidate::{Candidate, FEW};
 use super::implied::is_implied;
 use super::planner::{Planner, is_field};
 use super::purpose::Probe;
-use super::{AccessPath, KeyAccess, KeyRange, Plan, Values};
+use super::{AccessPath, KeyAccess, KeyRange, Plan, RowOrder, Values};
 use crate::error::Result;
 use crate::query::ConjunctPositions;
 use crate::storage::{IndexState, Key};
@@ -19,11 +19,16 @@ const UNIONS_MAX: usize = 8;
 impl<'a> Planner<'a> {
     pub(super) fn plan(&self, probe: &mut dyn Probe) -> Result<Plan> {
         let chosen = self.choose(probe)?;
-        let sorted = self.is_sorted(&chosen.access);
+        let order = self.row_order(&chosen.access);
         Ok(Plan {
             residual: self.residual(&chosen.used),
-            access: self.behind_cursor(chosen.access, sorted),
-            sorted,
+            access: self.behind_cursor(chosen.access, order),
+            sorted: order.is_sorted(),
+            presorted: match self.query.limit {
+                Some(_) => order.presorted(),
+                // All rows are read.
+                None => 0,
+            },
             by_row_id: self.by_row_id,
             foreign_rows: Vec::new(),
         })
@@ -79,7 +84,7 @@ impl<'a> Planner<'a> {
         self.without_worse(&mut candidates);
         let unions = self.unions(&candidates);
         let alone = unions.is_empty() && candidates.len() == 1;
-        if alone && candidates.iter().all(|only| self.is_sorted(&only.access)) {
+        if alone && candidates.iter().all(|only| self.ends_early(only)) {
             return Ok(candidates.swap_remove(0));
         }
         let ordered = self.ordered();
@@ -92,6 +97,16 @@ impl<'a> Planner<'a> {
             chosen.put_in_order();
         }
         Ok(chosen)
+    }
+
+    /// Whether the query's rows are the first ones of an access, or all later rows are known to be
+    /// behind them in the order.
+    pub(super) fn ends_early(&self, candidate: &Candidate) -> bool {
+        match self.row_order(&candidate.access) {
+            RowOrder::Sorted => true,
+            RowOrder::Presorted(_) => self.query.limit.is_some(),
+            RowOrder::Any => false,
+        }
     }
 
     /// Whether the query has a window in the order of row ids.
@@ -154,7 +169,8 @@ impl<'a> Planner<'a> {
         parts.filter_map(union).take(UNIONS_MAX).collect()
     }
 
-    /// A key with the query's order, if the query has a window.
+    /// A key with the query's order, if the query has a window; otherwise, with a limit, the key
+    /// with the most of the first keys of that order.
     fn ordered(&self) -> Option<Candidate> {
         if self.query.limit.is_none() && self.query.after.is_none() {
             return None;
@@ -175,7 +191,18 @@ impl<'a> Planner<'a> {
             self.arrange(&mut access, 0);
             (AccessPath::Key(access), ConjunctPositions::new())
         });
-        let (access, used) = { candidates }.find(|(access, _)| self.is_sorted(access))?;
+        let mut best: Option<(usize, AccessPath, ConjunctPositions)> = None;
+        for (access, used) in candidates {
+            let rank = match self.row_order(&access) {
+                RowOrder::Sorted => usize::MAX,
+                RowOrder::Presorted(keys) if self.query.limit.is_some() => keys,
+                RowOrder::Presorted(_) | RowOrder::Any => continue,
+            };
+            if best.as_ref().is_none_or(|(most, ..)| *most < rank) {
+                best = Some((rank, access, used));
+            }
+        }
+        let (_, access, used) = best?;
         Some(Candidate {
             access,
             used,

@@ -3,18 +3,18 @@
 use std::borrow::Cow;
 use std::ops::Bound;
 
-use dflat_model::{Direction, Nulls, Value};
+use dflat_model::{Direction, Nulls, RowId, Value};
 use smallvec::SmallVec;
 
 use super::planner::Planner;
 use super::ranges::range;
-use super::{AccessPath, KeyAccess, KeyRange};
+use super::{AccessPath, KeyAccess, KeyRange, RowOrder};
 use crate::query::Interval;
 
 impl Planner<'_> {
-    /// The part of an access that can lie after the query's cursor position. It may contain rows
-    /// before that.
-    pub(super) fn behind_cursor(&self, access: AccessPath, sorted: bool) -> AccessPath {
+    /// The part of an access, whose rows come in `order`, that can lie after the query's cursor
+    /// position. It may contain rows before that.
+    pub(super) fn behind_cursor(&self, access: AccessPath, order: RowOrder) -> AccessPath {
         let Some(cursor) = &self.query.after else {
             return access;
         };
@@ -22,12 +22,18 @@ impl Planner<'_> {
             AccessPath::Rows(_) if self.query.order.is_empty() => {
                 AccessPath::Rows(Some(cursor.row_id))
             }
-            AccessPath::Key(access) if sorted && self.cursor_has_fixed_values() => {
-                let keys = self
-                    .order()
-                    .map(|(position, _)| cursor.keys.get(position).cloned());
+            AccessPath::Key(access) if self.cursor_has_fixed_values() => {
+                let (sorted, row_id) = match order {
+                    RowOrder::Sorted => (self.query.order.len(), Some(cursor.row_id)),
+                    // Of the rows with the same first keys, any may be after the cursor position.
+                    RowOrder::Presorted(keys) => (keys, None),
+                    RowOrder::Any => return AccessPath::Key(access),
+                };
+                let keys = self.order().map(|(position, _)| position);
+                let keys = keys.take_while(|position| *position < sorted);
+                let keys = keys.map(|position| cursor.keys.get(position).cloned());
                 match keys.collect::<Option<Vec<Value>>>() {
-                    Some(keys) => AccessPath::Key(self.ranges_behind(access, &keys)),
+                    Some(keys) => AccessPath::Key(self.ranges_behind(access, (&keys, row_id))),
                     None => AccessPath::Key(access),
                 }
             }
@@ -44,9 +50,14 @@ impl Planner<'_> {
         })
     }
 
-    /// The part of the ranges that lies after `keys`: the rest of the range that has the cursor
-    /// position, and the ranges after that one. All ranges, if none of several has the position.
-    fn ranges_behind(&self, mut access: KeyAccess, keys: &[Value]) -> KeyAccess {
+    /// The part of the ranges that lies after `keys` and the row id: the rest of the range that has
+    /// the cursor position, and the ranges after that one. All ranges, if none of several has the
+    /// position. Without a row id, rows with these keys belong to it.
+    fn ranges_behind(
+        &self,
+        mut access: KeyAccess,
+        (keys, row_id): (&[Value], Option<RowId>),
+    ) -> KeyAccess {
         let fixed = access.fixed_parts();
         let holds = |range: &KeyRange| {
             let open = range.prefix.get(fixed..).unwrap_or_default();
@@ -67,23 +78,23 @@ impl Planner<'_> {
             return access;
         };
         let open = held.prefix.len() - fixed;
+        let keys = (keys.get(open..).unwrap_or_default(), row_id);
         let behind = self.range_behind(held, (open, keys), access.direction);
         access.ranges.drain(..=at);
         access.ranges.insert_many(0, behind);
         access
     }
 
-    /// The part of a range that lies after `keys`, of which the first `equal` are the last values
-    /// of the range's prefix: the rows with equal keys, then those that are greater in the last key
-    /// only, then in the one before it, and so on.
+    /// The part of a range that lies after `keys` and the row id: the rows with equal keys, then
+    /// those that are greater in the last key only, then in the one before it, and so on. `keys`
+    /// are those of the order behind the first `equal`, which are the last values of the range's
+    /// prefix.
     fn range_behind(
         &self,
         whole: &KeyRange,
-        (equal, keys): (usize, &[Value]),
+        (equal, (keys, row_id)): (usize, (&[Value], Option<RowId>)),
         direction: Direction,
     ) -> SmallVec<[KeyRange; 1]> {
-        let keys = keys.get(equal..).unwrap_or_default();
-        let row_id = self.query.after.as_ref().map(|cursor| cursor.row_id);
         let mut ranges = SmallVec::new();
         let interval = interval_of(whole);
         let Some(first) = keys.first() else {

@@ -43,11 +43,48 @@ pub struct Plan {
     pub residual: Option<Predicate>,
     /// Whether rows come in the query's order.
     pub sorted: bool,
+    /// If they do not, the number of first keys of the query's order by which rows come sorted.
+    pub presorted: usize,
     /// Whether the query's order is that of row ids.
     pub by_row_id: bool,
-    /// Foreign rows, by ascending id: their index entries are not reliable, so scans of keys skip
-    /// these rows, and they are checked one by one afterwards.
+    /// Foreign rows, by ascending id: their index entries are not reliable, so these rows are
+    /// checked one by one first, and scans of keys skip them.
     pub foreign_rows: Vec<RowId>,
+}
+
+/// The order in which rows come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowOrder {
+    /// The query's order.
+    Sorted,
+    /// Sorted by so many of the first keys of the query's order.
+    Presorted(usize),
+    /// Any order.
+    Any,
+}
+
+impl RowOrder {
+    pub(super) const fn is_sorted(self) -> bool {
+        matches!(self, Self::Sorted)
+    }
+
+    pub(super) const fn presorted(self) -> usize {
+        match self {
+            Self::Presorted(keys) => keys,
+            Self::Sorted | Self::Any => 0,
+        }
+    }
+
+    /// The order of rows that come behind foreign rows, which may be anywhere in it.
+    pub(super) fn behind_foreign_rows(self, query: &Query) -> Self {
+        match self {
+            Self::Sorted if query.limit.is_some() && !query.order.is_empty() => {
+                Self::Presorted(query.order.len())
+            }
+            Self::Sorted => Self::Any,
+            other => other,
+        }
+    }
 }
 
 /// Which rows to scan.
@@ -120,13 +157,24 @@ impl Plan {
     }
 
     /// Takes foreign rows out of the plan's scans of keys.
-    pub(super) fn set_foreign_rows(&mut self, rows: Vec<RowId>) {
+    pub(super) fn set_foreign_rows(&mut self, rows: Vec<RowId>, query: &Query) {
         let uses_keys = match &self.access {
             AccessPath::Nothing | AccessPath::Rows(_) => false,
             AccessPath::Key(_) | AccessPath::Union(_) | AccessPath::Intersection(_) => true,
         };
         if uses_keys && !rows.is_empty() {
-            (self.foreign_rows, self.sorted) = (rows, false);
+            let order = self.row_order().behind_foreign_rows(query);
+            (self.sorted, self.presorted) = (order.is_sorted(), order.presorted());
+            self.foreign_rows = rows;
+        }
+    }
+
+    /// The order of the rows.
+    pub(super) const fn row_order(&self) -> RowOrder {
+        match (self.sorted, self.presorted) {
+            (true, _) => RowOrder::Sorted,
+            (false, 0) => RowOrder::Any,
+            (false, keys) => RowOrder::Presorted(keys),
         }
     }
 
@@ -298,7 +346,7 @@ impl Probe for Unknown {
         Ok(None)
     }
 
-    fn has_enough(&mut self, _: &AccessPath, _: usize, _: usize) -> Result<bool> {
+    fn has_enough(&mut self, _: (&AccessPath, RowOrder), _: usize, _: usize) -> Result<bool> {
         Ok(false)
     }
 }

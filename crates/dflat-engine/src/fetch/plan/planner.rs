@@ -4,10 +4,10 @@ use dflat_model::{Expression, Field, IndexDescriptor, Order, Predicate, Query, T
 use smallvec::SmallVec;
 
 use super::super::scan::Reads;
-use super::AccessPath;
 use super::candidate::Candidate;
 use super::conjuncts::set_of;
 use super::purpose::{NeededValues, Purpose};
+use super::{AccessPath, RowOrder};
 use crate::storage::{IndexState, Key};
 
 /// A query, its table and the parts of its condition.
@@ -100,29 +100,44 @@ impl<'a> Planner<'a> {
 
     /// Whether an access gives its rows in the query's order.
     pub(super) fn is_sorted(&self, access: &AccessPath) -> bool {
-        let mut order = self.order().map(|(_, order)| order);
-        match access {
-            AccessPath::Nothing => true,
+        self.row_order(access).is_sorted()
+    }
+
+    /// The order in which an access gives its rows.
+    pub(super) fn row_order(&self, access: &AccessPath) -> RowOrder {
+        let mut order = self.order().peekable();
+        let is_all = order.peek().is_none();
+        let access = match access {
+            AccessPath::Nothing => return RowOrder::Sorted,
+            AccessPath::Rows(_) | AccessPath::Union(_) | AccessPath::Intersection(_) if is_all => {
+                return RowOrder::Sorted;
+            }
             AccessPath::Rows(_) | AccessPath::Union(_) | AccessPath::Intersection(_) => {
-                order.next().is_none()
+                return RowOrder::Any;
             }
-            AccessPath::Key(access) => {
-                let fields = self.fields(access.key);
-                let fixed = access.fixed_parts();
-                let Some(open) = fields.get(fixed..).filter(|open| !open.is_empty()) else {
-                    // Rows with equal keys come by row id.
-                    return order.next().is_none();
-                };
-                // Equal rows of the order come by row id, so the order must name the whole key.
-                let named = open.iter().enumerate().all(|(at, field)| {
-                    order.next().is_some_and(|order| {
-                        order.direction == access.direction
-                            && is_field(&order.key, field)
-                            && self.has_nulls_in_place(access, (fixed, at), field, order)
-                    })
-                });
-                named && order.next().is_none()
+            AccessPath::Key(access) => access,
+        };
+        let fields = self.fields(access.key);
+        let fixed = access.fixed_parts();
+        let open = fields.get(fixed..).unwrap_or_default();
+        let mut sorted = 0;
+        for (at, field) in open.iter().enumerate() {
+            let is_sorted = order.next_if(|(_, order)| {
+                order.direction == access.direction
+                    && is_field(&order.key, field)
+                    && self.has_nulls_in_place(access, (fixed, at), field, order)
+            });
+            if is_sorted.is_none() {
+                break;
             }
+            sorted += 1;
+        }
+        match order.peek() {
+            // Rows with equal keys come by row id, and so must equal rows of the order.
+            None if sorted == open.len() => RowOrder::Sorted,
+            _ if sorted == 0 => RowOrder::Any,
+            None => RowOrder::Presorted(self.query.order.len()),
+            Some((position, _)) => RowOrder::Presorted(*position),
         }
     }
 }

@@ -3,7 +3,7 @@
 use dflat_model::{ColumnType, Expression, Field, Query, Table};
 
 use super::super::scan::Reads;
-use super::{AccessPath, KeyAccess};
+use super::{AccessPath, KeyAccess, RowOrder};
 use crate::error::Result;
 use crate::storage::{Key, position_of};
 
@@ -15,12 +15,17 @@ pub trait Probe {
     /// Those of reading the ranges.
     fn size(&mut self, access: &KeyAccess, max: usize) -> Result<Option<usize>>;
 
-    /// Whether `wanted` of the first `max` rows of an access meet the query's condition. If so, the
+    /// Whether the first `max` rows of an access tell which `wanted` rows the query has. If so, the
     /// access becomes the plan.
     ///
     /// # Errors
     /// Those of reading the rows.
-    fn has_enough(&mut self, access: &AccessPath, wanted: usize, max: usize) -> Result<bool>;
+    fn has_enough(
+        &mut self,
+        rows: (&AccessPath, RowOrder),
+        wanted: usize,
+        max: usize,
+    ) -> Result<bool>;
 }
 
 /// The values that are needed of each row.

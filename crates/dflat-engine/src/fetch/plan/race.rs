@@ -54,7 +54,7 @@ impl Planner<'_> {
         let mut max = FIRST_TURN;
         loop {
             if let Some(trial) = &mut trial
-                && self.is_enough(trial, max, probe)?
+                && self.is_enough(trial, trial.rows_before(max), probe)?
             {
                 return Ok(trial.early.clone());
             }
@@ -64,7 +64,8 @@ impl Planner<'_> {
             let sizes = candidates.iter().map(|one| one.size(probe, max));
             let sizes: Vec<Option<usize>> = sizes.collect::<Result<_>>()?;
             if sizes.iter().any(Option::is_some) {
-                return self.smallest((candidates, sizes), max, probe);
+                let (chosen, rows) = self.smallest((candidates, sizes), max, probe)?;
+                return self.last_trial(trial, (chosen, rows), probe);
             }
             max *= GROWTH;
         }
@@ -74,8 +75,8 @@ impl Planner<'_> {
         Ok(large.or(ordered).unwrap_or_else(Candidate::rows))
     }
 
-    /// The access whose first rows are the query's if they meet its condition, and the number of
-    /// rows that the query wants.
+    /// The access whose first rows are the query's if they meet its condition, or whose rows come
+    /// sorted by the first keys of the query's order, and the number of rows that the query wants.
     fn early(
         &self,
         candidates: &[Candidate],
@@ -88,43 +89,61 @@ impl Planner<'_> {
             let best = suitable.min_by_key(|one| self.work(one))?;
             return Some((best.clone(), wanted));
         }
-        let keys = candidates.iter().filter(is_key);
         let wanted = self.query.offset.saturating_add(self.query.limit?);
-        let sorted = keys.filter(|one| self.is_sorted(&one.access));
-        let best = sorted.min_by_key(|one| self.work(one)).or(ordered)?;
-        Some((best.clone(), wanted))
+        let keys = candidates.iter().filter(is_key);
+        let suitable = keys.filter(|one| self.ends_early(one));
+        let best = suitable.min_by_key(|one| (!self.is_sorted(&one.access), self.work(one)));
+        Some((best.or(ordered)?.clone(), wanted))
     }
 
-    /// Whether an access has all wanted rows among the first ones that may be read before the turn
-    /// that counts up to `max` entries.
-    fn is_enough(&self, trial: &mut Trial, max: usize, probe: &mut dyn Probe) -> Result<bool> {
-        let rows = trial.rows_before(max);
+    /// Whether the first rows of an access have all wanted rows, if at most so many are read.
+    fn is_enough(&self, trial: &mut Trial, rows: usize, probe: &mut dyn Probe) -> Result<bool> {
         if trial.wanted > rows || trial.read >= rows {
             return Ok(false);
         }
         trial.read = rows;
         let early = &trial.early;
-        if self.unused(early) == 0 && self.query.after.is_none() {
+        let order = self.row_order(&early.access);
+        let access = self.behind_cursor(early.access.clone(), order);
+        let is_exact = order.is_sorted() || self.purpose.enough.is_some();
+        if self.unused(early) == 0 && self.query.after.is_none() && is_exact {
             return Ok(true);
         }
-        let sorted = self.is_sorted(&early.access);
-        let access = self.behind_cursor(early.access.clone(), sorted);
-        probe.has_enough(&access, trial.wanted, rows)
+        probe.has_enough((&access, order), trial.wanted, rows)
     }
 
-    /// The candidate with the fewest rows, or the intersection of two. Among candidates with the
-    /// same number of rows, the one that leaves the least work. `sizes` has the sizes of those with
+    /// The chosen candidate, which has so many rows; or that of the trial, if all rows of the chosen
+    /// one would be sorted, and half as many rows in order are enough.
+    fn last_trial(
+        &self,
+        trial: Option<Trial>,
+        (chosen, rows): (Candidate, usize),
+        probe: &mut dyn Probe,
+    ) -> Result<Candidate> {
+        let is_sorting = !self.by_row_id && !self.ends_early(&chosen);
+        let is_key = matches!(chosen.access, AccessPath::Key(_));
+        if let Some(mut trial) = trial
+            && (is_sorting && is_key && self.purpose.enough.is_none())
+            && self.is_enough(&mut trial, rows / 2, probe)?
+        {
+            return Ok(trial.early);
+        }
+        Ok(chosen)
+    }
+
+    /// The candidate with the fewest rows, or the intersection of two, and the number of these rows,
+    /// or of the smaller part. Among candidates with the same number of rows, the one that leaves the least work. `sizes` has the sizes of those with
     /// at most `max` rows.
     fn smallest(
         &self,
         (candidates, mut sizes): (Vec<Candidate>, Vec<Option<usize>>),
         max: usize,
         probe: &mut dyn Probe,
-    ) -> Result<Candidate> {
+    ) -> Result<(Candidate, usize)> {
         let known = candidates.iter().zip(&sizes);
         let known = known.filter_map(|(one, size)| Some((((*size)?, self.work(one)), one)));
         let Some(((rows, _), least)) = known.min_by_key(|(key, _)| *key) else {
-            return Ok(Candidate::rows());
+            return Ok((Candidate::rows(), usize::MAX));
         };
         // Another one may still have fewer rows, or be worth an intersection.
         let further = match rows > FEW {
@@ -143,7 +162,7 @@ impl Planner<'_> {
         known.sort_by_key(|(rows, candidate)| (*rows, self.work(candidate)));
         let mut known = known.into_iter();
         let Some((rows, best)) = known.next() else {
-            return Ok(Candidate::rows());
+            return Ok((Candidate::rows(), usize::MAX));
         };
         // A second candidate helps only if it guarantees a conjunct that the best one does not.
         let adds = |other: &Candidate| other.used.iter().any(|at| !best.used.contains(at));
@@ -154,9 +173,9 @@ impl Planner<'_> {
             && let (AccessPath::Key(a), AccessPath::Key(b)) = (&best.access, &second.access)
         {
             let used = best.used.iter().chain(&second.used).copied().collect();
-            return Ok(Candidate::both((a, b), used));
+            return Ok((Candidate::both((a, b), used), rows));
         }
-        Ok(best)
+        Ok((best, rows))
     }
 }
 

@@ -126,13 +126,85 @@ fn first_objects_are_read_before_entries_are_counted() {
     assert_eq!(costs.fetch(&first(3, of_rank)), cost(3, 3, 0));
     // At most four objects for each wanted one are read in vain, and 64 in all.
     let few = filtered(&(Item::RANK.ge(0) & Item::NAME.ge("499")));
-    assert_eq!(costs.fetch(&first(5, few.clone())), cost(4, 20 + 4, 17 + 2 * 4));
-    assert_eq!(costs.fetch(&first(16, few.clone())), cost(4, 64 + 4, 17 + 2 * 4));
+    assert_eq!(
+        costs.fetch(&first(5, few.clone())),
+        cost(4, 20 + 4, 17 + 2 * 4)
+    );
+    assert_eq!(
+        costs.fetch(&first(16, few.clone())),
+        cost(4, 64 + 4, 17 + 2 * 4)
+    );
     assert_eq!(costs.fetch(&first(65, few)), cost(4, 4, 17 + 2 * 4));
     // Many wanted objects are looked for when all ranges turn out to have more.
     let spent = costs.fetch(&first(100, most));
     assert_eq!((spent.found, spent.rows), (100, 120));
     assert!(spent.entries <= 2 * (17 + 65 + 257), "{spent:?}");
+}
+
+#[test]
+fn large_objects_are_not_read_in_vain() {
+    let costs = Costs::of_large_items(400, 40_000);
+    let late = Item::NAME.eq("99") & Item::SIZE.ge(300);
+    let query = Query {
+        limit: Some(10),
+        order: vec![by(&Item::RANK.eq(0), Direction::Ascending)],
+        ..filtered(&late)
+    };
+    // Each object takes ten pages, so that four of them count as 40 small ones.
+    let spent = costs.fetch(&query);
+    assert!(spent.found == 1 && spent.rows <= 4 + 4, "{spent:?}");
+}
+
+#[test]
+fn values_without_objects_count_when_a_plan_is_chosen() {
+    let costs = Costs::new();
+    let absent: Vec<String> = (0..200).map(|n| format!("none {n}")).collect();
+    let query = Query {
+        limit: Some(10),
+        ..filtered(&(Item::RANK.eq(7) & Item::NAME.in_(absent)))
+    };
+    let (control, origin) = (Control::default(), Origin::default());
+    let mut snapshot = costs.counting();
+    let found = fetch::fetch(&mut snapshot, &Item::TABLE, &query, &control, origin);
+    assert_eq!(found.unwrap().len(), 0);
+    assert!(snapshot.rows <= 2 * 20, "{}", snapshot.rows);
+    assert!(snapshot.scans < 40, "{}", snapshot.scans);
+    let mut snapshot = costs.counting();
+    let found = fetch::count(&mut snapshot, &Item::TABLE, &query, &control);
+    assert_eq!(found.unwrap(), 0);
+    assert!(snapshot.scans < 60, "{}", snapshot.scans);
+}
+
+#[test]
+fn damaged_object_that_another_plan_does_not_read_fails_no_query() {
+    let costs = Costs::new();
+    // The object is the last one by rank, and has another name.
+    let sql = format!(
+        "UPDATE {} SET p = x'ffffffff' WHERE rowid = 100",
+        Item::TABLE.name
+    );
+    costs.run_sql(&sql, false);
+    for limit in [1, 2, 3, 10] {
+        let query = Query {
+            limit: Some(limit),
+            order: vec![by(&Item::RANK.eq(0), Direction::Descending)],
+            ..filtered(&(Item::NAME.ge("2") & Item::NAME.lt("21")))
+        };
+        assert_eq!(costs.fetch(&query).found, limit, "{limit}");
+    }
+}
+
+#[test]
+fn order_of_an_index_is_tried_before_many_objects_are_sorted() {
+    let costs = Costs::new();
+    // A quarter of the objects, which are 500, have such a rank.
+    let query = Query {
+        limit: Some(60),
+        order: vec![by(&Item::NAME.eq(""), Direction::Ascending)],
+        ..filtered(&Item::RANK.lt(25))
+    };
+    let spent = costs.fetch(&query);
+    assert!(spent.found == 60 && spent.rows < 500, "{spent:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The cost of queries: how many rows and index entries the backend reads.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use dflat_engine::Result;
@@ -65,6 +66,7 @@ impl Snapshot for Counting {
 /// A file of items: ranks and sizes from 0 to 99, names and nicks of 500 values.
 pub(crate) struct Costs {
     backend: Arc<SqliteBackend>,
+    path: PathBuf,
     _directory: tempfile::TempDir,
 }
 
@@ -118,6 +120,7 @@ impl Costs {
         workspace.shutdown().unwrap();
         Self {
             backend: SqliteBackend::open(&path, SqliteOptions::default()).unwrap(),
+            path,
             _directory: directory.unwrap(),
         }
     }
@@ -153,8 +156,32 @@ impl Costs {
         }
         Self {
             backend: SqliteBackend::open(&path, SqliteOptions::default()).unwrap(),
+            path,
             _directory: directory,
         }
+    }
+
+    /// A file of items of this many bytes, with ranks from 0 to 99 and as many names.
+    pub(crate) fn of_large_items(count: i32, bytes: usize) -> Self {
+        let fixture = Fixture::sqlite();
+        fixture.create::<Item>((0..count).map(|n| ItemData {
+            id: format!("{n:05}"),
+            rank: n % 100,
+            size: n,
+            name: Some(format!("{:02}", n % 100)),
+            nick: Some("x".repeat(bytes)),
+            ..ItemData::default()
+        }));
+        Self::of(fixture)
+    }
+
+    /// Changes the file as another program does, with or without the triggers that note foreign
+    /// rows.
+    pub(crate) fn run_sql(&self, sql: &str, with_triggers: bool) {
+        let connection = rusqlite::Connection::open(&self.path).unwrap();
+        let triggers = rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER;
+        connection.set_db_config(triggers, with_triggers).unwrap();
+        assert!(connection.execute(sql, []).unwrap() > 0, "{sql}");
     }
 
     pub(crate) fn snapshot(&self) -> Box<dyn Snapshot> {

@@ -8,4 +8,5 @@ mod index_states;
 mod lists;
 mod nulls;
 mod pages;
+mod presorted;
 mod steps;
