@@ -63,14 +63,16 @@ impl Engine {
         self.read_history(|snapshot| snapshot.steps(below, visit))
     }
 
-    /// Reads the committed state of the history, on a handler's thread too. `read` must not call
-    /// user code.
+    /// Reads the committed state of the history, on a handler's thread too. All scans of `read` see
+    /// one state. `read` must not call user code, and must not wait, because the state is kept
+    /// until it returns.
     ///
     /// # Errors
     /// [`ErrorKind::ShutDown`](crate::ErrorKind::ShutDown) after shutdown; otherwise as `read`.
     pub fn read_history<R>(&self, read: impl FnOnce(&mut dyn Snapshot) -> Result<R>) -> Result<R> {
         self.admit_read(format_args!("read the history"))?;
-        let mut snapshot = self.inner.reader.snapshot(View::Latest)?;
+        // Rows and steps of different states do not fit each other.
+        let mut snapshot = self.inner.reader.snapshot(View::Pinned)?;
         read(snapshot.as_mut())
     }
 

@@ -4,6 +4,7 @@ mod copying;
 mod faults;
 mod garbage;
 mod merging;
+mod one_state;
 mod parts;
 mod random;
 mod reading;
