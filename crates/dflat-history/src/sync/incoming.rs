@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use dflat_engine::engine::Engine;
 use dflat_engine::storage::{Snapshot, WriteTransaction};
 use dflat_engine::{Error, ErrorKind, Result};
 
@@ -9,7 +10,7 @@ use super::forgotten::forgotten_here;
 use super::parts::Parts;
 use super::wire::{malformed, too_much};
 use crate::commits::{Commit, collections, has};
-use crate::tree::{Root, Trees};
+use crate::tree::{MissingChunk, Root, Trees};
 
 /// The maximum number of parents of a commit.
 const PARENTS_MAX: usize = 16;
@@ -145,6 +146,23 @@ pub(super) fn check_parents(
          {parent} before it meanwhile; sync again"
     );
     Err(Error::new(ErrorKind::Busy, message))
+}
+
+/// The error of an exchange: [`ErrorKind::Busy`] if this file lacks a node or a commit, and garbage
+/// was collected since `collections_before`. Wrong bytes of the other side stay wrong.
+pub(super) fn busy_if_collected(engine: &Engine, collections_before: u64, error: Error) -> Error {
+    let is_missing =
+        error.kind() == ErrorKind::NotFound || error.cause_as::<MissingChunk>().is_some();
+    if !is_missing {
+        return error;
+    }
+    match engine.read_history(collections) {
+        Ok(now) if now != collections_before => {
+            let message = "cannot sync: garbage was collected meanwhile; sync again";
+            Error::with_source(ErrorKind::Busy, message, error)
+        }
+        _ => error,
+    }
 }
 
 /// Checks that a commit has the types that its parents have, as far as they are known.

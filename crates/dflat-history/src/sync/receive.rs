@@ -15,7 +15,7 @@ use dflat_model::Table;
 
 use super::descriptors::Descriptors;
 use super::forgotten::{Forgotten, forgotten_here};
-use super::incoming::{Incoming, check_parents, check_types};
+use super::incoming::{Incoming, busy_if_collected, check_parents, check_types};
 use super::negotiate::Offered;
 use super::objects::{Change, ParentObjects};
 use super::wire::{Channel, Item, Items, Message, Sent, malformed, too_much};
@@ -100,10 +100,16 @@ impl<'r> Receiver<'r> {
     /// # Errors
     /// - [`ErrorKind::Corrupt`] if the peer sends wrong bytes.
     /// - [`ErrorKind::InvalidArgument`] for a type that is not allowed, and beyond a limit.
-    /// - [`ErrorKind::Busy`] if a commit before them was deleted meanwhile.
+    /// - [`ErrorKind::Busy`] if garbage that was collected meanwhile had a commit before them, or a
+    ///   node of its trees.
     /// - Otherwise the errors of the connection, of reading and of writing.
     pub(super) fn receive(&mut self, channel: &mut Channel<'_>, offered: &Offered) -> Result<()> {
         self.collections = offered.collections;
+        let received = self.receive_all(channel, offered);
+        received.map_err(|error| busy_if_collected(self.engine, self.collections, error))
+    }
+
+    fn receive_all(&mut self, channel: &mut Channel<'_>, offered: &Offered) -> Result<()> {
         let mut ids = offered.wanted.iter();
         loop {
             match channel.expect()? {

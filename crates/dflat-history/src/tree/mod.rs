@@ -49,5 +49,6 @@ pub use cursor::TreeCursor;
 pub use diff::Diff;
 pub use entry::{Edit, Entry, EntryChange};
 pub use merge::{Merge, MergeCase, MergeConflict, Merged};
+pub(crate) use nodes::MissingChunk;
 pub use nodes::{CACHE_BYTES_DEFAULT, Root, Trees};
 pub use range::Range;

@@ -1,5 +1,6 @@
 //! Trees in a store: their roots, and the nodes that are read and written.
 
+use std::fmt;
 use std::sync::Arc;
 
 use dflat_engine::{Error, ErrorKind, Result};
@@ -38,6 +39,18 @@ impl Root {
         self.0
     }
 }
+
+/// The cause of an error: the store lacks a node of a tree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MissingChunk(Address);
+
+impl fmt::Display for MissingChunk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "chunk {} of a tree is missing", self.0)
+    }
+}
+
+impl std::error::Error for MissingChunk {}
 
 /// Reads and makes trees in a store.
 ///
@@ -101,8 +114,8 @@ impl Trees {
     fn load(&self, address: &Address) -> Result<Node> {
         let mut found = self.store.get_many(std::slice::from_ref(address))?;
         let chunk = found.pop().flatten().ok_or_else(|| {
-            let message = format!("chunk {address} of a tree is missing");
-            Error::new(ErrorKind::Corrupt, message)
+            let missing = MissingChunk(*address);
+            Error::with_source(ErrorKind::Corrupt, missing.to_string(), missing)
         })?;
         if chunk.address() != *address {
             let message = format!("the store gave chunk {} for {address}", chunk.address());
@@ -121,8 +134,8 @@ impl Trees {
     }
 }
 
-impl std::fmt::Debug for Trees {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Trees {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Trees").finish_non_exhaustive()
     }
 }

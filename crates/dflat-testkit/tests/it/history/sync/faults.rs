@@ -271,3 +271,47 @@ fn sender_whose_trees_are_collected_meanwhile_is_busy() {
     let pushed = push(usize::MAX).unwrap();
     assert_eq!(items(&there.at(pushed.commit).unwrap()), items(&here));
 }
+
+// The receiver found a node missing, which it took for damage.
+#[test]
+fn receiver_whose_trees_are_collected_meanwhile_is_busy() {
+    let ((_one, one), (_other, other)) = (file(), file());
+    let (here, there) = (open(&one), open(&other));
+    let remote = there.history();
+    store(&there, 0..3000, "base");
+    let base = remote.commit("base").unwrap();
+    remote.branch("side").unwrap();
+    store(&there, 0..3000, "main");
+    remote.commit("main").unwrap();
+    let history = here.history();
+    history.remote("there").pull_from(&there, "main").unwrap();
+    remote.checkout("side").unwrap();
+    store(&there, 0..3000, &"side ".repeat(100));
+    remote.commit("side").unwrap();
+    let pull = |bytes| {
+        let (pulled, _) = served(&there, |end| {
+            let workspace = &here;
+            let keep = KeepTrees {
+                last: 0,
+                age: Duration::ZERO,
+                labelled: false,
+            };
+            let mut stream = Collecting {
+                end,
+                bytes,
+                workspace,
+                keep,
+            };
+            history.remote("there").pull(&mut stream, "side")
+        });
+        pulled
+    };
+    // The changes of the commit are arriving, and no branch here has its parent as the last commit.
+    let busy = pull(100 << 10).unwrap_err();
+    assert_eq!(busy.kind(), ErrorKind::Busy, "{busy}");
+    let pulled = pull(usize::MAX).unwrap();
+    for commit in [base, pulled.commit] {
+        let (ours, theirs) = (here.at(commit).unwrap(), there.at(commit).unwrap());
+        assert_eq!(items(&ours), items(&theirs));
+    }
+}
