@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use dflat_engine::Result;
-use dflat_model::record::Change;
-use dflat_model::{RowId, ValueRef};
+use dflat_engine::object::field_value;
+use dflat_model::record::{Before, Change, RowRecord};
+use dflat_model::{RowId, Table, ValueRef};
 
 use super::reverse::each_row;
 use super::state::unnoted_tables;
@@ -34,26 +35,53 @@ pub enum BlameChange {
     Unnoted,
 }
 
+/// A primary key.
+struct Wanted<'w> {
+    table: &'w Table,
+    key: &'w [ValueRef<'w>],
+}
+
+impl Wanted<'_> {
+    /// Whether the object had the key after a change, or before it.
+    fn is_of(&self, row: &RowRecord<'_>) -> bool {
+        row.key == self.key
+            || match row.change {
+                // The difference of an update never hides another key before it.
+                Change::Updated(Before::Object(before)) => self.is_key_of(before),
+                _ => false,
+            }
+    }
+
+    fn is_key_of(&self, payload: &[u8]) -> bool {
+        let mut fields = self.table.primary_key.iter().zip(self.key);
+        fields.all(|(field, part)| field_value(payload, field).is_ok_and(|value| value == *part))
+    }
+}
+
 /// The steps that have changed the object with a primary key, the latest one first. `row_id` is
 /// that of the object, if it exists. If the object had another key before, its steps are among
-/// them; and so are those of a deleted object with the same key.
+/// them; and so are those of an object that had the key before, up to the step that deleted it or
+/// gave it another key.
 ///
 /// # Errors
 /// The errors of reading steps.
 pub fn blame(
     mut source: impl StepSource,
-    table: &str,
+    table: &Table,
     key: &[ValueRef<'_>],
     row_id: Option<RowId>,
 ) -> Result<Vec<Blame>> {
+    let wanted = Wanted { table, key };
     let mut row_ids: BTreeSet<RowId> = row_id.into_iter().collect();
     let mut blamed = Vec::new();
     let mut steps = Backwards::below(None);
     while let Some(stored) = steps.next(&mut source)? {
-        let is_unnoted = unnoted_tables(&stored)?.iter().any(|name| name == table);
+        let is_unnoted = unnoted_tables(&stored)?
+            .iter()
+            .any(|name| *name == table.name);
         let mut found = is_unnoted.then_some(BlameChange::Unnoted);
         each_row(&stored, &mut |name, row| {
-            if name != table || !(row_ids.contains(&row.row_id) || row.key == key) {
+            if name != table.name || !(row_ids.contains(&row.row_id) || wanted.is_of(row)) {
                 return Ok(());
             }
             let change = match row.change {

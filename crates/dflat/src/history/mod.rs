@@ -104,7 +104,7 @@ impl History<'_> {
 
     /// The steps that have changed the object with a primary key, the latest one first: of the
     /// object that has the key now, also under its earlier keys, and of those that had the key
-    /// before.
+    /// before, up to the step that deleted them or gave them another key.
     ///
     /// # Errors
     /// As [`Log`].
@@ -116,7 +116,7 @@ impl History<'_> {
         let key = T::key_values(key);
         let object = self.workspace.source().get(&T::TABLE, &key)?;
         let row_id = object.map(|object| object.row_id());
-        let mut blamed = blame(self.workspace.engine(), &T::TABLE.name, &key, row_id)?;
+        let mut blamed = blame(self.workspace.engine(), &T::TABLE, &key, row_id)?;
         let scope = self.scope(Author::Everyone);
         blamed.retain(|blamed| scope.takes(&blamed.step));
         Ok(blamed)
