@@ -112,8 +112,8 @@ impl Planner<'_> {
         probe.has_enough((&access, order), trial.wanted, rows)
     }
 
-    /// The chosen candidate, which has so many rows; or that of the trial, if all rows of the chosen
-    /// one would be sorted, and half as many rows in order are enough.
+    /// The chosen candidate, which has so many rows; or that of the trial, if all rows of the
+    /// chosen one would be sorted, and half as many rows in order are enough.
     fn last_trial(
         &self,
         trial: Option<Trial>,
@@ -131,9 +131,9 @@ impl Planner<'_> {
         Ok(chosen)
     }
 
-    /// The candidate with the fewest rows, or the intersection of two, and the number of these rows,
-    /// or of the smaller part. Among candidates with the same number of rows, the one that leaves the least work. `sizes` has the sizes of those with
-    /// at most `max` rows.
+    /// The candidate with the fewest rows, and their number; or the intersection of two, and the
+    /// number of rows of the smaller one. Among candidates with the same number of rows, the one
+    /// that leaves the least work. `sizes` has the sizes of those with at most `max` rows.
     fn smallest(
         &self,
         (candidates, mut sizes): (Vec<Candidate>, Vec<Option<usize>>),
