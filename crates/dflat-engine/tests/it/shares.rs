@@ -454,6 +454,28 @@ fn a_field_is_read_from_an_index_over_several_fields() {
 }
 
 #[test]
+fn a_sum_of_a_part_of_the_primary_key_reads_rows_in_sequence() {
+    for key in [
+        "id: int (primary);",
+        "id: int (primary); more: int (primary);",
+    ] {
+        let schema = SCHEMA.replace("id: int (primary);", key);
+        let s = Setting::of(&schema, 1_000, 1);
+        let id = s.table.primary_key[0].clone().into();
+        let (mut count, control) = (0, Control::default());
+        let ((), visits) = s.counted(|snapshot| {
+            let fold = &mut |_: ValueRef<'_>| count += 1;
+            aggregate(snapshot, &s.table, &Query::default(), &id, &control, fold)
+        });
+        let rows = Visits {
+            rows: 1_000,
+            ..Visits::default()
+        };
+        assert_eq!((count, visits), (1_000, rows), "{key}");
+    }
+}
+
+#[test]
 fn an_explanation_has_the_point_of_giving_up() {
     let s = Setting::new(6_000, 1);
     let explained = |query: &Query| {

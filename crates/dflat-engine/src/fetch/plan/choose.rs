@@ -6,7 +6,7 @@ use smallvec::smallvec;
 use super::candidate::{Candidate, FEW};
 use super::implied::is_implied;
 use super::planner::{Planner, is_field};
-use super::purpose::Probe;
+use super::purpose::{NeededValues, Probe};
 use super::{AccessPath, KeyAccess, KeyRange, Plan, RowOrder, Values};
 use crate::error::Result;
 use crate::query::ConjunctPositions;
@@ -191,23 +191,34 @@ impl<'a> Planner<'a> {
             self.arrange(&mut access, 0);
             (AccessPath::Key(access), ConjunctPositions::new())
         });
-        let mut best: Option<(usize, AccessPath, ConjunctPositions)> = None;
+        let mut best: Option<(usize, Candidate)> = None;
         for (access, used) in candidates {
             let rank = match self.row_order(&access) {
                 RowOrder::Sorted => usize::MAX,
                 RowOrder::Presorted(keys) if self.query.limit.is_some() => keys,
                 RowOrder::Presorted(_) | RowOrder::Any => continue,
             };
-            if best.as_ref().is_none_or(|(most, ..)| *most < rank) {
-                best = Some((rank, access, used));
+            let candidate = Candidate {
+                access,
+                used,
+                rows_max: None,
+            };
+            if best.as_ref().is_none_or(|(most, _)| *most < rank) && self.needs_order(&candidate) {
+                best = Some((rank, candidate));
             }
         }
-        let (_, access, used) = best?;
-        Some(Candidate {
-            access,
-            used,
-            rows_max: None,
-        })
+        best.map(|(_, candidate)| candidate)
+    }
+
+    /// Whether the order of an access is of use. Values that are needed in any order are read from
+    /// its entries, or from all rows in sequence.
+    fn needs_order(&self, candidate: &Candidate) -> bool {
+        match self.purpose.values {
+            Some(NeededValues::Unordered(_)) if self.query.after.is_none() => {
+                self.needs_entries_only(candidate)
+            }
+            _ => true,
+        }
     }
 }
 

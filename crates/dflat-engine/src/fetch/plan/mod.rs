@@ -339,7 +339,11 @@ impl KeyAccess {
 }
 
 /// Knows no sizes, and finds no rows.
-struct Unknown;
+#[derive(Default)]
+struct Unknown {
+    /// Whether rows would have been read to choose the plan.
+    has_read: bool,
+}
 
 impl Probe for Unknown {
     fn size(&mut self, _: &KeyAccess, _: usize) -> Result<Option<usize>> {
@@ -347,6 +351,7 @@ impl Probe for Unknown {
     }
 
     fn has_enough(&mut self, _: (&AccessPath, RowOrder), _: usize, _: usize) -> Result<bool> {
+        self.has_read = true;
         Ok(false)
     }
 }
@@ -364,7 +369,9 @@ pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
         predicate => matches!(predicate, Some(Predicate::Or(_))),
     };
     let may = |query: &Query| {
-        Plan::new(table, query, &[], &mut Unknown).is_ok_and(|plan| {
+        let mut probe = Unknown::default();
+        let plan = Plan::new(table, query, &[], &mut probe);
+        let may = plan.is_ok_and(|plan| {
             // There may be too many rows with a value of the first parts of the key.
             let is_part = |range: &KeyRange| range.prefix.len() < table.primary_key.len();
             let may_be_many = match &plan.access {
@@ -372,7 +379,8 @@ pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
                 _ => false,
             };
             may_be_many || plan.scan_count() > 1
-        })
+        });
+        may || probe.has_read
     };
     // With a window, all rows may be preferred to a range of unknown size. A count ignores windows.
     let whole = || Query {
