@@ -20,7 +20,14 @@ pub(crate) fn explain(arguments: &ExplainArguments, session: &Session) -> Outcom
     match arguments.format.get() {
         Format::Table => writeln!(out, "{}", escaped(&plan.to_string()))?,
         format => {
-            let names = ["reads", "check", "sorts", "keeps", "foreign_rows"];
+            let names = [
+                "reads",
+                "check",
+                "sorts",
+                "sorts_within",
+                "keeps",
+                "foreign_rows",
+            ];
             let columns = names.map(|name| (name.to_owned(), Alignment::Left));
             let mut writer = RecordWriter::new(format, &mut out, columns.to_vec())?;
             let text = |text: Option<String>| text.map_or(Cell::Missing, Cell::Text);
@@ -28,6 +35,7 @@ pub(crate) fn explain(arguments: &ExplainArguments, session: &Session) -> Outcom
                 Cell::Text(plan.access.to_string()),
                 text(plan.check),
                 Cell::of(&plan.sorts),
+                text((!plan.sorts_within.is_empty()).then(|| plan.sorts_within.join(", "))),
                 plan.keeps.map_or(Cell::Missing, |keeps| Cell::of(&keeps)),
                 Cell::of(&plan.foreign_rows),
             ])?;

@@ -26,9 +26,8 @@ pub(super) struct Collector<'q> {
     /// The number of rows still to be skipped.
     offset: usize,
     limit: Option<usize>,
-    sorted: bool,
-    /// The number of first keys of the order by which unsorted rows come sorted.
-    presorted: usize,
+    /// The order in which rows come.
+    rows: RowOrder,
     /// Objects that precede all that are collected from now on.
     before: Vec<Object>,
     batch: ObjectBatch<'q>,
@@ -43,8 +42,7 @@ impl<'q> Collector<'q> {
             order: &query.order,
             offset: query.offset,
             limit: query.limit,
-            sorted: rows.is_sorted(),
-            presorted: rows.presorted(),
+            rows,
             before: Vec::new(),
             batch: ObjectBatch::new(table, origin),
             first: None,
@@ -71,11 +69,10 @@ impl<'q> Collector<'q> {
     /// From now on, rows come in any order. If the rows so far came in the query's order, all of
     /// them follow these rows.
     pub(super) fn go_on_unsorted(&mut self) {
-        self.presorted = 0;
         if let Some(first) = &mut self.first {
             first.go_on_unsorted();
         }
-        if std::mem::replace(&mut self.sorted, false) {
+        if std::mem::replace(&mut self.rows, RowOrder::Any).is_sorted() {
             self.before = self.batch.take();
             self.limit = self.limit.map(|limit| limit - self.before.len());
         }
@@ -84,14 +81,15 @@ impl<'q> Collector<'q> {
     /// Adds a row; breaks when no more rows are needed.
     pub(super) fn push(&mut self, row: Row<'_>) -> Result<ControlFlow<()>, Malformed> {
         match self.limit {
-            Some(limit) if !self.sorted => {
+            Some(limit) if !self.rows.is_sorted() => {
                 let max = self.offset.saturating_add(limit);
+                let presorted = self.rows.presorted();
                 let first = self
                     .first
-                    .get_or_insert_with(|| FirstRows::new(self.order, self.presorted, max));
+                    .get_or_insert_with(|| FirstRows::new(self.order, presorted, max));
                 return first.push(row, |row| Ok(row.payload.into()));
             }
-            _ if self.sorted && self.offset > 0 => self.offset -= 1,
+            _ if self.rows.is_sorted() && self.offset > 0 => self.offset -= 1,
             _ => self.batch.push(row.row_id, row.payload)?,
         }
         Ok(if self.is_full() {
@@ -103,11 +101,11 @@ impl<'q> Collector<'q> {
 
     /// Whether no further row can change the result.
     fn is_full(&self) -> bool {
-        self.sorted && self.limit.is_some_and(|limit| self.batch.len() >= limit)
+        self.rows.is_sorted() && self.limit.is_some_and(|limit| self.batch.len() >= limit)
     }
 
     pub(super) fn finish(mut self) -> Result<Vec<Object>> {
-        if self.sorted {
+        if self.rows.is_sorted() {
             return Ok(self.batch.finish());
         }
         let first = self

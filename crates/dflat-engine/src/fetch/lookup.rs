@@ -10,8 +10,9 @@ use dflat_model::{Comparison, Direction, Expression, Field, Predicate, Query, Ta
 use smallvec::smallvec;
 
 use super::Control;
-use super::plan::{AccessPath, KeyAccess, KeyRange, Plan};
-use super::scan::{PlanRun, Reads, RemainingRows, Visit};
+use super::plan::{AccessPath, KeyAccess, KeyRange, Plan, RowOrder};
+use super::remaining::RemainingRows;
+use super::scan::{PlanRun, Reads, Visit};
 use super::selectivity::RowCount;
 use crate::error::Result;
 use crate::storage::{Key, KeyScan, Row, Snapshot, Source, View};
@@ -123,8 +124,7 @@ impl<'q> Lookup<'q> {
         Plan {
             access: AccessPath::Key(KeyAccess::new(self.key, smallvec![range])),
             residual: None,
-            sorted: true,
-            presorted: 0,
+            order: RowOrder::Sorted,
             by_row_id: true,
             foreign_rows: Vec::new(),
         }

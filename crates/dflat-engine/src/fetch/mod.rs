@@ -12,6 +12,7 @@ mod group;
 mod lookup;
 mod plan;
 mod probing;
+mod remaining;
 mod scan;
 mod select;
 mod selectivity;
@@ -243,7 +244,7 @@ pub fn fetch(
     if let Some(objects) = objects {
         return Ok(objects);
     }
-    let mut collector = Collector::new(table, query, plan.row_order(), origin);
+    let mut collector = Collector::new(table, query, plan.order, origin);
     collector.obey(control);
     if plan.skips_entries(query) {
         collector.begin_at_window();

@@ -13,8 +13,7 @@ use crate::object::{Malformed, Object, Origin};
 use crate::query::Condition;
 use crate::storage::{Row, Snapshot};
 
-/// Reading so many bytes more takes as long as reading one more row: the file has them in further
-/// pages.
+/// A row counts once, and once more for each of so many bytes, which the file has in further pages.
 const ROW_BYTES: usize = 4096;
 
 /// Probes the plans of a query in a snapshot.
@@ -48,39 +47,49 @@ impl Probe for Probing<'_> {
         max: usize,
     ) -> Result<bool> {
         let query = self.query;
-        let (foreign_rows, order) = match access {
-            AccessPath::Key(_) if !self.foreign_rows.is_empty() => {
-                (self.foreign_rows, order.behind_foreign_rows(query))
-            }
-            _ => (&[][..], order),
+        let foreign_rows = match access {
+            AccessPath::Key(_) => self.foreign_rows,
+            _ => &[],
         };
-        let is_counted = self.is_any || order.is_sorted();
-        if !is_counted && order == RowOrder::Any {
+        let order = match (self.is_any, foreign_rows) {
+            // Rows in any order are those that are wanted.
+            (true, _) => RowOrder::Sorted,
+            (false, []) => order,
+            (false, _) => order.behind_foreign_rows(query),
+        };
+        if order == RowOrder::Any || foreign_rows.len() > max {
             return Ok(false);
         }
-        // The objects show when further rows come too late in the order.
-        let is_collected = !is_counted || (self.origin.is_some() && !self.is_any);
-        let mut trial = Trial {
+        // If rows come sorted by the first keys of the order, the collector tells when it has all
+        // wanted rows.
+        let is_counted = order.is_sorted();
+        let collector = (!is_counted || self.origin.is_some()).then(|| {
+            let origin = self.origin.unwrap_or_default();
+            let mut collector = Collector::new(self.table, query, order, origin);
+            collector.obey(self.control);
+            collector
+        });
+        let mut trial = FirstReads {
             query,
             condition: query.predicate.as_ref().map(Condition::new),
             foreign_rows,
-            collector: is_collected.then(|| {
-                let origin = self.origin.unwrap_or_default();
-                let mut collector = Collector::new(self.table, query, order, origin);
-                collector.obey(self.control);
-                collector
-            }),
-            wanted: is_counted.then_some(wanted),
-            found: 0,
+            taken: Taken {
+                collector,
+                wanted: is_counted.then_some(wanted),
+                count: 0,
+                is_enough: false,
+            },
             cost: 0,
             max,
-            is_enough: false,
-            is_damaged: false,
         };
         let mut run = PlanRun::new(self.snapshot, self.table, self.control, Reads::Payloads);
         trial.run(&mut run, (access, order))?;
-        let is_enough = trial.is_enough && !trial.is_damaged;
-        if let (Some(_), Some(collector), true) = (self.origin, trial.collector, is_enough) {
+        let Taken {
+            collector,
+            is_enough,
+            ..
+        } = trial.taken;
+        if let (Some(_), Some(collector), true) = (self.origin, collector, is_enough) {
             self.found = Some(collector.finish()?);
         }
         Ok(is_enough)
@@ -88,36 +97,40 @@ impl Probe for Probing<'_> {
 }
 
 /// Reads the first rows of an access, to see whether they are enough.
-struct Trial<'t> {
+struct FirstReads<'t> {
     query: &'t Query,
     condition: Option<Condition<'t>>,
     foreign_rows: &'t [RowId],
-    collector: Option<Collector<'t>>,
-    /// The number of rows that are enough, unless the collector knows that.
-    wanted: Option<usize>,
-    found: usize,
-    /// The cost of what was read, and the largest one, in rows.
+    taken: Taken<'t>,
+    /// The cost of the rows that were read, and the largest cost.
     cost: usize,
     max: usize,
-    is_enough: bool,
-    /// Whether a row was damaged. A plan that does not reach this row may be found.
-    is_damaged: bool,
 }
 
-impl Trial<'_> {
+/// The rows that qualify.
+struct Taken<'t> {
+    collector: Option<Collector<'t>>,
+    /// The number of rows that are enough, unless the collector tells when there are enough.
+    wanted: Option<usize>,
+    count: usize,
+    is_enough: bool,
+}
+
+impl FirstReads<'_> {
+    /// Reads rows until there are enough, or no more may be read. A damaged row ends this, too,
+    /// because a plan that does not reach the row may be found.
     fn run(
         &mut self,
         run: &mut PlanRun<'_>,
         (access, order): (&AccessPath, RowOrder),
     ) -> Result<()> {
-        let (foreign_rows, presorted) = (self.foreign_rows, order.presorted());
-        let query = self.query;
-        let mut take = |row: Row<'_>| self.take(row);
-        match run.foreign_rows(foreign_rows, query, presorted, &mut take) {
+        let mut take = |row: Row<'_>| self.taken.take(row);
+        match run.foreign_rows(self.foreign_rows, (self.query, order), &mut take) {
             Ok(true) => return Ok(()),
-            Ok(false) => self.is_enough = false,
+            // A foreign row behind the wanted ones does not tell that there are enough.
+            Ok(false) => self.taken.is_enough = false,
             Err(error) if error.kind() == ErrorKind::Corrupt => {
-                self.is_damaged = true;
+                self.taken.is_enough = false;
                 return Ok(());
             }
             Err(error) => return Err(error),
@@ -138,30 +151,35 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Breaks if the trial is over.
+    /// Breaks if there are enough rows, no more may be read, or the row is damaged.
     fn visit(&mut self, row: Row<'_>) -> ControlFlow<()> {
         if is_among(self.foreign_rows, row.row_id) {
             return ControlFlow::Continue(());
         }
         self.cost += 1 + row.payload.len() / ROW_BYTES;
-        let (query, condition) = (self.query, self.condition.take());
-        let visited = qualified(query, condition.as_ref(), row, &mut |row| self.take(row));
-        self.condition = condition;
-        self.is_damaged = visited.is_err();
+        let Self {
+            query,
+            condition,
+            taken,
+            ..
+        } = self;
+        let visited = qualified(query, condition.as_ref(), row, &mut |row| taken.take(row));
         match visited {
             Ok(ControlFlow::Continue(())) if self.cost < self.max => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
         }
     }
+}
 
+impl Taken<'_> {
     /// Takes a row that qualifies; breaks if there are enough.
     fn take(&mut self, row: Row<'_>) -> Result<ControlFlow<()>, Malformed> {
-        self.found += 1;
+        self.count += 1;
         let flow = match &mut self.collector {
             Some(collector) => collector.push(row)?,
             None => ControlFlow::Continue(()),
         };
-        let is_counted = self.wanted.is_some_and(|wanted| self.found >= wanted);
+        let is_counted = self.wanted.is_some_and(|wanted| self.count >= wanted);
         self.is_enough = flow.is_break() || is_counted;
         match self.is_enough {
             true => Ok(ControlFlow::Break(())),

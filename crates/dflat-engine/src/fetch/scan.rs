@@ -6,7 +6,8 @@ use dflat_model::{Query, RowId, Table};
 use smallvec::SmallVec;
 
 use super::control::ControlChecker;
-use super::plan::{AccessPath, KeyAccess};
+use super::plan::{AccessPath, KeyAccess, RowOrder};
+use super::remaining::RemainingRows;
 use super::selectivity::RowCount;
 use super::{Control, Plan, corrupt_bytes};
 use crate::error::Result;
@@ -44,7 +45,7 @@ pub(super) fn scan(
     run.may_give_up = reads == Reads::Payloads && plan.may_be_given_up(query);
     run.after = behind(query);
     run.checker.check()?;
-    let is_over = run.foreign_rows(&plan.foreign_rows, query, plan.presorted, visit)?;
+    let is_over = run.foreign_rows(&plan.foreign_rows, (query, plan.order), visit)?;
     if is_over {
         return Ok(None);
     }
@@ -62,13 +63,13 @@ pub(super) fn scan(
         seen.extend(&plan.foreign_rows);
         seen.sort_unstable();
     }
-    let sorted = plan.sorted && plan.by_row_id;
+    let sorted = plan.order.is_sorted() && plan.by_row_id;
     Ok(Some(RemainingRows { seen, sorted }))
 }
 
 /// The row id after which all rows of a query are, if the query has a cursor position and the order
 /// is that of row ids.
-fn behind(query: &Query) -> Option<RowId> {
+pub(super) fn behind(query: &Query) -> Option<RowId> {
     let cursor = query.after.as_ref().filter(|_| query.order.is_empty())?;
     Some(cursor.row_id)
 }
@@ -76,46 +77,6 @@ fn behind(query: &Query) -> Option<RowId> {
 /// Whether a row id is in a sorted list.
 pub(super) fn is_among(rows: &[RowId], row_id: RowId) -> bool {
     !rows.is_empty() && rows.binary_search(&row_id).is_ok()
-}
-
-/// The rows that are still to be scanned when following a key was given up: all rows of the table
-/// but those that were reached by the key.
-pub(super) struct RemainingRows {
-    /// The rows that were reached by the key, by row id; if `sorted`, the last one is enough.
-    pub(super) seen: Vec<RowId>,
-    /// Whether the remaining rows come in the query's order, after those visited before. If not,
-    /// and those visited before were in order, the remaining rows still belong after them.
-    pub(super) sorted: bool,
-}
-
-impl RemainingRows {
-    /// Calls `visit` with each row that qualifies, until `visit` breaks.
-    pub(super) fn scan(
-        self,
-        snapshot: &mut dyn Snapshot,
-        table: &Table,
-        query: &Query,
-        control: &Control,
-        visit: &mut Visit<'_>,
-    ) -> Result<()> {
-        let after = behind(query);
-        let condition = query.predicate.as_ref().map(Condition::new);
-        let last = self.seen.last().filter(|_| self.sorted).copied();
-        let source = match last.max(after) {
-            Some(row_id) => Source::RowsAfter(row_id),
-            None => Source::Rows,
-        };
-        let mut seen = self.seen.iter().peekable();
-        let mut run = PlanRun::new(snapshot, table, control, Reads::Payloads);
-        run.source(source, |row: Row<'_>| {
-            while seen.next_if(|seen| **seen < row.row_id).is_some() {}
-            match seen.peek() {
-                Some(seen) if **seen == row.row_id => Ok(ControlFlow::Continue(())),
-                _ => qualified(query, condition.as_ref(), row, visit),
-            }
-        })?;
-        Ok(())
-    }
 }
 
 /// Visits a row if it meets a condition and comes after the query's cursor position.
@@ -186,14 +147,14 @@ impl<'r> PlanRun<'r> {
         }
     }
 
-    /// Visits the foreign rows that qualify; true if the visitor needs no more rows. If the other
-    /// rows come sorted by the first keys of the order, the visitor breaks when a row is behind the
-    /// wanted ones; other foreign rows may be before them.
+    /// Visits the foreign rows that qualify; true if the visitor needs no more rows. `order` is
+    /// that of the rows to come. If they come sorted by the first keys of the query's order, the
+    /// visitor breaks at a row that is behind the wanted ones; further foreign rows may still be
+    /// wanted.
     pub(super) fn foreign_rows(
         &mut self,
         foreign_rows: &[RowId],
-        query: &Query,
-        presorted: usize,
+        (query, order): (&Query, RowOrder),
         visit: &mut Visit<'_>,
     ) -> Result<bool> {
         if foreign_rows.is_empty() {
@@ -203,10 +164,9 @@ impl<'r> PlanRun<'r> {
         let condition = query.predicate.as_ref().map(Condition::new);
         let is_enough = self.source(Source::RowIds(foreign_rows), |row: Row<'_>| {
             let flow = qualified(query, condition.as_ref(), row, visit)?;
-            Ok(if presorted > 0 {
-                ControlFlow::Continue(())
-            } else {
-                flow
+            Ok(match order {
+                RowOrder::Presorted(_) => ControlFlow::Continue(()),
+                RowOrder::Sorted | RowOrder::Any => flow,
             })
         })?;
         self.reads = reads;

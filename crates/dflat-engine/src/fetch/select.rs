@@ -85,7 +85,7 @@ pub fn aggregate(
 pub(super) fn reads(table: &Table, query: &Query, plan: &Plan, needed: NeededValues<'_>) -> Reads {
     match plan.residual.is_some() || query.after.is_some() {
         true => Reads::Payloads,
-        false => needed.reads(table, query, (&plan.access, plan.sorted)),
+        false => needed.reads(table, query, (&plan.access, plan.order.is_sorted())),
     }
 }
 
@@ -135,9 +135,9 @@ pub fn select<T>(
         limit: query.limit.unwrap_or(usize::MAX),
     };
     let access = (query, &plan);
-    if !plan.sorted {
+    if !plan.order.is_sorted() {
         let max = window.offset.saturating_add(window.limit);
-        let mut first = FirstRows::new(&query.order, plan.presorted, max);
+        let mut first = FirstRows::new(&query.order, plan.order.presorted(), max);
         let rest = scan(snapshot, table, access, control, reads, &mut |row| {
             first.push(row, &mut *read)
         })?;

@@ -24,7 +24,7 @@ impl Plan {
             AccessPath::Key(_) | AccessPath::Union(_) | AccessPath::Intersection(_) => true,
         };
         let decides = self.residual.is_none() && self.foreign_rows.is_empty();
-        is_key && decides && self.sorted && query.after.is_none() && is_far(query)
+        is_key && decides && self.order.is_sorted() && query.after.is_none() && is_far(query)
     }
 }
 

@@ -43,10 +43,10 @@ fn describe(table: &Table, plan: &Plan) -> String {
     if let Some(residual) = &plan.residual {
         text += &format!(", check {residual}");
     }
-    match (plan.sorted, plan.presorted) {
-        (true, _) => text,
-        (false, 0) => text + ", sort",
-        (false, keys) => text + &format!(", sort within {keys}"),
+    match plan.order {
+        RowOrder::Sorted => text,
+        RowOrder::Any => text + ", sort",
+        RowOrder::Presorted(keys) => text + &format!(", sort within {keys}"),
     }
 }
 

@@ -46,7 +46,7 @@ impl Wanted<'_> {
     fn is_of(&self, row: &RowRecord<'_>) -> bool {
         row.key == self.key
             || match row.change {
-                // The difference of an update never hides another key before it.
+                // If an update changes the key, its record has the whole object before the update.
                 Change::Updated(Before::Object(before)) => self.is_key_of(before),
                 _ => false,
             }

@@ -149,7 +149,7 @@ pub(super) fn check_parents(
 }
 
 /// The error of an exchange: [`ErrorKind::Busy`] if this file lacks a node or a commit, and garbage
-/// was collected since `collections_before`. Wrong bytes of the other side stay wrong.
+/// was collected since `collections_before`. Other errors stay as they are.
 pub(super) fn busy_if_collected(engine: &Engine, collections_before: u64, error: Error) -> Error {
     let is_missing =
         error.kind() == ErrorKind::NotFound || error.cause_as::<MissingChunk>().is_some();

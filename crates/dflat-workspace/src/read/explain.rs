@@ -81,7 +81,7 @@ impl Explanation {
         (plan, given_up): (Plan, Option<usize>),
         keeps: Option<usize>,
     ) -> Self {
-        let within = query.order.iter().take(plan.presorted);
+        let within = query.order.iter().take(plan.order.presorted());
         let use_of = |access: &fetch::KeyAccess| KeyUse {
             key: access.name(table),
             ranges: access.ranges.len(),
@@ -96,9 +96,9 @@ impl Explanation {
                 AccessPath::Intersection(parts) => Access::Intersection(uses(parts)),
             },
             check: plan.residual.map(|residual| residual.to_string()),
-            sorts: !plan.sorted,
+            sorts: !plan.order.is_sorted(),
             sorts_within: within.map(|order| order.key.to_string()).collect(),
-            keeps: keeps.filter(|_| !plan.sorted),
+            keeps: keeps.filter(|_| !plan.order.is_sorted()),
             foreign_rows: plan.foreign_rows.len(),
             given_up_after: given_up,
         }

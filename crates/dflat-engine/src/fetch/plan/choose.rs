@@ -23,12 +23,7 @@ impl<'a> Planner<'a> {
         Ok(Plan {
             residual: self.residual(&chosen.used),
             access: self.behind_cursor(chosen.access, order),
-            sorted: order.is_sorted(),
-            presorted: match self.query.limit {
-                Some(_) => order.presorted(),
-                // All rows are read.
-                None => 0,
-            },
+            order,
             by_row_id: self.by_row_id,
             foreign_rows: Vec::new(),
         })
@@ -99,14 +94,10 @@ impl<'a> Planner<'a> {
         Ok(chosen)
     }
 
-    /// Whether the query's rows are the first ones of an access, or all later rows are known to be
-    /// behind them in the order.
+    /// Whether a scan of an access may end when it has the wanted rows: its rows come in the
+    /// query's order, or sorted by the first keys of this order.
     pub(super) fn ends_early(&self, candidate: &Candidate) -> bool {
-        match self.row_order(&candidate.access) {
-            RowOrder::Sorted => true,
-            RowOrder::Presorted(_) => self.query.limit.is_some(),
-            RowOrder::Any => false,
-        }
+        self.row_order(&candidate.access) != RowOrder::Any
     }
 
     /// Whether the query has a window in the order of row ids.
@@ -169,8 +160,8 @@ impl<'a> Planner<'a> {
         parts.filter_map(union).take(UNIONS_MAX).collect()
     }
 
-    /// A key with the query's order, if the query has a window; otherwise, with a limit, the key
-    /// with the most of the first keys of that order.
+    /// A key with the query's order, if the query has a window. If there is none, the key that
+    /// gives the most of the first keys of that order.
     fn ordered(&self) -> Option<Candidate> {
         if self.query.limit.is_none() && self.query.after.is_none() {
             return None;
@@ -195,24 +186,24 @@ impl<'a> Planner<'a> {
         for (access, used) in candidates {
             let rank = match self.row_order(&access) {
                 RowOrder::Sorted => usize::MAX,
-                RowOrder::Presorted(keys) if self.query.limit.is_some() => keys,
-                RowOrder::Presorted(_) | RowOrder::Any => continue,
+                RowOrder::Presorted(keys) => keys,
+                RowOrder::Any => continue,
             };
             let candidate = Candidate {
                 access,
                 used,
                 rows_max: None,
             };
-            if best.as_ref().is_none_or(|(most, _)| *most < rank) && self.needs_order(&candidate) {
+            if best.as_ref().is_none_or(|(most, _)| *most < rank) && self.is_useful(&candidate) {
                 best = Some((rank, candidate));
             }
         }
         best.map(|(_, candidate)| candidate)
     }
 
-    /// Whether the order of an access is of use. Values that are needed in any order are read from
-    /// its entries, or from all rows in sequence.
-    fn needs_order(&self, candidate: &Candidate) -> bool {
+    /// Whether an access with an order is of use. If values are needed in any order, it is so only
+    /// if its entries have them; otherwise reading all rows in sequence takes less.
+    fn is_useful(&self, candidate: &Candidate) -> bool {
         match self.purpose.values {
             Some(NeededValues::Unordered(_)) if self.query.after.is_none() => {
                 self.needs_entries_only(candidate)

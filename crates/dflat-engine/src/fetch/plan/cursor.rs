@@ -52,7 +52,8 @@ impl Planner<'_> {
 
     /// The part of the ranges that lies after `keys` and the row id: the rest of the range that has
     /// the cursor position, and the ranges after that one. All ranges, if none of several has the
-    /// position. Without a row id, rows with these keys belong to it.
+    /// position. Without a row id, the part includes the rows with
+    /// exactly these keys.
     fn ranges_behind(
         &self,
         mut access: KeyAccess,

@@ -3,7 +3,8 @@
 //! Compared with a scan of all rows, a plan has at most two more costs. It may reach an eighth of
 //! the rows by a key before it reads all of them (`selectivity.rs`). If several keys can serve the
 //! query and none is certain to be better, planning counts entries of each, until one has no more,
-//! or has more than [`PROBE_MAX`] (`race.rs`).
+//! or has more than [`PROBE_MAX`] (`race.rs`). For a query
+//! that wants only some rows, planning also reads some rows, which may be enough.
 
 mod candidate;
 mod choose;
@@ -16,6 +17,7 @@ mod planner;
 mod purpose;
 mod race;
 mod ranges;
+mod row_order;
 
 use std::ops::Bound;
 
@@ -33,6 +35,7 @@ pub(super) use lists::{VALUES_MIN, longest_list, without_lists};
 use planner::Planner;
 pub use purpose::Probe;
 pub(super) use purpose::{NeededValues, Purpose};
+pub use row_order::RowOrder;
 
 /// The way to the rows of a query, and the condition that is left to check on each.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,50 +44,13 @@ pub struct Plan {
     pub access: AccessPath,
     /// The part of the predicate that the access does not guarantee.
     pub residual: Option<Predicate>,
-    /// Whether rows come in the query's order.
-    pub sorted: bool,
-    /// If they do not, the number of first keys of the query's order by which rows come sorted.
-    pub presorted: usize,
+    /// The order in which rows come.
+    pub order: RowOrder,
     /// Whether the query's order is that of row ids.
     pub by_row_id: bool,
     /// Foreign rows, by ascending id: their index entries are not reliable, so these rows are
     /// checked one by one first, and scans of keys skip them.
     pub foreign_rows: Vec<RowId>,
-}
-
-/// The order in which rows come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowOrder {
-    /// The query's order.
-    Sorted,
-    /// Sorted by so many of the first keys of the query's order.
-    Presorted(usize),
-    /// Any order.
-    Any,
-}
-
-impl RowOrder {
-    pub(super) const fn is_sorted(self) -> bool {
-        matches!(self, Self::Sorted)
-    }
-
-    pub(super) const fn presorted(self) -> usize {
-        match self {
-            Self::Presorted(keys) => keys,
-            Self::Sorted | Self::Any => 0,
-        }
-    }
-
-    /// The order of rows that come behind foreign rows, which may be anywhere in it.
-    pub(super) fn behind_foreign_rows(self, query: &Query) -> Self {
-        match self {
-            Self::Sorted if query.limit.is_some() && !query.order.is_empty() => {
-                Self::Presorted(query.order.len())
-            }
-            Self::Sorted => Self::Any,
-            other => other,
-        }
-    }
 }
 
 /// Which rows to scan.
@@ -163,24 +129,14 @@ impl Plan {
             AccessPath::Key(_) | AccessPath::Union(_) | AccessPath::Intersection(_) => true,
         };
         if uses_keys && !rows.is_empty() {
-            let order = self.row_order().behind_foreign_rows(query);
-            (self.sorted, self.presorted) = (order.is_sorted(), order.presorted());
+            self.order = self.order.behind_foreign_rows(query);
             self.foreign_rows = rows;
-        }
-    }
-
-    /// The order of the rows.
-    pub(super) const fn row_order(&self) -> RowOrder {
-        match (self.sorted, self.presorted) {
-            (true, _) => RowOrder::Sorted,
-            (false, 0) => RowOrder::Any,
-            (false, keys) => RowOrder::Presorted(keys),
         }
     }
 
     /// Whether the plan's rows are those with one value of a key.
     pub(super) const fn is_look_up(&self) -> bool {
-        matches!(self.access, AccessPath::Key(_)) && self.sorted && self.by_row_id
+        matches!(self.access, AccessPath::Key(_)) && self.order.is_sorted() && self.by_row_id
     }
 
     /// Whether following the key may be given up for reading all rows. It may not if the key gives
@@ -191,7 +147,8 @@ impl Plan {
             AccessPath::Key(_) | AccessPath::Union(_) | AccessPath::Intersection(_) => true,
         };
         let is_window = query.limit.is_some() && self.residual.is_none();
-        is_key && !(is_window && self.sorted && !self.by_row_id) && !self.skips_entries(query)
+        let is_exact = is_window && self.order.is_sorted() && !self.by_row_id;
+        is_key && !is_exact && !self.skips_entries(query)
     }
 
     /// The number of scans that the plan takes, unless it is given up.
@@ -339,11 +296,7 @@ impl KeyAccess {
 }
 
 /// Knows no sizes, and finds no rows.
-#[derive(Default)]
-struct Unknown {
-    /// Whether rows would have been read to choose the plan.
-    has_read: bool,
-}
+struct Unknown;
 
 impl Probe for Unknown {
     fn size(&mut self, _: &KeyAccess, _: usize) -> Result<Option<usize>> {
@@ -351,7 +304,6 @@ impl Probe for Unknown {
     }
 
     fn has_enough(&mut self, _: (&AccessPath, RowOrder), _: usize, _: usize) -> Result<bool> {
-        self.has_read = true;
         Ok(false)
     }
 }
@@ -369,9 +321,7 @@ pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
         predicate => matches!(predicate, Some(Predicate::Or(_))),
     };
     let may = |query: &Query| {
-        let mut probe = Unknown::default();
-        let plan = Plan::new(table, query, &[], &mut probe);
-        let may = plan.is_ok_and(|plan| {
+        Plan::new(table, query, &[], &mut Unknown).is_ok_and(|plan| {
             // There may be too many rows with a value of the first parts of the key.
             let is_part = |range: &KeyRange| range.prefix.len() < table.primary_key.len();
             let may_be_many = match &plan.access {
@@ -379,8 +329,7 @@ pub(super) fn may_take_several_scans(table: &Table, query: &Query) -> bool {
                 _ => false,
             };
             may_be_many || plan.scan_count() > 1
-        });
-        may || probe.has_read
+        })
     };
     // With a window, all rows may be preferred to a range of unknown size. A count ignores windows.
     let whole = || Query {

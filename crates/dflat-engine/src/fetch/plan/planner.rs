@@ -103,7 +103,8 @@ impl<'a> Planner<'a> {
         self.row_order(access).is_sorted()
     }
 
-    /// The order in which an access gives its rows.
+    /// The order in which an access gives its rows. Without a limit, all rows are read and sorted
+    /// anyway, and an order by the first keys does not count.
     pub(super) fn row_order(&self, access: &AccessPath) -> RowOrder {
         let mut order = self.order().peekable();
         let is_all = order.peek().is_none();
@@ -135,7 +136,7 @@ impl<'a> Planner<'a> {
         match order.peek() {
             // Rows with equal keys come by row id, and so must equal rows of the order.
             None if sorted == open.len() => RowOrder::Sorted,
-            _ if sorted == 0 => RowOrder::Any,
+            _ if sorted == 0 || self.query.limit.is_none() => RowOrder::Any,
             None => RowOrder::Presorted(self.query.order.len()),
             Some((position, _)) => RowOrder::Presorted(*position),
         }

@@ -21,9 +21,9 @@ const GROWTH: usize = 4;
 /// Before the first turn, at most this many rows are read for each wanted one, and [`FEW`] at most.
 const FIRST_PER_WANTED: usize = 4;
 
-/// When all accesses have more entries than a turn has counted, any of them leads to more rows, and
-/// an intersection has to sort that many entries of two. Reading a row for this many of the entries
-/// takes no longer, and half as many entries if the rows are read in sequence.
+/// After a turn, one row is read for this many entries that the turn has counted of each access;
+/// two, if rows are read in sequence. Each access has more entries than that, so every other plan
+/// would read more rows, or intersect as many entries of two accesses.
 const ENTRIES_PER_ROW: usize = 4;
 
 impl Planner<'_> {
@@ -198,8 +198,8 @@ impl Trial {
             AccessPath::Rows(_) => counted * 2 / ENTRIES_PER_ROW,
             _ => counted / ENTRIES_PER_ROW,
         };
-        // Twice the wanted rows are read soon, because the query reads as many rows in any case,
-        // if there are so many.
+        // If the turn has counted so many entries, at least twice the wanted rows are read: a query
+        // that finds all wanted rows reads as many rows anyway.
         rows.max(self.wanted.saturating_mul(2).min(counted))
     }
 }

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use dflat_engine::Result;
 use dflat_engine::fetch::{self, Control};
 use dflat_engine::object::Origin;
 use dflat_engine::storage::{Indexes, KeyScan, Row, ScanPlan, Snapshot, StateId};
+use dflat_engine::{ErrorKind, Result};
 use dflat_model::{Direction, Expression, Nulls, Order, Predicate, Query, Table, Value, ValueRef};
 use dflat_testkit::schema::{Item, Task};
 
@@ -176,7 +176,7 @@ fn values_without_objects_count_when_a_plan_is_chosen() {
 }
 
 #[test]
-fn damaged_object_that_another_plan_does_not_read_fails_no_query() {
+fn damaged_object_fails_the_queries_that_may_have_it_and_no_others() {
     let costs = Costs::new();
     // The object is the last one by rank, and has another name.
     let sql = format!(
@@ -185,13 +185,33 @@ fn damaged_object_that_another_plan_does_not_read_fails_no_query() {
     );
     costs.run_sql(&sql, false);
     for limit in [1, 2, 3, 10] {
-        let query = Query {
+        let by_rank = |condition: &dflat::Predicate<Item>| Query {
             limit: Some(limit),
             order: vec![by(&Item::RANK.eq(0), Direction::Descending)],
-            ..filtered(&(Item::NAME.ge("2") & Item::NAME.lt("21")))
+            ..filtered(condition)
         };
-        assert_eq!(costs.fetch(&query).found, limit, "{limit}");
+        let others = by_rank(&(Item::NAME.ge("2") & Item::NAME.lt("21")));
+        assert_eq!(costs.fetch(&others).found, limit, "{limit}");
+        // The object may be one of these.
+        let wanted = by_rank(&(Item::NAME.ge("19") & Item::NAME.lt("2")));
+        let (control, origin) = (Control::default(), Origin::default());
+        let mut snapshot = costs.snapshot();
+        let found = fetch::fetch(snapshot.as_mut(), &Item::TABLE, &wanted, &control, origin);
+        assert_eq!(found.unwrap_err().kind(), ErrorKind::Corrupt, "{limit}");
     }
+}
+
+#[test]
+fn foreign_rows_are_read_once_if_following_a_key_is_given_up() {
+    let costs = Costs::new();
+    let most = filtered(&Item::RANK.gt(30));
+    let before = (costs.fetch(&most).found, costs.count(&most).found);
+    let name = &Item::TABLE.name;
+    let sql = format!("UPDATE {name} SET p = p WHERE rowid % 100 IN (7, 50, 93)");
+    costs.run_sql(&sql, true);
+    let after = (costs.fetch(&most), costs.count(&most));
+    assert_eq!(before, (after.0.found, after.1.found));
+    assert!(after.0.rows > 2000, "the key is given up: {after:?}");
 }
 
 #[test]

@@ -177,7 +177,22 @@ struct Collecting<'c> {
     keep: KeepTrees,
 }
 
-impl Collecting<'_> {
+impl<'c> Collecting<'c> {
+    /// A connection on which all trees that no branch needs are deleted.
+    fn all(end: &'c mut End, bytes: usize, workspace: &'c Workspace) -> Self {
+        let keep = KeepTrees {
+            last: 0,
+            age: Duration::ZERO,
+            labelled: false,
+        };
+        Self {
+            end,
+            bytes,
+            workspace,
+            keep,
+        }
+    }
+
     fn collect_behind(&mut self, bytes: usize) {
         if bytes > self.bytes {
             self.bytes = usize::MAX;
@@ -250,18 +265,7 @@ fn sender_whose_trees_are_collected_meanwhile_is_busy() {
     let history = here.history();
     let push = |bytes| {
         let (pushed, _) = served(&there, |end| {
-            let workspace = &here;
-            let keep = KeepTrees {
-                last: 0,
-                age: Duration::ZERO,
-                labelled: false,
-            };
-            let mut stream = Collecting {
-                end,
-                bytes,
-                workspace,
-                keep,
-            };
+            let mut stream = Collecting::all(end, bytes, &here);
             history.remote("there").push(&mut stream, "main")
         });
         pushed
@@ -290,18 +294,7 @@ fn receiver_whose_trees_are_collected_meanwhile_is_busy() {
     remote.commit("side").unwrap();
     let pull = |bytes| {
         let (pulled, _) = served(&there, |end| {
-            let workspace = &here;
-            let keep = KeepTrees {
-                last: 0,
-                age: Duration::ZERO,
-                labelled: false,
-            };
-            let mut stream = Collecting {
-                end,
-                bytes,
-                workspace,
-                keep,
-            };
+            let mut stream = Collecting::all(end, bytes, &here);
             history.remote("there").pull(&mut stream, "side")
         });
         pulled
